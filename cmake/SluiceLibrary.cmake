@@ -1,0 +1,73 @@
+# The library: every folder of the house in one target. A backend that is not there is replaced by
+# its stub (kernels/llvm/no_llvm.cpp, kernels/library/no_onednn.cpp).
+
+set(folders runtime runtime/cpu fusion kernels kernels/math kernels/interp kernels/library engine
+  frontend)
+if(SLUICE_HAVE_LLVM)
+  list(APPEND folders kernels/llvm)
+endif()
+list(TRANSFORM folders APPEND "/*.cpp")
+file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${folders})
+
+if(SLUICE_HAVE_LLVM)
+  list(FILTER sources EXCLUDE REGEX "^kernels/llvm/no_llvm\\.cpp$")
+elseif(EXISTS "${PROJECT_SOURCE_DIR}/kernels/llvm/no_llvm.cpp")
+  list(APPEND sources kernels/llvm/no_llvm.cpp)
+endif()
+if(SLUICE_HAVE_ONEDNN)
+  list(FILTER sources EXCLUDE REGEX "^kernels/library/no_onednn\\.cpp$")
+else()
+  list(FILTER sources EXCLUDE REGEX "^kernels/library/onednn_.*\\.cpp$")
+endif()
+
+# Compiled below, for each instruction set.
+set(loops ${sources})
+list(FILTER loops INCLUDE REGEX "^kernels/interp/loops_")
+list(REMOVE_ITEM loops kernels/interp/loops_select.cpp)
+list(REMOVE_ITEM sources ${loops})
+
+add_library(sluice ${sources})
+add_library(sluice::sluice ALIAS sluice)
+sluice_compile_options(sluice)
+set_target_properties(sluice PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH_USE_LINK_PATH ON)
+target_include_directories(sluice PUBLIC
+  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+
+target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads)
+foreach(feature LLVM ONEDNN OPENMP SLEEF)
+  target_compile_definitions(sluice PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
+endforeach()
+foreach(feature LLVM ONEDNN SLEEF)
+  if(SLUICE_HAVE_${feature})
+    target_include_directories(sluice SYSTEM PRIVATE "${${feature}_INCLUDE_DIR}")
+    target_link_libraries(sluice PRIVATE "${${feature}_LIBRARY}")
+  endif()
+endforeach()
+if(SLUICE_HAVE_OPENMP)
+  target_link_libraries(sluice PRIVATE OpenMP::OpenMP_CXX)
+endif()
+
+# The interpreter's loops, once for each instruction set; loops_select.cpp picks a set at run time.
+# -O3 because GCC's -O2 vectorises little.
+set(isas baseline)
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-march=x86-64-v4 SLUICE_COMPILES_X86_64_V4)
+if(SLUICE_COMPILES_X86_64_V4)
+  list(APPEND isas x86_64_v3 x86_64_v4)
+  target_compile_definitions(sluice PRIVATE SLUICE_HAVE_ISA_LOOPS)
+endif()
+foreach(isa ${isas})
+  set(objects sluice_loops_${isa})
+  add_library(${objects} OBJECT ${loops})
+  sluice_compile_options(${objects})
+  target_include_directories(${objects} PRIVATE "${PROJECT_BINARY_DIR}/include")
+  target_compile_definitions(${objects} PRIVATE SLUICE_ISA_NAMESPACE=${isa})
+  if(NOT isa STREQUAL baseline)
+    string(REPLACE "_" "-" march ${isa})
+    target_compile_options(${objects} PRIVATE -march=${march})
+  endif()
+  target_compile_options(${objects} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  target_sources(sluice PRIVATE $<TARGET_OBJECTS:${objects}>)
+endforeach()

@@ -1,0 +1,85 @@
+#include "sluice/engine/config.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "sluice/kernels/library/matmul.h"
+#include "sluice/kernels/llvm/compiler.h"
+#include "sluice/kernels/math/external.h"
+#include "sluice/runtime/cpu/parallel.h"
+#include "sluice/runtime/error.h"
+
+namespace sluice {
+namespace {
+
+[[noreturn]] void fail(const char* name, const char* value, const char* allowed) {
+  throw Error(absl::StatusCode::kInvalidArgument,
+              absl::StrCat(name, "=", value, ": use ", allowed));
+}
+
+void read(const char* name, bool* setting) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  if (!absl::SimpleAtob(value, setting)) {
+    const std::string_view text = value;
+    if (text != "on" && text != "off") fail(name, value, "on or off");
+    *setting = text == "on";
+  }
+}
+
+void read(const char* name, int64_t least, int64_t* setting) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  if (!absl::SimpleAtoi(value, setting) || *setting < least) {
+    fail(name, value, absl::StrCat("an integer of at least ", least).c_str());
+  }
+}
+
+void read(const char* name, CompileMode* setting) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  const std::string_view text = value;
+  if (text == "async") {
+    *setting = CompileMode::kAsync;
+  } else if (text == "blocking") {
+    *setting = CompileMode::kBlocking;
+  } else if (text == "off") {
+    *setting = CompileMode::kOff;
+  } else {
+    fail(name, value, "async, blocking or off");
+  }
+}
+
+Config from_environment() {
+  Config config;
+  read("SLUICE_FUSE", &config.fuse);
+  read("SLUICE_JIT", &config.jit);
+  read("SLUICE_COMPILE", &config.compile);
+  read("SLUICE_DETERMINISTIC", &config.deterministic);
+  read("SLUICE_FAST_MATH", &config.fast_math);
+  read("SLUICE_WINDOW_OPS", 1, &config.window_ops);
+  read("SLUICE_MAX_PENDING_BYTES", 1, &config.max_pending_bytes);
+  read("SLUICE_MEMORY_LIMIT", 0, &config.memory_limit);
+  read("SLUICE_PLAN_CACHE_ENTRIES", 1, &config.plan_cache_entries);
+  return config;
+}
+
+}  // namespace
+
+Config& config() {
+  static Config* config = new Config(from_environment());
+  return *config;
+}
+
+std::string build_info() {
+  return absl::StrCat("compiler: ", __VERSION__, "\nkernels: ",
+                      kernels::llvm_available()
+                          ? absl::StrCat(kernels::llvm_version(), ", ", kernels::llvm_target())
+                          : "interpreted only",
+                      "\nmatmul: ", kernels::matmul_library(), "\nmath: ",
+                      kernels::math::external_library(), "\nthreads: ", num_threads(), "\n");
+}
+
+}  // namespace sluice

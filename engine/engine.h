@@ -1,0 +1,28 @@
+// What the frontend asks of the engine.
+#ifndef SLUICE_ENGINE_ENGINE_H_
+#define SLUICE_ENGINE_ENGINE_H_
+
+#include "sluice/engine/node.h"
+#include "sluice/engine/queue.h"
+
+namespace sluice::engine {
+
+// Records an op. A view of something that is in memory already is made on the spot and never pending.
+NodeRef record(const Recording& recording);
+
+// A submitted node that holds a copy of `data`. Throws Error if the memory cannot be had.
+NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device);
+
+// Submits what `node` needs; waits for nothing.
+void evaluate(Node* node, FlushCause cause, runtime::SubmitMode mode);
+
+// Copies the value, row-major, to `destination`. Throws Error if computing it failed.
+void read(Node* node, void* destination);
+
+void flush_all();
+// Throws Error for the first failure that has not been reported.
+void sync_all();
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_ENGINE_H_

@@ -1,0 +1,60 @@
+// Plans by window signature.
+#ifndef SLUICE_ENGINE_PLAN_CACHE_H_
+#define SLUICE_ENGINE_PLAN_CACHE_H_
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "sluice/fusion/plan.h"
+#include "sluice/kernels/cache.h"
+
+namespace sluice::engine {
+
+// What messages say of a value: op, shape and dtype.
+struct ValueLabel {
+  fusion::Op op;
+  DType dtype;
+  Shape shape;
+  int64_t flag = 0;  // of a take: see TakeAttr
+};
+std::string to_string(const ValueLabel& label);
+
+// A plan whose programs have become kernels.
+struct ReadyPlan {
+  fusion::Plan plan;
+  // By step; null for a library call. The steps' own programs have moved into them.
+  std::vector<std::shared_ptr<kernels::Kernel>> kernels;
+  std::vector<ValueLabel> results;                   // by result
+  std::vector<std::vector<ValueLabel>> error_slots;  // by step and slot
+  int64_t num_nodes = 0;
+  double cost = 0;
+};
+
+// Least recently used plans go when there are more than a number of them, or when together they have
+// more than a number of nodes.
+class PlanCache {
+ public:
+  // Null if there is none. The whole signature is compared.
+  std::shared_ptr<const ReadyPlan> find(absl::Span<const uint64_t> signature);
+  void insert(std::vector<uint64_t> signature, std::shared_ptr<const ReadyPlan> plan,
+              int64_t max_entries);
+
+ private:
+  struct Entry {
+    std::vector<uint64_t> signature;
+    std::shared_ptr<const ReadyPlan> plan;
+  };
+  std::list<Entry> entries_;  // the most recently used first
+  // Keys are views of the entries' own signatures.
+  absl::flat_hash_map<absl::Span<const uint64_t>, std::list<Entry>::iterator> index_;
+  int64_t num_nodes_ = 0;
+};
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_PLAN_CACHE_H_

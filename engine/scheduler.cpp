@@ -1,0 +1,268 @@
+#include "sluice/engine/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "sluice/engine/batch.h"
+#include "sluice/engine/config.h"
+#include "sluice/engine/counters.h"
+#include "sluice/runtime/allocator.h"
+#include "sluice/runtime/error.h"
+
+namespace sluice::engine {
+namespace {
+
+using fusion::MemoryRef;
+
+ValueLabel label_of(const fusion::GraphNode& node) {
+  return {node.op, node.dtype, node.shape, node.attrs.size() > 1 ? node.attrs[1] : 0};
+}
+
+kernels::Tier tier() {
+  const Config& settings = config();
+  if (!settings.jit || settings.compile == CompileMode::kOff) return kernels::Tier::kInterpreted;
+  return settings.compile == CompileMode::kBlocking ? kernels::Tier::kCompiled
+                                                    : kernels::Tier::kAsync;
+}
+
+// Gives a window's results their memory, step by step.
+class Binder {
+ public:
+  Binder(const Window& window, const ReadyPlan& plan, Batch* batch, runtime::Stream* stream)
+      : window_(window), plan_(plan), batch_(batch), stream_(stream) {
+    written_ = {stream, stream->next_ticket()};
+  }
+
+  void bind() {
+    bind_inputs();
+    batch_->scalars = window_.scalars;
+    batch_->results.resize(plan_.plan.results.size());
+    const auto num_steps = static_cast<int32_t>(plan_.plan.steps.size());
+    batch_->skipped.assign(num_steps, false);
+    sort_by_step(num_steps);
+    for (int32_t r : unwritten_) allocate(r);
+    for (int32_t s = 0; s < num_steps; ++s) {
+      for (int32_t r : written_by_[s]) {
+        if (!take_over(r)) allocate(r);
+      }
+      if (touches_failure(s)) skip(s);
+      for (int32_t r : dying_after_[s]) {
+        if (!given_away_[r]) free_.push_back(batch_->results[r].buffer);
+      }
+    }
+  }
+
+ private:
+  void bind_inputs() {
+    for (size_t i = 0; i < window_.inputs.size(); ++i) {
+      const Node& node = *window_.inputs[i];
+      runtime::Buffer* buffer = node.buffer.get();
+      // Nobody but this window can see the memory: not a handle, an alias, nor work under way.
+      const bool own = node.references.load(std::memory_order_acquire) ==
+                           Node::kPin * static_cast<uint64_t>(window_.input_pins[i]) &&
+                       node.buffer.unique() && node.layout.offset == 0;
+      owned_.push_back(own);
+      if (buffer->written.stream != nullptr && buffer->written.stream != stream_ &&
+          !buffer->written.stream->done(buffer->written.ticket)) {
+        batch_->wait_for(buffer->written);
+      }
+      char* base = static_cast<char*>(buffer->data());
+      if (base != nullptr) base += node.layout.offset * static_cast<int64_t>(size_of(node.dtype));
+      batch_->inputs.push_back({node.buffer, base});
+    }
+  }
+
+  void sort_by_step(int32_t num_steps) {
+    written_by_.resize(num_steps);
+    dying_after_.resize(num_steps);
+    given_away_.assign(plan_.plan.results.size(), false);
+    for (size_t r = 0; r < plan_.plan.results.size(); ++r) {
+      const fusion::Result& result = plan_.plan.results[r];
+      const auto number = static_cast<int32_t>(r);
+      if (result.first_use < 0) {
+        unwritten_.push_back(number);
+        continue;
+      }
+      written_by_[result.first_use].push_back(number);
+      if (!result.observed) dying_after_[result.last_use].push_back(number);
+    }
+  }
+
+  void set(int32_t r, runtime::BufferRef buffer) {
+    buffer.get()->written = written_;
+    Batch::Memory& memory = batch_->results[r];
+    memory.base = static_cast<char*>(buffer->data());
+    memory.buffer = std::move(buffer);
+  }
+
+  // Works in place on a block that dies here, if there is one.
+  bool take_over(int32_t r) {
+    const fusion::Result& result = plan_.plan.results[r];
+    for (const MemoryRef& donor : result.donors) {
+      const bool is_input = donor.kind == MemoryRef::Kind::kInput;
+      if (is_input ? !owned_[donor.index] : given_away_[donor.index]) continue;
+      runtime::BufferRef& buffer =
+          is_input ? batch_->inputs[donor.index].buffer : batch_->results[donor.index].buffer;
+      if (buffer->data() == nullptr || buffer->failure != nullptr ||
+          static_cast<int64_t>(buffer->bytes()) != result.bytes) {
+        continue;
+      }
+      if (is_input) {
+        owned_[donor.index] = false;
+      } else {
+        given_away_[donor.index] = true;
+      }
+      set(r, buffer);
+      return true;
+    }
+    return false;
+  }
+
+  void allocate(int32_t r) {
+    const auto bytes = static_cast<size_t>(plan_.plan.results[r].bytes);
+    // A block that an earlier step is done with; the stream runs steps in order.
+    for (runtime::BufferRef& block : free_) {
+      if (block->data() != nullptr && block->bytes() == bytes) {
+        set(r, std::exchange(block, free_.back()));
+        free_.pop_back();
+        return;
+      }
+    }
+    absl::StatusOr<runtime::BufferRef> buffer = runtime::allocate(bytes);
+    if (!buffer.ok()) {
+      // What runs now will give memory back.
+      stream_->wait(stream_->next_ticket() - 1);
+      buffer = runtime::allocate(bytes);
+    }
+    if (buffer.ok()) {
+      set(r, *std::move(buffer));
+      return;
+    }
+    auto failure = std::make_shared<runtime::Failure>(
+        absl::Status(buffer.status().code(), absl::StrCat(to_string(plan_.results[r]), ": ",
+                                                          buffer.status().message())));
+    batch_->report(failure);
+    fail(r, std::move(failure));
+  }
+
+  void fail(int32_t r, runtime::FailureRef failure) {
+    runtime::BufferRef nothing(new runtime::Buffer(nullptr, 0, 0));
+    nothing.get()->failure = std::move(failure);
+    set(r, std::move(nothing));
+  }
+
+  template <typename F>
+  void for_each_memory(int32_t s, F f) const {
+    const auto& work = plan_.plan.steps[s].work;
+    if (const auto* kernel = std::get_if<fusion::KernelStep>(&work)) {
+      for (const MemoryRef& ref : kernel->buffers) f(ref);
+    } else {
+      const auto& matmul = std::get<fusion::MatmulStep>(work);
+      for (const MemoryRef& ref : {matmul.a, matmul.b, matmul.c}) f(ref);
+    }
+  }
+
+  const runtime::BufferRef& buffer(const MemoryRef& ref) const {
+    return ref.kind == MemoryRef::Kind::kInput ? batch_->inputs[ref.index].buffer
+                                               : batch_->results[ref.index].buffer;
+  }
+
+  bool touches_failure(int32_t s) const {
+    bool missing = false;
+    for_each_memory(s, [&](const MemoryRef& ref) { missing |= buffer(ref)->data() == nullptr; });
+    return missing;
+  }
+
+  // The step cannot run: everything that it would have written has the failure of what is missing.
+  void skip(int32_t s) {
+    batch_->skipped[s] = true;
+    runtime::FailureRef failure;
+    for_each_memory(s, [&](const MemoryRef& ref) {
+      if (failure == nullptr && buffer(ref)->data() == nullptr) failure = buffer(ref)->failure;
+    });
+    for (int32_t r : written_by_[s]) fail(r, failure);
+  }
+
+  const Window& window_;
+  const ReadyPlan& plan_;
+  Batch* batch_;
+  runtime::Stream* stream_;
+  runtime::Event written_;
+  std::vector<bool> owned_;  // by input
+  std::vector<std::vector<int32_t>> written_by_, dying_after_;
+  std::vector<int32_t> unwritten_;  // results of no elements
+  std::vector<bool> given_away_;    // by result: another result works in its memory now
+  std::vector<runtime::BufferRef> free_;
+};
+
+void count_work(const Window& window, const ReadyPlan& plan) {
+  Counters& c = counters();
+  count(c.windows);
+  count(c.ops_executed, static_cast<int64_t>(window.nodes.size()));
+  count(c.temporaries_elided, plan.plan.temporaries_elided);
+  count(c.bytes_elided, plan.plan.bytes_elided);
+  int64_t kernels = 0, calls = 0, read = 0, written = 0;
+  for (const fusion::Step& step : plan.plan.steps) {
+    (std::holds_alternative<fusion::KernelStep>(step.work) ? kernels : calls) += 1;
+    read += step.bytes_read;
+    written += step.bytes_written;
+  }
+  count(c.kernels_launched, kernels);
+  count(c.library_calls, calls);
+  count(c.bytes_read, read);
+  count(c.bytes_written, written);
+}
+
+}  // namespace
+
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, bool fuse) {
+  absl::StatusOr<fusion::Plan> plan = fusion::make_plan(graph, {.fuse = fuse});
+  if (!plan.ok()) throw Error(plan.status());
+  auto ready = std::make_shared<ReadyPlan>();
+  ready->plan = *std::move(plan);
+  ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
+  for (fusion::Step& step : ready->plan.steps) {
+    ready->cost += step.cost;
+    ready->kernels.emplace_back();
+    ready->error_slots.emplace_back();
+    auto* kernel = std::get_if<fusion::KernelStep>(&step.work);
+    if (kernel == nullptr) continue;
+    ready->kernels.back() = kernels::find_kernel(std::exchange(kernel->program, {}));
+    for (fusion::NodeId n : kernel->error_slots) {
+      ready->error_slots.back().push_back(label_of(graph.nodes[n]));
+    }
+  }
+  for (const fusion::Result& result : ready->plan.results) {
+    ready->results.push_back(label_of(graph.nodes[result.node]));
+  }
+  return ready;
+}
+
+void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Stream* stream,
+            runtime::SubmitMode mode) {
+  runtime::set_memory_limit(config().memory_limit);
+  count_work(window, *plan);
+  auto batch = std::make_unique<Batch>(plan, tier());
+  Binder(window, *plan, batch.get(), stream).bind();
+
+  const auto num_inputs = static_cast<fusion::NodeId>(window.inputs.size());
+  for (const fusion::Output& output : plan->plan.outputs) {
+    Node& node = *window.nodes[output.node - num_inputs];
+    const bool is_input = output.memory.kind == MemoryRef::Kind::kInput;
+    node.buffer = is_input ? batch->inputs[output.memory.index].buffer
+                           : batch->results[output.memory.index].buffer;
+    node.layout = output.layout;
+    if (is_input) node.layout.offset += window.inputs[output.memory.index]->layout.offset;
+    node.state.store(NodeState::kSubmitted, std::memory_order_release);
+  }
+  if (!plan->plan.steps.empty() || !batch->failures().empty()) {
+    stream->submit(std::move(batch), mode);
+  } else {
+    // Nothing to run, only aliases and empty results.
+    for (const Batch::Memory& memory : batch->results) memory.buffer.get()->written = {};
+  }
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,23 @@
+// Turns a plan and the window's pointers into a batch on a stream.
+#ifndef SLUICE_ENGINE_SCHEDULER_H_
+#define SLUICE_ENGINE_SCHEDULER_H_
+
+#include <memory>
+
+#include "sluice/engine/plan_cache.h"
+#include "sluice/engine/window.h"
+#include "sluice/runtime/stream.h"
+
+namespace sluice::engine {
+
+// Plans the graph of a window; on the way its programs become kernels.
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, bool fuse);
+
+// Allocates what the plan writes, submits it and gives every live node its value: afterwards they are
+// submitted. A result whose memory could not be had, and what depends on it, carries the failure.
+void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Stream* stream,
+            runtime::SubmitMode mode);
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_SCHEDULER_H_

@@ -1,0 +1,34 @@
+// The part of a queue that one flush runs: its signature, its graph, its inputs and scalars.
+#ifndef SLUICE_ENGINE_WINDOW_H_
+#define SLUICE_ENGINE_WINDOW_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "sluice/engine/node.h"
+#include "sluice/fusion/graph.h"
+
+namespace sluice::engine {
+
+struct Window {
+  std::vector<Node*> nodes;  // to be run, in recorded order
+  std::vector<bool> live;    // by node: its value has to be there afterwards
+  std::vector<Node*> inputs;  // submitted nodes that they read, each once, in order of first use
+  std::vector<int32_t> input_pins;  // by input: pins that the window's own nodes hold on it
+  std::vector<uint64_t> scalars;
+  // Everything that a plan may depend on, and nothing that it must not: scalars' values, addresses.
+  std::vector<uint64_t> signature;
+
+  void clear();
+};
+
+// Fills `inputs`, `scalars` and `signature` from `nodes` and `live`. `flush` is a number that no
+// earlier call on these nodes was given.
+void describe(Window* window, uint64_t flush, bool fuse);
+
+// The window as fusion sees it: its inputs, in order, and then its nodes.
+fusion::Graph to_graph(const Window& window);
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_WINDOW_H_

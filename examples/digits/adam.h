@@ -1,0 +1,39 @@
+// Adam (Kingma and Ba, 2015), in tensor ops.
+#ifndef SLUICE_EXAMPLES_DIGITS_ADAM_H_
+#define SLUICE_EXAMPLES_DIGITS_ADAM_H_
+
+#include <sluice/sluice.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "network.h"
+
+namespace digits {
+
+class Adam {
+ public:
+  explicit Adam(const std::vector<Layer>& parameters);
+
+  // Moves `parameters` against `gradients`. The bias correction and the rate are C++ numbers that
+  // differ at every step: they are arguments of the same kernels, never a reason to compile.
+  void step(double learning_rate, const std::vector<Layer>& gradients,
+            std::vector<Layer>& parameters);
+
+ private:
+  struct Moments {
+    sluice::Tensor mean, square;
+  };
+  struct LayerMoments {
+    Moments weight, bias;
+  };
+  static void update(float rate, const sluice::Tensor& gradient, Moments& moments,
+                     sluice::Tensor& parameter);
+
+  int64_t steps_ = 0;
+  std::vector<LayerMoments> moments_;
+};
+
+}  // namespace digits
+
+#endif  // SLUICE_EXAMPLES_DIGITS_ADAM_H_

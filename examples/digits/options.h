@@ -1,0 +1,37 @@
+// The command line.
+#ifndef SLUICE_EXAMPLES_DIGITS_OPTIONS_H_
+#define SLUICE_EXAMPLES_DIGITS_OPTIONS_H_
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace digits {
+
+// Something the user can put right: main() prints it as one line and exits with 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  int64_t epochs = 20;
+  int64_t batch = 64;
+  std::vector<int64_t> hidden = {256, 128};
+  uint64_t seed = 1;
+  double learning_rate = 2e-3;
+  bool quiet = false;
+  bool compare = true;
+  bool help = false;
+  std::string data = DIGITS_DATA_PATH;
+  std::string json;  // empty: none
+};
+
+// Throws UsageError.
+Options parse_options(int argc, char** argv);
+
+std::string usage();
+
+}  // namespace digits
+
+#endif  // SLUICE_EXAMPLES_DIGITS_OPTIONS_H_

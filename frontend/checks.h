@@ -1,0 +1,48 @@
+// What every op checks and how it says what is wrong; the frontend's own.
+#ifndef SLUICE_FRONTEND_CHECKS_H_
+#define SLUICE_FRONTEND_CHECKS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "sluice/frontend/tensor.h"
+
+namespace sluice::frontend {
+
+// Throws Error (kInvalidArgument): "op: parts...".
+template <typename... Parts>
+[[noreturn]] void fail(const char* op, const Parts&... parts) {
+  throw Error(absl::StatusCode::kInvalidArgument, absl::StrCat(op, ": ", parts...));
+}
+
+[[noreturn]] void fail_unimplemented(const char* op);
+[[noreturn]] void fail_empty(const char* op);
+
+// "float32(2, 3)".
+std::string describe(DType dtype, const Shape& shape);
+std::string describe(const Tensor& x);
+
+// The node of `x`; throws if the handle is empty.
+engine::Node* node_of(const char* op, const Tensor& x);
+
+// `axis` counted from the front; throws if `x` (of `rank` axes) has no such axis.
+int check_axis(const char* op, int axis, int rank, const Tensor& x);
+
+// All of `axes`, from the front, in increasing order; an empty list gives every axis. Throws for an
+// axis that is not there or named twice.
+std::vector<int> check_axes(const char* op, const Axes& axes, const Tensor& x);
+
+// The shape that `a` and `b` broadcast to, if they do.
+std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
+
+// Throws if a tensor of this shape and dtype would have more bytes than int64 can count.
+void check_bytes(const char* op, DType dtype, const Shape& shape);
+
+// The bits of a scalar as an element of `dtype`.
+uint64_t scalar_bits(Scalar value, DType dtype);
+
+}  // namespace sluice::frontend
+
+#endif  // SLUICE_FRONTEND_CHECKS_H_

@@ -1,0 +1,91 @@
+#include "sluice/frontend/creation.h"
+
+#include <cmath>
+
+#include "sluice/frontend/checks.h"
+#include "sluice/frontend/ops.h"
+#include "sluice/frontend/record.h"
+
+namespace sluice {
+namespace {
+
+using frontend::coordinate;
+using frontend::fail;
+using fusion::Op;
+
+Device on(std::optional<Device> device) {
+  if (!device) return default_device();
+  check_device(*device);
+  return *device;
+}
+
+Tensor filled(const char* name, const Shape& shape, Scalar value, DType dtype, Device device) {
+  const engine::NodeOperand operand{nullptr, frontend::scalar_bits(value, dtype)};
+  return frontend::record({name, Op::kFull, dtype, dtype, shape, {&operand, 1}}, device);
+}
+
+bool is_float(Scalar value) { return value.kind() == DTypeKind::kFloat; }
+
+}  // namespace
+
+Tensor zeros(const Shape& shape, DType dtype, std::optional<Device> device) {
+  return filled("zeros", shape, 0, dtype, on(device));
+}
+
+Tensor ones(const Shape& shape, DType dtype, std::optional<Device> device) {
+  return filled("ones", shape, 1, dtype, on(device));
+}
+
+Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype,
+            std::optional<Device> device) {
+  return filled("full", shape, value, dtype.value_or(value.dtype()), on(device));
+}
+
+Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device) {
+  return filled("empty", shape, 0, dtype, on(device));
+}
+
+Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor full_like(const Tensor& x, Scalar value) {
+  frontend::node_of("full_like", x);
+  return filled("full_like", x.shape(), value, x.dtype(), x.device());
+}
+
+Tensor arange(Scalar stop) { return arange(0, stop); }
+
+Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype,
+              std::optional<Device> device) {
+  const bool floating = is_float(start) || is_float(stop) || is_float(step);
+  const DType result = dtype.value_or(floating ? DType::kFloat32 : DType::kInt64);
+  if (step.as<double>() == 0) fail("arange", "step is 0");
+  const double exact =
+      std::ceil((stop.as<double>() - start.as<double>()) / step.as<double>());
+  if (!(exact < 0x1p62)) fail("arange", "too many elements");
+  const Shape shape{exact > 0 ? static_cast<int64_t>(exact) : 0};
+  Tensor index = coordinate("arange", shape, 0, on(device));
+  if (floating) {
+    return astype(astype(std::move(index), DType::kFloat64) * step.as<double>() +
+                      start.as<double>(),
+                  result);
+  }
+  return astype(std::move(index) * step.as<int64_t>() + start.as<int64_t>(), result);
+}
+
+Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::optional<Device> device) {
+  if (num < 0) fail("linspace", "num is ", num);
+  const double first = start.as<double>();
+  const double last = stop.as<double>();
+  const double step = num > 1 ? (last - first) / static_cast<double>(num - 1) : 0;
+  const Tensor index = coordinate("linspace", Shape{num}, 0, on(device));
+  const Tensor values = astype(index, DType::kFloat64) * step + first;
+  return astype(num > 1 ? where(index < num - 1, values, last) : values, dtype);
+}
+
+Tensor eye(int64_t n, std::optional<int64_t> m, DType dtype, std::optional<Device> device) {
+  const Shape shape{n, m.value_or(n)};
+  const Device target = on(device);
+  return astype(coordinate("eye", shape, 0, target) == coordinate("eye", shape, 1, target), dtype);
+}
+
+}  // namespace sluice

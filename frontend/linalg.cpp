@@ -1,0 +1,105 @@
+#include <span>
+#include <vector>
+
+#include "sluice/frontend/checks.h"
+#include "sluice/frontend/ops.h"
+#include "sluice/frontend/record.h"
+#include "sluice/frontend/reduce.h"
+
+namespace sluice {
+namespace {
+
+using frontend::describe;
+using frontend::fail;
+using fusion::Op;
+
+Shape joined(std::span<const int64_t> lead, std::initializer_list<int64_t> last) {
+  std::vector<int64_t> dims(lead.begin(), lead.end());
+  dims.insert(dims.end(), last);
+  return Shape(std::span<const int64_t>(dims));
+}
+
+std::span<const int64_t> leading(const Tensor& x) {
+  return std::span<const int64_t>(x.shape()).first(x.ndim() - 2);
+}
+
+// a and b of rank 2 or 3, and of equal leading axes.
+Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
+  const int rank = a.ndim();
+  const int64_t m = a.shape(-2);
+  const int64_t n = b.shape(-1);
+  if (compute_type(dtype) == DType::kFloat32) {
+    // Half types go through float32: products accumulate there and are rounded once.
+    const Tensor left = astype(a, DType::kFloat32);
+    const Tensor right = astype(b, DType::kFloat32);
+    const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};
+    const Tensor result =
+        frontend::record({"matmul", Op::kMatmul, DType::kFloat32, DType::kFloat32,
+                          joined(leading(a), {m, n}), operands},
+                         a.device());
+    return astype(result, dtype);
+  }
+  // No library for this dtype: a product of all pairs, summed over the shared axis as it is made.
+  const Tensor left = expand_dims(astype(a, dtype), -1);
+  const Tensor right = expand_dims(astype(b, dtype), -3);
+  return frontend::reduce("matmul", Op::kSum, left * right, {rank - 1}, false, dtype);
+}
+
+Tensor batched_product(const Tensor& a, const Tensor& b, DType dtype) {
+  if (a.ndim() == 2 && b.ndim() == 2) return product(a, b, dtype);
+  const int64_t m = a.shape(-2);
+  const int64_t k = a.shape(-1);
+  const int64_t n = b.shape(-1);
+  const Shape lead = *frontend::broadcast_shapes(Shape(leading(a)), Shape(leading(b)));
+  const Shape shape = joined(lead, {m, n});
+  if (b.ndim() == 2) {
+    // One matrix for all: the rows of all of a's.
+    const Tensor rows = reshape(a, Shape{lead.numel() * m, k});
+    return reshape(product(rows, b, dtype), shape);
+  }
+  const Tensor left = reshape(broadcast_to(a, joined(lead, {m, k})), Shape{lead.numel(), m, k});
+  const Tensor right = reshape(broadcast_to(b, joined(lead, {k, n})), Shape{lead.numel(), k, n});
+  return reshape(product(left, right, dtype), shape);
+}
+
+}  // namespace
+
+Tensor matmul(Arg a, Arg b) {
+  const Tensor& left = a.tensor();
+  const Tensor& right = b.tensor();
+  frontend::node_of("matmul", left);
+  frontend::node_of("matmul", right);
+  frontend::common_device("matmul", left, right);
+  if (left.ndim() == 0 || right.ndim() == 0) {
+    fail("matmul", "needs at least one dimension each: ", describe(left), ", ", describe(right));
+  }
+  const bool row = left.ndim() == 1;
+  const bool column = right.ndim() == 1;
+  const int64_t shared = left.shape(-1);
+  if (shared != right.shape(column ? -1 : -2)) {
+    fail("matmul", describe(left), " and ", describe(right), " have no common inner dimension");
+  }
+  const DType dtype = promote(left.dtype(), right.dtype());
+  if (dtype == DType::kBool) {
+    fail("matmul", "is not defined for bool: ", describe(left), ", ", describe(right));
+  }
+  const Tensor matrix_a = row ? reshape(left, Shape{1, shared}) : left;
+  const Tensor matrix_b = column ? reshape(right, Shape{shared, 1}) : right;
+  const auto lead = frontend::broadcast_shapes(Shape(leading(matrix_a)), Shape(leading(matrix_b)));
+  if (!lead) {
+    fail("matmul", "leading dimensions of ", describe(left), " and ", describe(right),
+         " do not broadcast");
+  }
+  Tensor result = batched_product(matrix_a, matrix_b, dtype);
+  if (row || column) {
+    std::vector<int64_t> dims(lead->begin(), lead->end());
+    if (!row) dims.push_back(left.shape(-2));
+    if (!column) dims.push_back(right.shape(-1));
+    result = reshape(std::move(result), Shape(std::span<const int64_t>(dims)));
+  }
+  a.release();
+  b.release();
+  return result;
+}
+
+}  // namespace sluice

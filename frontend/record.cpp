@@ -1,0 +1,39 @@
+#include "sluice/frontend/record.h"
+
+#include "sluice/frontend/checks.h"
+
+namespace sluice::frontend {
+
+Tensor record(const NewOp& op, Device device) {
+  check_bytes(op.op_name, op.dtype, op.shape);
+  return Tensor(engine::record({.op = op.op,
+                                .dtype = op.dtype,
+                                .operand_dtype = op.operand_dtype,
+                                .device = device,
+                                .shape = op.shape,
+                                .operands = op.operands,
+                                .attrs = op.attrs}));
+}
+
+Tensor record_view(const char* op_name, fusion::Op op, const Tensor& x, const Shape& shape,
+                   absl::Span<const int64_t> attrs) {
+  const engine::NodeOperand operand{node_of(op_name, x)};
+  return record({op_name, op, x.dtype(), x.dtype(), shape, {&operand, 1}, attrs}, x.device());
+}
+
+Tensor coordinate(const char* op_name, const Shape& shape, int axis, Device device) {
+  const int64_t attr = axis;
+  return record(
+      {op_name, fusion::Op::kCoordinate, DType::kInt64, DType::kInt64, shape, {}, {&attr, 1}},
+      device);
+}
+
+Device common_device(const char* op_name, const Tensor& a, const Tensor& b) {
+  if (a.device() != b.device()) {
+    fail(op_name, describe(a), " is on ", to_string(a.device()), ", ", describe(b), " on ",
+         to_string(b.device()));
+  }
+  return a.device();
+}
+
+}  // namespace sluice::frontend

@@ -1,0 +1,21 @@
+// Reductions as the frontend's own ops use them.
+#ifndef SLUICE_FRONTEND_REDUCE_H_
+#define SLUICE_FRONTEND_REDUCE_H_
+
+#include <vector>
+
+#include "sluice/frontend/tensor.h"
+#include "sluice/fusion/op.h"
+
+namespace sluice::frontend {
+
+// `x` cast to `dtype` and reduced over `axes` (from the front, increasing). `name` is for messages.
+Tensor reduce(const char* name, fusion::Op op, const Tensor& x, std::vector<int> axes,
+              bool keepdims, DType dtype);
+
+// The number of elements that each result is made of.
+int64_t count_reduced(const Tensor& x, const std::vector<int>& axes);
+
+}  // namespace sluice::frontend
+
+#endif  // SLUICE_FRONTEND_REDUCE_H_

@@ -1,0 +1,193 @@
+// Tensor: a handle on a lazily computed, immutable n-dimensional array.
+#ifndef SLUICE_FRONTEND_TENSOR_H_
+#define SLUICE_FRONTEND_TENSOR_H_
+
+#include <concepts>
+#include <initializer_list>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sluice/engine/node.h"
+#include "sluice/frontend/scalar.h"
+#include "sluice/runtime/device.h"
+#include "sluice/runtime/dtype.h"
+#include "sluice/runtime/error.h"
+#include "sluice/runtime/shape.h"
+
+namespace sluice {
+
+// A list of axes. Each may be negative: -1 is the last. An empty list stands for all axes.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(std::initializer_list<int> axes) : Axes(std::span<const int>(axes.begin(), axes.size())) {}
+  Axes(std::span<const int> axes) : axes_(axes.begin(), axes.end()) {}
+  Axes(const std::vector<int>& axes) : axes_(axes) {}
+  template <std::same_as<int> T>
+  Axes(T axis) : axes_{axis} {}
+
+  std::span<const int> span() const { return axes_; }
+  bool empty() const { return axes_.empty(); }
+
+ private:
+  std::vector<int> axes_;
+};
+
+// A handle of 8 bytes. Copying it copies the handle, not the data; the data is immutable, so that
+// `x += y` changes what this handle names and nothing else. An op only records what to compute. The
+// value is computed when it is read (item, to_vector, copy_to), on sync() or flush(), or when the
+// pending queue is full. A result that no handle names by then, and that only fusible ops read, never
+// touches memory: ops take temporaries by rvalue to let them go early.
+//
+// Handles may be used from any thread; one handle object is not to be changed by two at once.
+// Every member but the ones marked otherwise throws Error (kFailedPrecondition) on an empty handle.
+class Tensor {
+ public:
+  Tensor() = default;  // the empty handle
+  explicit Tensor(engine::NodeRef node) : node_(std::move(node)) {}
+
+  // A tensor that holds a copy of `values` in row-major order. Throws Error (kInvalidArgument) if
+  // their count is not the shape's.
+  template <Element T>
+  static Tensor from(std::span<const T> values, const Shape& shape) {
+    return from_bytes(values.data(), values.size(), dtype_of<T>(), shape);
+  }
+  template <Element T>
+  static Tensor from(std::initializer_list<T> values, const Shape& shape) {
+    return from(std::span<const T>(values.begin(), values.size()), shape);
+  }
+  template <Element T>
+  static Tensor from(std::initializer_list<T> values) {
+    return from(values, Shape{static_cast<int64_t>(values.size())});
+  }
+  template <std::ranges::contiguous_range R>
+    requires Element<std::ranges::range_value_t<R>>
+  static Tensor from(const R& values, const Shape& shape) {
+    using T = std::ranges::range_value_t<R>;
+    return from(std::span<const T>(std::ranges::data(values), std::ranges::size(values)), shape);
+  }
+  template <std::ranges::contiguous_range R>
+    requires Element<std::ranges::range_value_t<R>>
+  static Tensor from(const R& values) {
+    return from(values, Shape{static_cast<int64_t>(std::ranges::size(values))});
+  }
+  static Tensor from(const std::vector<bool>& values, const Shape& shape);
+
+  // False for the empty handle, which this may be asked of.
+  bool defined() const { return node_ != nullptr; }
+  explicit operator bool() const = delete;  // ambiguous: use defined() or item<bool>()
+
+  const Shape& shape() const { return node("shape")->layout.shape; }
+  int64_t shape(int axis) const;  // axis may be negative
+  int ndim() const { return shape().rank(); }
+  int64_t numel() const { return shape().numel(); }
+  DType dtype() const { return node("dtype")->dtype; }
+  Device device() const { return node("device")->device; }
+
+  // True once the result has been submitted to its device (it may still be running there).
+  bool is_materialized() const { return node("is_materialized")->submitted(); }
+
+  // Submits what this tensor needs and waits for nothing.
+  const Tensor& eval() const;
+
+  // Reads. Each waits for this tensor's own result. Throws Error (kInvalidArgument) if T is not the
+  // tensor's dtype, if item() is asked of more than one element or copy_to() is given a span of
+  // another count; and whatever error computing the value met.
+  template <Element T>
+  T item() const {
+    check_read("item", dtype_of<T>(), 1);
+    T value;
+    read("item", &value);
+    return value;
+  }
+  template <Element T>
+  std::vector<T> to_vector() const {
+    check_read("to_vector", dtype_of<T>(), numel());
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto bytes = std::make_unique<bool[]>(numel());
+      read("to_vector", bytes.get());
+      return std::vector<bool>(bytes.get(), bytes.get() + numel());
+    } else {
+      std::vector<T> values(numel());
+      read("to_vector", values.data());
+      return values;
+    }
+  }
+  template <Element T>
+  void copy_to(std::span<T> destination) const {
+    check_read("copy_to", dtype_of<T>(), static_cast<int64_t>(destination.size()));
+    read("copy_to", destination.data());
+  }
+
+  // Common ops as methods; each is the free function of the same name (frontend/ops.h). Called on a
+  // temporary they let it go.
+#define SLUICE_METHOD(name, parameters, without_defaults, call) \
+  Tensor name parameters const&;                                \
+  Tensor name parameters&&;
+#include "sluice/frontend/methods.def"
+
+  Tensor to(Device device) const;
+
+  // Gives up the node (the handle becomes empty) or shows it; for the frontend's own use.
+  engine::NodeRef release() && { return std::move(node_); }
+  const engine::NodeRef& node_ref() const { return node_; }
+
+ private:
+  const engine::Node* node(const char* what) const {
+    if (node_ == nullptr) [[unlikely]] fail_empty(what);
+    return node_.get();
+  }
+  [[noreturn]] static void fail_empty(const char* what);
+  static Tensor from_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
+  void check_read(const char* what, DType dtype, int64_t count) const;
+  void read(const char* what, void* destination) const;
+
+  engine::NodeRef node_;
+};
+
+// A tensor as the argument of an op: named, or a temporary that the op lets go of.
+class Arg {
+ public:
+  Arg(const Tensor& tensor) : tensor_(&tensor) {}
+  Arg(Tensor&& tensor) : tensor_(&tensor), consumed_(&tensor) {}
+
+  const Tensor& tensor() const { return *tensor_; }
+  // To be called once the op has been recorded (or has thrown: then not).
+  void release() const {
+    if (consumed_ != nullptr) *consumed_ = Tensor();
+  }
+
+ private:
+  const Tensor* tensor_;
+  Tensor* consumed_ = nullptr;
+};
+
+// An Arg or a Scalar.
+class Operand {
+ public:
+  Operand(const Tensor& tensor) : tensor_(&tensor), scalar_(0) {}
+  Operand(Tensor&& tensor) : tensor_(&tensor), consumed_(&tensor), scalar_(0) {}
+  Operand(const Arg& arg) : tensor_(&arg.tensor()), scalar_(0) {}
+  Operand(Scalar scalar) : scalar_(scalar) {}
+  template <Element T>
+  Operand(T value) : scalar_(value) {}
+
+  bool is_tensor() const { return tensor_ != nullptr; }
+  const Tensor& tensor() const { return *tensor_; }
+  Scalar scalar() const { return scalar_; }
+  void release() const {
+    if (consumed_ != nullptr) *consumed_ = Tensor();
+  }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  Tensor* consumed_ = nullptr;
+  Scalar scalar_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_FRONTEND_TENSOR_H_

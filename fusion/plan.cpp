@@ -1,0 +1,256 @@
+#include "sluice/fusion/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sluice/fusion/lower.h"
+#include "sluice/fusion/partition.h"
+
+namespace sluice::fusion {
+namespace {
+
+class Planner {
+ public:
+  Planner(Graph graph, const PlanOptions& options) : graph_(std::move(graph)), options_(options) {
+    const size_t count = graph_.nodes.size();
+    constraints_.copied_view.resize(count, false);
+    constraints_.in_memory.resize(count, false);
+    memory_.input.resize(count, -1);
+    int32_t inputs = 0;
+    for (size_t n = 0; n < count; ++n) {
+      if (graph_.nodes[n].op == Op::kInput) memory_.input[n] = inputs++;
+    }
+    alias_of_.resize(count);
+    for (size_t n = 0; n < count; ++n) alias_of_[n] = static_cast<NodeId>(n);
+  }
+
+  absl::StatusOr<Plan> run() {
+    std::vector<NodeId> live;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].live) live.push_back(static_cast<NodeId>(n));
+    }
+    if (options_.fuse) simplify();
+    // Each failed attempt adds a constraint, of which there are finitely many.
+    while (!attempt(live)) {
+    }
+    for (const Step& step : plan_.steps) {
+      const KernelStep* kernel = std::get_if<KernelStep>(&step.work);
+      if (kernel == nullptr) continue;
+      if (absl::Status status = verify(kernel->program); !status.ok()) {
+        return absl::InternalError(absl::StrCat(status.message(), "\n", to_text(kernel->program)));
+      }
+    }
+    find_lifetimes();
+    find_donors();
+    return std::move(plan_);
+  }
+
+ private:
+  void simplify() {
+    using Pass = int (*)(Graph&, std::vector<NodeId>*);
+    for (const Pass pass : {remove_identities, eliminate_common_subexpressions}) {
+      std::vector<NodeId> replacement;
+      if (pass(graph_, &replacement) == 0) continue;
+      for (NodeId& alias : alias_of_) alias = replacement[alias];
+      for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+        if (replacement[n] == static_cast<NodeId>(n)) continue;
+        GraphNode& target = graph_.nodes[replacement[n]];
+        target.live = target.live || graph_.nodes[n].live;
+        graph_.nodes[n].live = false;
+      }
+    }
+  }
+
+  bool attempt(const std::vector<NodeId>& live) {
+    plan_ = Plan{};
+    const Partition parts = partition(graph_, constraints_, options_.fuse);
+    plan_.cuts = parts.cuts;
+    add_results(parts);
+    for (const Group& group : parts.groups) {
+      count_elided(parts, group);
+      if (writes_nothing(parts, group)) continue;
+      Step step;
+      const bool lowered = group.library
+                               ? lower_matmul(graph_, group, memory_, &constraints_, &step)
+                               : lower(graph_, parts, group, memory_, &constraints_, &step);
+      if (!lowered) return false;
+      plan_.steps.push_back(std::move(step));
+    }
+    return find_outputs(live);
+  }
+
+  void add_results(const Partition& parts) {
+    memory_.result.assign(graph_.nodes.size(), -1);
+    for (const Group& group : parts.groups) {
+      for (NodeId member : group.members) {
+        if (!parts.stored[member]) continue;
+        const GraphNode& node = graph_.nodes[member];
+        memory_.result[member] = static_cast<int32_t>(plan_.results.size());
+        Result result;
+        result.node = member;
+        result.bytes = node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
+        plan_.results.push_back(std::move(result));
+      }
+    }
+  }
+
+  bool writes_nothing(const Partition& parts, const Group& group) const {
+    return std::all_of(group.members.begin(), group.members.end(), [&](NodeId member) {
+      return !parts.stored[member] || graph_.nodes[member].shape.numel() == 0;
+    });
+  }
+
+  void count_elided(const Partition& parts, const Group& group) {
+    for (NodeId member : group.members) {
+      const GraphNode& node = graph_.nodes[member];
+      if (parts.stored[member] || class_of(node.op) == OpClass::kSource) continue;
+      ++plan_.temporaries_elided;
+      plan_.bytes_elided += node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
+    }
+  }
+
+  bool find_outputs(const std::vector<NodeId>& live) {
+    for (NodeId n : live) {
+      NodeId blocking = kNoNode;
+      const auto located = locate(graph_, constraints_, memory_, alias_of_[n], &blocking);
+      if (!located) {
+        constraints_.copied_view[blocking] = true;
+        return false;
+      }
+      plan_.outputs.push_back({n, located->memory, located->layout});
+      if (located->memory.kind == MemoryRef::Kind::kResult) {
+        plan_.results[located->memory.index].observed = true;
+      }
+    }
+    return true;
+  }
+
+  template <typename F>
+  void for_each_memory(int32_t s, F f) {
+    const auto& work = plan_.steps[s].work;
+    if (const KernelStep* kernel = std::get_if<KernelStep>(&work)) {
+      for (const MemoryRef& memory : kernel->buffers) f(memory);
+    } else {
+      const MatmulStep& matmul = std::get<MatmulStep>(work);
+      for (const MemoryRef& memory : {matmul.a, matmul.b, matmul.c}) f(memory);
+    }
+  }
+
+  void find_lifetimes() {
+    for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
+      for_each_memory(s, [&](const MemoryRef& memory) {
+        if (memory.kind == MemoryRef::Kind::kInput) {
+          last_input_use_.resize(std::max<size_t>(last_input_use_.size(), memory.index + 1), -1);
+          last_input_use_[memory.index] = s;
+          return;
+        }
+        Result& result = plan_.results[memory.index];
+        if (result.first_use < 0) result.first_use = s;
+        result.last_use = s;
+      });
+    }
+  }
+
+  // Kernels that store several results may write one before they read for the next, so only those
+  // that store one may work in place.
+  void find_donors() {
+    for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
+      const KernelStep* kernel = std::get_if<KernelStep>(&plan_.steps[s].work);
+      if (kernel == nullptr || kernel->program.schedule != Schedule::kPointwise ||
+          kernel->program.stores.size() != 1) {
+        continue;
+      }
+      const MemoryRef target = kernel->buffers[kernel->outputs[0].buffer];
+      Result& result = plan_.results[target.index];
+      for (size_t b = 0; b < kernel->buffers.size(); ++b) {
+        const MemoryRef& memory = kernel->buffers[b];
+        if (memory == target || !read_in_place(*kernel, static_cast<uint16_t>(b))) continue;
+        const bool dies = memory.kind == MemoryRef::Kind::kInput
+                              ? last_input_use_[memory.index] == s
+                              : !plan_.results[memory.index].observed &&
+                                    plan_.results[memory.index].last_use == s;
+        if (dies) result.donors.push_back(memory);
+      }
+    }
+  }
+
+  // True if the kernel touches buffer `b` only where it stores its result, in elements of that size.
+  static bool read_in_place(const KernelStep& kernel, uint16_t b) {
+    const Program& program = kernel.program;
+    const size_t words = program.rank() + 1;
+    const uint16_t store = program.stores[0].access;
+    for (size_t i = 0; i < program.accesses.size(); ++i) {
+      const Access& access = program.accesses[i];
+      if (access.buffer != b) continue;
+      if (size_of(access.dtype) != size_of(program.accesses[store].dtype) ||
+          !std::equal(kernel.accesses.begin() + i * words, kernel.accesses.begin() + (i + 1) * words,
+                      kernel.accesses.begin() + store * words)) {
+        return false;
+      }
+    }
+    return std::none_of(program.body.begin(), program.body.end(),
+                        [](const Instr& instr) { return instr.op == Op::kGather; });
+  }
+
+  Graph graph_;
+  const PlanOptions options_;
+  std::vector<NodeId> alias_of_;  // by node: the node that computes its value after simplification
+  Constraints constraints_;
+  MemoryMap memory_;
+  std::vector<int32_t> last_input_use_;
+  Plan plan_;
+};
+
+std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  return absl::StrJoin(nodes, " ", [&](std::string* out, NodeId n) {
+    absl::StrAppend(out, name_of(graph.nodes[n].op));
+  });
+}
+
+}  // namespace
+
+const char* name_of(CutReason reason) {
+  switch (reason) {
+    case CutReason::kObserved: return "observed";
+    case CutReason::kReduction: return "reduction";
+    case CutReason::kLibrary: return "library";
+    case CutReason::kGather: return "gather";
+    case CutReason::kShape: return "shape";
+    case CutReason::kOrder: return "order";
+    case CutReason::kView: return "view";
+    case CutReason::kBudget: return "budget";
+    case CutReason::kCost: return "cost";
+    case CutReason::kFusionOff: break;
+  }
+  return "fusion is off";
+}
+
+absl::StatusOr<Plan> make_plan(const Graph& graph, const PlanOptions& options) {
+  return Planner(graph, options).run();
+}
+
+std::string to_text(const Graph& graph, const Plan& plan) {
+  std::string text;
+  for (const Step& step : plan.steps) {
+    if (const KernelStep* kernel = std::get_if<KernelStep>(&step.work)) {
+      absl::StrAppend(&text, "  kernel: ", names_of(graph, kernel->nodes), " | ",
+                      kernel->outputs.size(), " out");
+    } else {
+      const MatmulStep& matmul = std::get<MatmulStep>(step.work);
+      absl::StrAppend(&text, "  library: matmul ", matmul.batch, "x", matmul.m, "x", matmul.n, "x",
+                      matmul.k);
+    }
+    absl::StrAppend(&text, " | reads ", step.bytes_read, " B, writes ", step.bytes_written, " B\n");
+  }
+  for (const CutEdge& cut : plan.cuts) {
+    const GraphNode& node = graph.nodes[cut.producer];
+    absl::StrAppend(&text, "  not fused: t", cut.producer, " ", name_of(node.op), " ",
+                    sluice::name_of(node.dtype), to_string(node.shape), " goes through memory: ",
+                    name_of(cut.reason), "\n");
+  }
+  return text;
+}
+
+}  // namespace sluice::fusion

@@ -1,0 +1,253 @@
+#include "sluice/fusion/program_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace sluice::fusion {
+namespace {
+
+template <typename T>
+void append(std::string* key, const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  key->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(std::vector<Dim> dims, Schedule schedule) : dims_(std::move(dims)) {
+  step_.program.schedule = schedule;
+}
+
+bool ProgramBuilder::varies(const Affine& address, bool reduced) const {
+  for (size_t d = 0; d < dims_.size(); ++d) {
+    if (dims_[d].reduced == reduced && address.coefficient[d] != 0) return true;
+  }
+  return false;
+}
+
+uint16_t ProgramBuilder::buffer(const MemoryRef& memory) {
+  const auto it = std::find(step_.buffers.begin(), step_.buffers.end(), memory);
+  if (it != step_.buffers.end()) return static_cast<uint16_t>(it - step_.buffers.begin());
+  step_.buffers.push_back(memory);
+  return static_cast<uint16_t>(step_.buffers.size() - 1);
+}
+
+uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affine& address) {
+  std::string key;
+  append(&key, dtype);
+  if (memory != nullptr) append(&key, *memory);
+  append(&key, address);
+  const auto [it, inserted] =
+      access_numbers_.try_emplace(key, static_cast<uint16_t>(addresses_.size()));
+  if (inserted) {
+    Access access;
+    access.buffer = memory != nullptr ? buffer(*memory) : kNoBuffer;
+    access.dtype = dtype;
+    access.varies_along_kept = varies(address, false);
+    access.varies_along_reduced = varies(address, true);
+    step_.program.accesses.push_back(access);
+    addresses_.push_back(address);
+  }
+  return it->second;
+}
+
+ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> operands,
+                             uint16_t aux) {
+  std::vector<Instr>& body = step_.program.body;
+  Instr instr;
+  instr.op = op;
+  instr.dtype = dtype;
+  instr.aux = aux;
+  instr.level = Level::kUniform;
+  for (ValueId operand : operands) {
+    if (operand == kNoValue) continue;
+    instr.level = std::max(instr.level, body[operand].level);
+    instr.operands[instr.num_operands++] = operand;
+  }
+  if (op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate) {
+    const Access& access = step_.program.accesses[aux];
+    if (access.varies_along_kept) instr.level = std::max(instr.level, Level::kRow);
+    if (access.varies_along_reduced) instr.level = Level::kElement;
+  }
+  if (is_reduction(op)) instr.level = Level::kRow;
+
+  std::string key;
+  append(&key, op);
+  append(&key, dtype);
+  append(&key, aux);
+  for (ValueId operand : instr.operands) append(&key, operand);
+  const auto [it, inserted] = values_.try_emplace(key, static_cast<ValueId>(body.size()));
+  if (inserted) body.push_back(instr);
+  return it->second;
+}
+
+ValueId ProgramBuilder::load(const MemoryRef& memory, DType dtype, const Affine& address,
+                             ValueId predicate) {
+  return emit(Op::kLoad, dtype, {predicate}, access(&memory, dtype, address));
+}
+
+ValueId ProgramBuilder::coordinate(const Affine& index) {
+  return emit(Op::kCoordinate, DType::kInt64, {}, access(nullptr, DType::kInt64, index));
+}
+
+ValueId ProgramBuilder::scalar(int32_t number, DType dtype) {
+  const auto it = std::find(step_.scalars.begin(), step_.scalars.end(), number);
+  const uint16_t slot = static_cast<uint16_t>(it - step_.scalars.begin());
+  if (it == step_.scalars.end()) step_.scalars.push_back(number);
+  return emit(Op::kScalar, dtype, {}, slot);
+}
+
+ValueId ProgramBuilder::param(int64_t value) {
+  step_.params.push_back(value);
+  return emit(Op::kParam, DType::kInt64, {}, static_cast<uint16_t>(step_.params.size() - 1));
+}
+
+uint16_t ProgramBuilder::error_slot(NodeId node) {
+  step_.error_slots.push_back(node);
+  return static_cast<uint16_t>(step_.error_slots.size() - 1);
+}
+
+ValueId ProgramBuilder::along_row(ValueId value) {
+  if (step_.program.body[value].level == Level::kElement) return value;
+  // Both branches of a choice by an address that is always 0 but, to the program, varies everywhere.
+  const uint16_t zero = access(nullptr, DType::kInt64, Affine{.offset = 0});
+  step_.program.accesses.push_back(step_.program.accesses[zero]);
+  addresses_.push_back(addresses_[zero]);
+  step_.program.accesses.back().varies_along_kept = true;
+  step_.program.accesses.back().varies_along_reduced = true;
+  const uint16_t varying = static_cast<uint16_t>(addresses_.size() - 1);
+  const ValueId mask =
+      cast(emit(Op::kCoordinate, DType::kInt64, {}, varying), DType::kBool);
+  return emit(Op::kWhere, dtype_of(value), {mask, value, value});
+}
+
+ValueId ProgramBuilder::cast(ValueId value, DType dtype) {
+  return dtype_of(value) == dtype ? value : emit(Op::kCast, dtype, {value});
+}
+
+ValueId ProgramBuilder::both(ValueId a, ValueId b) {
+  if (a == kNoValue || a == b) return b;
+  if (b == kNoValue) return a;
+  return emit(Op::kLogicalAnd, DType::kBool, {a, b});
+}
+
+void ProgramBuilder::store(ValueId value, const MemoryRef& memory, const Affine& address) {
+  step_.program.stores.push_back({value, access(&memory, dtype_of(value), address)});
+  step_.outputs.push_back({buffer(memory), {}, {}});
+}
+
+// True if every access walks dim d + 1 and then dim d as one dim.
+bool ProgramBuilder::mergeable(size_t d) const {
+  if (dims_[d].reduced != dims_[d + 1].reduced) return false;
+  return std::all_of(addresses_.begin(), addresses_.end(), [&](const Affine& address) {
+    return address.coefficient[d] == address.coefficient[d + 1] * dims_[d + 1].extent;
+  });
+}
+
+void ProgramBuilder::simplify_dims() {
+  auto remove = [&](size_t d) {
+    for (Affine& address : addresses_) {
+      std::copy(address.coefficient.begin() + d + 1, address.coefficient.end(),
+                address.coefficient.begin() + d);
+      address.coefficient[kMaxDims - 1] = 0;
+    }
+    dims_.erase(dims_.begin() + d);
+  };
+  auto count = [&](bool reduced) {
+    return std::count_if(dims_.begin(), dims_.end(),
+                         [&](const Dim& dim) { return dim.reduced == reduced; });
+  };
+  for (size_t d = 0; d < dims_.size();) {
+    if (dims_[d].extent == 1 && count(dims_[d].reduced) > 1) {
+      remove(d);
+    } else {
+      ++d;
+    }
+  }
+  for (size_t d = 0; d + 1 < dims_.size();) {
+    if (mergeable(d)) {
+      dims_[d + 1].extent *= dims_[d].extent;
+      remove(d);
+    } else {
+      ++d;
+    }
+  }
+  if (count(false) == 0) {
+    dims_.insert(dims_.begin(), Dim{});
+    for (Affine& address : addresses_) {
+      std::copy_backward(address.coefficient.begin(), address.coefficient.end() - 1,
+                         address.coefficient.end());
+      address.coefficient[0] = 0;
+    }
+  }
+}
+
+void ProgramBuilder::write_arguments() {
+  Program& program = step_.program;
+  program.kept_rank = static_cast<uint8_t>(
+      std::count_if(dims_.begin(), dims_.end(), [](const Dim& dim) { return !dim.reduced; }));
+  program.reduced_rank = static_cast<uint8_t>(dims_.size() - program.kept_rank);
+  program.num_buffers = static_cast<uint16_t>(step_.buffers.size());
+  program.num_scalars = static_cast<uint16_t>(step_.scalars.size());
+  program.num_params = static_cast<uint16_t>(step_.params.size());
+  program.num_error_slots = static_cast<uint16_t>(step_.error_slots.size());
+  for (const Dim& dim : dims_) step_.extents.push_back(dim.extent);
+  const int lane = program.lane_dim();
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    Access& access = program.accesses[i];
+    const int64_t stride = addresses_[i].coefficient[lane];
+    access.lanes = stride == 1   ? StrideClass::kUnit
+                   : stride != 0 ? StrideClass::kAny
+                                 : StrideClass::kZero;
+    step_.accesses.insert(step_.accesses.end(), addresses_[i].coefficient.begin(),
+                          addresses_[i].coefficient.begin() + dims_.size());
+    step_.accesses.push_back(addresses_[i].offset);
+  }
+}
+
+void ProgramBuilder::find_dependence() {
+  const Program& program = step_.program;
+  for (size_t s = 0; s < program.stores.size(); ++s) {
+    OutputDependence& output = step_.outputs[s];
+    std::vector<bool> reached(program.body.size(), false);
+    reached[program.stores[s].value] = true;
+    for (int v = program.stores[s].value; v >= 0; --v) {
+      if (!reached[v]) continue;
+      const Instr& instr = program.body[v];
+      for (int k = 0; k < instr.num_operands; ++k) reached[instr.operands[k]] = true;
+      if (instr.op == Op::kLoad || instr.op == Op::kGather) {
+        output.buffers.push_back(program.accesses[instr.aux].buffer);
+      } else if (instr.op == Op::kCheckIndex) {
+        output.error_slots.push_back(instr.aux);
+      }
+    }
+  }
+}
+
+void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) const {
+  std::vector<int64_t> bytes(step_.buffers.size(), 0);
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    const Access& access = step_.program.accesses[i];
+    if (access.buffer == kNoBuffer) continue;
+    int64_t elements = 1;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      if (addresses_[i].coefficient[d] != 0) elements *= dims_[d].extent;
+    }
+    int64_t& most = bytes[access.buffer];
+    most = std::max<int64_t>(most, elements * static_cast<int64_t>(size_of(access.dtype)));
+  }
+  std::vector<bool> is_output(step_.buffers.size(), false);
+  for (const OutputDependence& output : step_.outputs) is_output[output.buffer] = true;
+  for (size_t b = 0; b < bytes.size(); ++b) (is_output[b] ? *bytes_written : *bytes_read) += bytes[b];
+}
+
+KernelStep ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
+  simplify_dims();
+  write_arguments();
+  find_dependence();
+  count_bytes(bytes_read, bytes_written);
+  return std::move(step_);
+}
+
+}  // namespace sluice::fusion

@@ -1,0 +1,157 @@
+#include "sluice/kernels/cache.h"
+
+#include <condition_variable>
+#include <deque>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "sluice/kernels/interp/interpreter.h"
+#include "sluice/kernels/llvm/compiler.h"
+
+namespace sluice::kernels {
+namespace {
+
+// Past this many, kernels that no plan holds are dropped.
+constexpr size_t kMaxKernels = 4096;
+
+std::atomic<int64_t> compiles{0};
+std::atomic<int64_t> compile_failures{0};
+std::atomic<int64_t> hits{0};
+
+class Cache {
+ public:
+  static Cache& get() {
+    static Cache* cache = new Cache;
+    return *cache;
+  }
+
+  // True if the kernel was there.
+  bool find(fusion::Program program, std::shared_ptr<Kernel>* kernel) {
+    std::string key = fusion::canonical_key(program);
+    std::lock_guard lock(mutex_);
+    if (kernels_.size() >= limit_) drop_unused();
+    const auto [it, inserted] = kernels_.try_emplace(std::move(key));
+    if (inserted) it->second = std::make_shared<Kernel>(std::move(program));
+    *kernel = it->second;
+    return !inserted;
+  }
+
+ private:
+  void drop_unused() {
+    absl::erase_if(kernels_, [](const auto& entry) { return entry.second.use_count() == 1; });
+    limit_ = std::max(kMaxKernels, 2 * kernels_.size());
+  }
+
+  std::mutex mutex_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Kernel>> kernels_;
+  size_t limit_ = kMaxKernels;
+};
+
+// Compiles on one thread of its own, in the order of requests.
+class Compiler {
+ public:
+  static Compiler& get() {
+    // Destroyed at exit, before the compiler's own static objects.
+    static Compiler compiler;
+    return compiler;
+  }
+
+  ~Compiler() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void request(std::shared_ptr<Kernel> kernel) {
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      waiting_.push_back(std::move(kernel));
+      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    }
+    changed_.notify_all();
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (stopping_) return;
+      std::shared_ptr<Kernel> kernel = std::move(waiting_.front());
+      waiting_.pop_front();
+      busy_ = true;
+      lock.unlock();
+      kernel->compile();
+      kernel.reset();
+      lock.lock();
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Kernel>> waiting_;
+  bool busy_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+const Executable& Kernel::executable(Tier tier) {
+  if (tier != Tier::kInterpreted) {
+    const Executable* compiled = compiled_.load(std::memory_order_acquire);
+    if (compiled == nullptr && tier == Tier::kCompiled) {
+      compile();
+      compiled = compiled_.load(std::memory_order_acquire);
+    }
+    if (compiled != nullptr) return *compiled;
+    if (tier == Tier::kAsync && llvm_available() &&
+        !requested_.exchange(true, std::memory_order_relaxed)) {
+      Compiler::get().request(shared_from_this());
+    }
+  }
+  std::call_once(interpreted_once_, [this] { interpreted_ = make_interpreter(program_); });
+  return *interpreted_;
+}
+
+void Kernel::compile() {
+  std::call_once(compiled_once_, [this] {
+    if (!llvm_available()) return;
+    auto executable = compile_llvm(program_);
+    if (!executable.ok()) {
+      compile_failures.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    compiled_owner_ = *std::move(executable);
+    compiles.fetch_add(1, std::memory_order_relaxed);
+    compiled_.store(compiled_owner_.get(), std::memory_order_release);
+  });
+}
+
+std::shared_ptr<Kernel> find_kernel(fusion::Program program) {
+  std::shared_ptr<Kernel> kernel;
+  if (Cache::get().find(std::move(program), &kernel)) hits.fetch_add(1, std::memory_order_relaxed);
+  return kernel;
+}
+
+CacheStats cache_stats() {
+  return {compiles.load(std::memory_order_relaxed),
+          compile_failures.load(std::memory_order_relaxed), hits.load(std::memory_order_relaxed)};
+}
+
+void wait_for_compiler() { Compiler::get().wait(); }
+
+}  // namespace sluice::kernels

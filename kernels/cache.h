@@ -1,0 +1,66 @@
+// Kernels by what they compute: each distinct Program is translated and compiled once.
+#ifndef SLUICE_KERNELS_CACHE_H_
+#define SLUICE_KERNELS_CACHE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "sluice/fusion/program.h"
+#include "sluice/kernels/kernel.h"
+
+namespace sluice::kernels {
+
+enum class Tier : uint8_t {
+  kInterpreted,  // never compile
+  kAsync,        // interpreted until the compiled form, made on another thread, is there
+  kCompiled,     // compile before the first run; interpreted only if that fails
+};
+
+// One Program and its executables. Thread-safe.
+class Kernel : public std::enable_shared_from_this<Kernel> {
+ public:
+  explicit Kernel(fusion::Program program) : program_(std::move(program)) {}
+
+  const fusion::Program& program() const { return program_; }
+
+  // What to run now. Under kAsync and kCompiled this starts or does the compilation.
+  const Executable& executable(Tier tier);
+
+  bool is_compiled(const Executable& executable) const {
+    return &executable == compiled_.load(std::memory_order_acquire);
+  }
+
+  // Compiles unless that has been tried; for executable() and the compiling thread.
+  void compile();
+
+ private:
+  const fusion::Program program_;
+  std::once_flag interpreted_once_;
+  std::shared_ptr<const Executable> interpreted_;
+  std::once_flag compiled_once_;
+  std::shared_ptr<const Executable> compiled_owner_;
+  std::atomic<const Executable*> compiled_{nullptr};
+  std::atomic<bool> requested_{false};
+};
+
+struct CacheStats {
+  int64_t compiles = 0;
+  int64_t compile_failures = 0;
+  int64_t hits = 0;
+};
+
+// The kernel of `program`, new or from the cache. The whole program is compared, never a hash alone.
+std::shared_ptr<Kernel> find_kernel(fusion::Program program);
+
+// Since the start of the process.
+CacheStats cache_stats();
+
+// Returns once no compilation is under way or waiting.
+void wait_for_compiler();
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_CACHE_H_

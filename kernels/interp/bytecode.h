@@ -1,0 +1,107 @@
+// What the interpreter makes of a Program: lists of steps over registers.
+//
+// A batch of rows is run as
+//     row steps of pass 0, element steps of pass 0, row steps of pass 1, ..., row steps of pass P
+// and then the stores of row level. Row steps work on tiles of one element for each row of the
+// batch; element steps on tiles of the batch's elements. An element-level value that several passes
+// need is computed in each of them. A pointwise program has row steps only.
+#ifndef SLUICE_KERNELS_INTERP_BYTECODE_H_
+#define SLUICE_KERNELS_INTERP_BYTECODE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "sluice/fusion/program.h"
+#include "sluice/kernels/interp/loops.h"
+#include "sluice/kernels/math/external.h"
+
+namespace sluice::kernels::interp {
+
+using Register = uint32_t;
+
+enum class StepKind : uint8_t {
+  kMap,         // out = loops(in...), rounded
+  kExternal,    // likewise, by a library routine
+  kLoad,        // in: [predicate]; aux: binding
+  kGather,      // in: index [predicate]; aux: binding
+  kCoordinate,  // aux: binding
+  kScalar,      // aux: scalar
+  kParam,       // aux: param
+  kCheckIndex,  // in: index, extent, [predicate]; aux: error slot
+  kExpand,      // out = the row-level value in[0], made one element for each of the tile's elements
+  kReduce,      // takes in[0] to reduction aux
+  kStore,       // in[0]; aux: binding
+};
+
+struct Step {
+  Step(StepKind kind, int num_operands, DType dtype)
+      : kind(kind), num_operands(static_cast<uint8_t>(num_operands)), dtype(dtype) {}
+
+  StepKind kind;
+  uint8_t num_operands;
+  DType dtype;  // of the result; of what is stored
+  Register out = 0;
+  Register in[3] = {0, 0, 0};
+  uint16_t aux = 0;
+  const MapLoops* loops = nullptr;  // kMap
+  math::External external{};        // kExternal
+  MapFn round = nullptr;
+};
+
+// An access as the steps of one level address it: by position in the row-major order of some dims.
+struct Binding {
+  uint16_t access = 0;
+  bool element = false;  // by element of the batch; else by row
+};
+
+struct Reduction {
+  fusion::Op op = fusion::Op::kSum;
+  DType type = DType::kFloat32;  // of the accumulator
+  Register result = 0;           // one element a row: the accumulators, or the positions
+  Register values = 0;           // arg reductions: the best values
+  Register block = 0;            // column schedule, not arg: the accumulators of one block
+  uint32_t lanes = 0;            // row schedule, not arg: byte offset of the lanes in the scratch
+  const ReduceLoops* loops = nullptr;
+  const ArgLoops* arg = nullptr;
+  MapFn round = nullptr;
+  bool zero_if_empty = false;  // a float sum of nothing is +0, not its identity -0
+
+  bool is_arg() const { return arg != nullptr; }
+};
+
+struct Pass {
+  std::vector<Step> row_steps;
+  std::vector<Step> expansions;  // row-level values that the element steps use
+  std::vector<Step> element_steps;
+  std::vector<uint16_t> reductions;
+};
+
+struct Bytecode {
+  bool has_reduced = false;
+  bool column = false;
+  int kept_rank = 1;
+  int reduced_rank = 0;
+  int num_passes = 0;
+  std::vector<Step> uniform_steps;
+  std::vector<Pass> passes;  // num_passes + 1; the last has row steps only
+  std::vector<Step> row_stores;
+  std::vector<Reduction> reductions;  // in body order
+  std::vector<Binding> bindings;
+  std::vector<fusion::Access> accesses;
+  std::vector<uint16_t> stored_buffers;
+
+  // Registers: byte offsets in the scratch. Registers in [0, num_uniform) hold one element each.
+  std::vector<uint32_t> registers;
+  Register num_uniform = 0;
+  int64_t tile = 0;           // elements in every other register; a power of two, >= kLanes
+  int64_t temporaries = 0;    // offset of kNumTemporaries tiles of 8-byte elements
+  int64_t scratch_bytes = 0;
+};
+
+inline constexpr int kNumTemporaries = 4;
+
+Bytecode translate(const fusion::Program& program);
+
+}  // namespace sluice::kernels::interp
+
+#endif  // SLUICE_KERNELS_INTERP_BYTECODE_H_

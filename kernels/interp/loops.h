@@ -1,0 +1,77 @@
+// The loops of the interpreter: each runs one operation over a tile of elements in registers.
+//
+// They are compiled once for each instruction set (see CMakeLists.txt) and found in a table, so that
+// nothing else of the interpreter depends on the set. Elements have compute types: half dtypes are
+// float32 in registers, masks are one byte of 0 or 1.
+#ifndef SLUICE_KERNELS_INTERP_LOOPS_H_
+#define SLUICE_KERNELS_INTERP_LOOPS_H_
+
+#include <cstdint>
+
+#include "sluice/fusion/op.h"
+#include "sluice/runtime/dtype.h"
+
+namespace sluice::kernels::interp {
+
+// out[i] = f(in[0][i], in[1][i], ...) for i in [0, n), n >= 1. `out` may be one of the operands if
+// their elements have the same size.
+using MapFn = void (*)(void* out, const void* const* in, int64_t n);
+
+// A loop for each set of uniform operands: bit k of the index is set if operand k is one element
+// that stands for all. All operands uniform is no form: run form[0] with n = 1.
+struct MapLoops {
+  MapFn form[7];
+};
+
+// The loops of a reduction other than kArgMax and kArgMin. Accumulators have the compute type.
+struct ReduceLoops {
+  // acc[i] = identity
+  void (*identity)(void* acc, int64_t n);
+  // acc[i] = acc[i] . x[i]
+  void (*combine)(void* acc, const void* x, int64_t n);
+  // acc[i % kLanes] = acc[i % kLanes] . x[i], i ascending
+  void (*lanes)(void* acc, const void* x, int64_t n);
+  // out[0] = the kLanes accumulators folded by halving; acc is used up
+  void (*fold)(void* out, void* acc);
+  // out[k] = row k of `x`, reduced as one block. Rows are `length` >= 1 apart.
+  void (*rows)(void* out, const void* x, int64_t rows, int64_t length);
+};
+
+// The loops of kArgMax and kArgMin. A running best is (values[i], positions[i]). Elements must come
+// in ascending order of position: only a strictly better one replaces the best.
+struct ArgLoops {
+  // The best of no elements: loses to anything, or stands for the element at `position` if that is
+  // no better than it.
+  void (*identity)(void* values, int64_t* positions, int64_t position, int64_t n);
+  // values[i] against x[i], which is at x_positions[i]
+  void (*combine)(void* values, int64_t* positions, const void* x, const int64_t* x_positions,
+                  int64_t n);
+  // values[i] against x[i]; all of x is at `position`
+  void (*step)(void* values, int64_t* positions, const void* x, int64_t position, int64_t n);
+  // values[0] against every x[i], which is at position + i
+  void (*row)(void* values, int64_t* positions, const void* x, int64_t position, int64_t n);
+};
+
+inline constexpr int kNumReductions = 6;
+constexpr int reduction_index(fusion::Op op) {
+  return static_cast<int>(op) - static_cast<int>(fusion::Op::kSum);
+}
+static_assert(reduction_index(fusion::Op::kArgMax) == kNumReductions);
+
+// Entries that don't exist are null.
+struct LoopTable {
+  MapLoops map[fusion::kNumOps][kNumDTypes];  // by op and the compute type it is instantiated for
+  MapLoops cast[kNumDTypes][kNumDTypes];      // compute types: from, to
+  MapFn load[kNumDTypes];   // memory to register; null: the same bytes
+  MapFn store[kNumDTypes];  // register to memory, NaN made canonical; null: the same bytes
+  MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
+  ReduceLoops reduce[kNumReductions][kNumDTypes];
+  ArgLoops arg[2][kNumDTypes];  // kArgMax, kArgMin
+};
+
+// The table for the best instruction set that this machine has.
+const LoopTable& loops();
+
+}  // namespace sluice::kernels::interp
+
+#endif  // SLUICE_KERNELS_INTERP_LOOPS_H_

@@ -1,0 +1,296 @@
+// The templates behind loops.h, for the translation units that are compiled once for each
+// instruction set with SLUICE_ISA_NAMESPACE defined to its name.
+//
+// A hazard: such a unit must not emit an inline function under a name that other units share (the
+// linker could keep the copy that needs AVX-512 and give it to everyone). So these files use
+// nothing of the standard library but types, and everything lives in the set's own namespace.
+#ifndef SLUICE_KERNELS_INTERP_LOOPS_IMPL_H_
+#define SLUICE_KERNELS_INTERP_LOOPS_IMPL_H_
+
+#ifndef SLUICE_ISA_NAMESPACE
+#error "compile the loops with SLUICE_ISA_NAMESPACE defined"
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#include "sluice/kernels/interp/loops.h"
+#include "sluice/kernels/math/functions.h"
+#include "sluice/kernels/reduction.h"
+
+namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
+
+namespace m = math;
+using fusion::Op;
+using fusion::TypeRule;
+
+// Each family of element types fills its part of the table, in a file of its own.
+void fill_float32(LoopTable& table);
+void fill_float64(LoopTable& table);
+void fill_int8(LoopTable& table);
+void fill_int16(LoopTable& table);
+void fill_int32(LoopTable& table);
+void fill_int64(LoopTable& table);
+void fill_bool(LoopTable& table);
+void fill_conversions(LoopTable& table);
+
+// The expressions of ops.def, as types.
+namespace expressions {
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)             \
+  struct id {                                                            \
+    template <typename A, typename V>                                    \
+    static auto apply([[maybe_unused]] A a, [[maybe_unused]] V b,        \
+                      [[maybe_unused]] V c) {                            \
+      return __VA_ARGS__;                                                \
+    }                                                                    \
+  };
+#define SLUICE_INTERNAL(id, name, arity, in, out, ...) \
+  SLUICE_POINTWISE(id, name, arity, kFixed, kAll, __VA_ARGS__)
+#define SLUICE_REDUCTION(id, name, domain, identity_value, ...)          \
+  struct id {                                                            \
+    template <typename V>                                                \
+    static V identity() {                                                \
+      return identity_value;                                             \
+    }                                                                    \
+    template <typename V>                                                \
+    static V apply(V a, V b) {                                           \
+      return __VA_ARGS__;                                                \
+    }                                                                    \
+  };
+#include "sluice/fusion/ops.def"
+}  // namespace expressions
+
+// Iterations may run side by side although `out` may be an operand: element i is read before it is
+// written and never again.
+#define SLUICE_TILE_LOOP _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i)
+
+// Element i. A mask that chooses between wider elements is read as the byte that it is: the compiler
+// vectorises a selection by a comparison, but not by a loaded bool.
+template <typename V, typename A>
+inline A element(const A* a, int64_t i) {
+  if constexpr (std::is_same_v<A, bool> && !std::is_same_v<V, bool>) {
+    return static_cast<int>(reinterpret_cast<const uint8_t*>(a)[i]) != 0;
+  } else {
+    return a[i];
+  }
+}
+
+template <typename F, typename A, typename V, int kArity, int kUniform>
+void map_loop(void* out, const void* const* in, int64_t n) {
+  using R = decltype(F::apply(A{}, V{}, V{}));
+  R* o = static_cast<R*>(out);
+  const A* a = static_cast<const A*>(in[0]);
+  const V* b = static_cast<const V*>(in[kArity > 1 ? 1 : 0]);
+  const V* c = static_cast<const V*>(in[kArity > 2 ? 2 : 0]);
+  const A a0 = a[0];
+  const V b0 = kUniform & 2 ? b[0] : V{};
+  const V c0 = kUniform & 4 ? c[0] : V{};
+  SLUICE_TILE_LOOP {
+    // Read before selecting: the compiler may then select between values, not between loads.
+    const V x = kUniform & 2 || kArity < 2 ? b0 : b[i];
+    const V y = kUniform & 4 || kArity < 3 ? c0 : c[i];
+    o[i] = F::template apply<A, V>(kUniform & 1 ? a0 : element<V>(a, i), x, y);
+  }
+}
+
+template <typename F, typename A, typename V, int kArity>
+void set_map(MapLoops& loops) {
+  loops.form[0] = map_loop<F, A, V, kArity, 0>;
+  if constexpr (kArity >= 2) {
+    loops.form[1] = map_loop<F, A, V, kArity, 1>;
+    loops.form[2] = map_loop<F, A, V, kArity, 2>;
+  }
+  if constexpr (kArity == 3) {
+    loops.form[3] = map_loop<F, A, V, kArity, 3>;
+    loops.form[4] = map_loop<F, A, V, kArity, 4>;
+    loops.form[5] = map_loop<F, A, V, kArity, 5>;
+    loops.form[6] = map_loop<F, A, V, kArity, 6>;
+  }
+}
+
+// All pointwise ops that exist for compute type V.
+template <typename V>
+void fill_map(LoopTable& table) {
+  constexpr DType kType = dtype_of<V>();
+  constexpr int kIndex = static_cast<int>(kType);
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                          \
+  if constexpr (fusion::in_domain(fusion::domain, kType)) {                           \
+    using A = std::conditional_t<TypeRule::rule == TypeRule::kSelect, bool, V>;       \
+    set_map<expressions::id, A, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
+  }
+#define SLUICE_INTERNAL(id, name, arity, in, out, ...)                                \
+  if constexpr (kType == DType::in) {                                                 \
+    set_map<expressions::id, V, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
+  }
+#include "sluice/fusion/ops.def"
+}
+
+// Reductions.
+
+template <typename V>
+void fill_with(void* out, V value, int64_t n) {
+  V* o = static_cast<V*>(out);
+  SLUICE_TILE_LOOP { o[i] = value; }
+}
+
+template <typename F, typename V>
+struct Reducer {
+  static void identity(void* acc, int64_t n) { fill_with<V>(acc, F::template identity<V>(), n); }
+
+  static void combine(void* acc, const void* x, int64_t n) {
+    V* a = static_cast<V*>(acc);
+    const V* b = static_cast<const V*>(x);
+    SLUICE_TILE_LOOP { a[i] = F::apply(a[i], b[i]); }
+  }
+
+  static void lanes(void* acc, const void* x, int64_t n) {
+    V* a = static_cast<V*>(acc);
+    const V* b = static_cast<const V*>(x);
+    // A local copy stays in vector registers through the loop.
+    V lane[kLanes];
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] = a[l];
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC unroll 1
+      for (int64_t l = 0; l < kLanes; ++l) lane[l] = F::apply(lane[l], b[i + l]);
+    }
+    for (int64_t l = 0; l < kLanes; ++l) a[l] = lane[l];
+    for (int64_t l = 0; i + l < n; ++l) a[l] = F::apply(a[l], b[i + l]);
+  }
+
+  static void fold_from(V* a, int64_t half) {
+    for (int64_t h = half; h >= 1; h /= 2) {
+#pragma GCC ivdep
+      for (int64_t l = 0; l < h; ++l) a[l] = F::apply(a[l], a[l + h]);
+    }
+  }
+
+  static void fold(void* out, void* acc) {
+    V* a = static_cast<V*>(acc);
+    fold_from(a, kLanes / 2);
+    *static_cast<V*>(out) = a[0];
+  }
+
+  static void rows(void* out, const void* x, int64_t rows, int64_t length) {
+    V* o = static_cast<V*>(out);
+    const V* row = static_cast<const V*>(x);
+    // Lanes that get no element keep the identity, and combining with that changes nothing: the
+    // fold may begin at the lanes in use.
+    int64_t used = 1;
+    while (used < kLanes && used < length) used *= 2;
+    for (int64_t k = 0; k < rows; ++k, row += length) {
+      V lane[kLanes];
+      if (length >= kLanes) {
+        identity(lane, kLanes);
+        lanes(lane, row, length);
+      } else {
+        for (int64_t l = 0; l < used; ++l) {
+          lane[l] = l < length ? row[l] : F::template identity<V>();
+        }
+      }
+      fold_from(lane, used / 2);
+      o[k] = lane[0];
+    }
+  }
+};
+
+template <bool kMax>
+struct Better {
+  // True if `b` must replace `a`.
+  template <typename V>
+  static bool apply(V b, V a) {
+    bool better = kMax ? b > a : b < a;
+    if constexpr (m::kIsFloat<V>) better = better | ((b != b) & (a == a));
+    return better;
+  }
+  template <typename V>
+  static V worst() {
+    return kMax ? m::lowest<V>() : m::highest<V>();
+  }
+};
+
+template <bool kMax, typename V>
+struct ArgReducer {
+  using B = Better<kMax>;
+
+  static void identity(void* values, int64_t* positions, int64_t position, int64_t n) {
+    fill_with<V>(values, B::template worst<V>(), n);
+    fill_with<int64_t>(positions, position, n);
+  }
+
+  static void combine(void* values, int64_t* positions, const void* x,
+                      const int64_t* x_positions, int64_t n) {
+    V* a = static_cast<V*>(values);
+    const V* b = static_cast<const V*>(x);
+    for (int64_t i = 0; i < n; ++i) {
+      if (!B::apply(b[i], a[i])) continue;
+      a[i] = b[i];
+      positions[i] = x_positions[i];
+    }
+  }
+
+  static void step(void* values, int64_t* positions, const void* x, int64_t position, int64_t n) {
+    V* a = static_cast<V*>(values);
+    const V* b = static_cast<const V*>(x);
+    SLUICE_TILE_LOOP {
+      const bool better = B::apply(b[i], a[i]);
+      a[i] = better ? b[i] : a[i];
+      positions[i] = better ? position : positions[i];
+    }
+  }
+
+  static void row(void* values, int64_t* positions, const void* x, int64_t position, int64_t n) {
+    V best = *static_cast<V*>(values);
+    const V* b = static_cast<const V*>(x);
+    // Most groups hold nothing better, and that is quick to see.
+    constexpr int64_t kGroup = 256;
+    for (int64_t first = 0; first < n; first += kGroup) {
+      const int64_t count = n - first < kGroup ? n - first : kGroup;
+      const V before = best;
+      m::IntOf<V> any = 0;  // as wide as V, so that the loop is vectorised
+      for (int64_t i = 0; i < count; ++i) any |= B::apply(b[first + i], before) ? 1 : 0;
+      if (any == 0) continue;
+      for (int64_t i = 0; i < count; ++i) {
+        if (!B::apply(b[first + i], best)) continue;
+        best = b[first + i];
+        positions[0] = position + first + i;
+      }
+    }
+    *static_cast<V*>(values) = best;
+  }
+};
+
+template <typename F, typename V>
+void set_reduce(ReduceLoops& loops) {
+  using R = Reducer<F, V>;
+  loops = {R::identity, R::combine, R::lanes, R::fold, R::rows};
+}
+
+template <bool kMax, typename V>
+void set_arg(ArgLoops& loops) {
+  using R = ArgReducer<kMax, V>;
+  loops = {R::identity, R::combine, R::step, R::row};
+}
+
+template <typename V>
+void fill_reductions(LoopTable& table) {
+  constexpr DType kType = dtype_of<V>();
+  constexpr int kIndex = static_cast<int>(kType);
+#define SLUICE_REDUCTION(id, name, domain, identity, ...)                            \
+  if constexpr (fusion::in_domain(fusion::domain, kType)) {                          \
+    set_reduce<expressions::id, V>(table.reduce[reduction_index(Op::k##id)][kIndex]); \
+  }
+#include "sluice/fusion/ops.def"
+  set_arg<true, V>(table.arg[0][kIndex]);
+  set_arg<false, V>(table.arg[1][kIndex]);
+}
+
+template <typename V>
+void fill_type(LoopTable& table) {
+  fill_map<V>(table);
+  fill_reductions<V>(table);
+}
+
+}  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE
+
+#endif  // SLUICE_KERNELS_INTERP_LOOPS_IMPL_H_

@@ -1,0 +1,94 @@
+// Runs bytecode: one Machine for each call of an entry point, on the scratch of its thread.
+#ifndef SLUICE_KERNELS_INTERP_MACHINE_H_
+#define SLUICE_KERNELS_INTERP_MACHINE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "sluice/kernels/interp/access.h"
+#include "sluice/kernels/interp/bytecode.h"
+#include "sluice/kernels/kernel.h"
+
+namespace sluice::kernels::interp {
+
+// Where a register's value lies: in the register, or in a buffer's memory if it is there as needed.
+struct Value {
+  const void* data;
+  bool uniform;  // one element stands for all
+};
+
+// Reused by all calls on a thread, which never nest.
+struct Scratch {
+  std::vector<char> storage;
+  std::vector<Value> values;
+  std::vector<BoundAccess> accesses;
+};
+
+class Machine {
+ public:
+  Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch);
+
+  // The three entry points of kernels/kernel.h.
+  void rows(int64_t begin, int64_t end);
+  void block(int64_t begin, int64_t end, int64_t block, char* partials);
+  void finish(int64_t begin, int64_t end, int64_t num_blocks, const char* partials,
+              int64_t partial_stride);
+
+ private:
+  void bind();
+  void bind(const Binding& binding, BoundAccess* access) const;
+  // Decides how [begin, end) is cut into batches of rows and tiles of elements.
+  void plan(int64_t begin, int64_t end);
+  // Calls f() for each batch, with row_ and num_rows_ set.
+  template <typename F>
+  void for_each_batch(int64_t begin, int64_t end, F&& f);
+
+  // The element steps of a pass over blocks [begin, end) of the batch's rows. Reductions are left
+  // unrounded.
+  void run_pass(const Pass& pass, int64_t begin, int64_t end);
+  void begin_block(const Pass& pass);
+  void end_block(const Pass& pass, bool first);
+  // Rounds what a pass has reduced and makes it the value of its register.
+  void publish(const Pass& pass);
+
+  // Runs steps over n points, numbered from `start` in the order that the steps' bindings follow.
+  void run(const std::vector<Step>& steps, int64_t start, int64_t n);
+  void map(const Step& step, int64_t n);
+  void external(const Step& step, int64_t n);
+  void load(const Step& step, int64_t start, int64_t n);
+  void load_where(const Step& step, const bool* predicate, int64_t start, int64_t n);
+  void gather(const Step& step, int64_t start, int64_t n);
+  void coordinate(const Step& step, int64_t start, int64_t n);
+  void scalar(const Step& step);
+  void check_index(const Step& step, int64_t n);
+  void expand(const Step& step);
+  void reduce(const Step& step, int64_t n);
+  void store(const Step& step, int64_t start, int64_t n);
+
+  char* memory(Register reg) const { return scratch_ + code_.registers[reg]; }
+  char* temporary(int k) const { return scratch_ + code_.temporaries + k * code_.tile * 8; }
+  // `value` with an element for each of n points, in temporary k if it has to be made.
+  const void* expanded(const Value& value, size_t size, int64_t n, int k) const;
+  void set_constant(const Step& step, uint64_t bits);
+
+  const Bytecode& code_;
+  const KernelArgs& args_;
+  const LoopTable& table_;
+  char* scratch_;
+  Value* values_;
+  BoundAccess* accesses_;
+
+  int64_t num_kept_ = 1;     // rows in all
+  int64_t num_reduced_ = 1;  // elements in a row
+  int64_t batch_ = 1;        // rows in a batch, at most
+  // A tile spans several rows (row schedule) or several elements of each of all rows (column
+  // schedule); else it is a part of one row, or one element of each row of the batch.
+  bool spans_ = false;
+  int64_t row_ = 0;       // the batch's first
+  int64_t num_rows_ = 0;  // in the batch
+  int64_t element_ = 0;   // the tile's first, within its row
+};
+
+}  // namespace sluice::kernels::interp
+
+#endif  // SLUICE_KERNELS_INTERP_MACHINE_H_

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "oneapi/dnnl/dnnl.hpp"
+#include "sluice/kernels/library/matmul.h"
+
+namespace sluice::kernels {
+namespace {
+
+constexpr size_t kMaxPrimitives = 1024;
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+// One operand as oneDNN takes it: one of the last two strides is 1, none is 0 or negative.
+struct Operand {
+  const float* data;
+  std::array<int64_t, 3> dims;
+  std::array<int64_t, 3> strides;
+  std::vector<float> packed;  // owns `data` if the strides had to be changed
+
+  Operand(const float* source, int64_t batch, int64_t rows, int64_t columns, const int64_t* given)
+      : data(source), dims{batch, rows, columns}, strides{given[0], given[1], given[2]} {
+    if (strides[0] == 0) dims[0] = 1;  // oneDNN broadcasts a leading axis of 1
+    if (dims[0] == 1) strides[0] = rows * columns;
+    if (columns == 1) strides[2] = 1;
+    if (rows == 1) strides[1] = strides[2] == 1 ? columns : 1;
+    const bool row_major = strides[2] == 1 && strides[1] >= columns;
+    const bool column_major = strides[1] == 1 && strides[2] >= rows;
+    if ((!row_major && !column_major) || strides[0] < 0) pack(given);
+  }
+
+  void pack(const int64_t* given) {
+    packed.resize(dims[0] * dims[1] * dims[2]);
+    float* out = packed.data();
+    for (int64_t i = 0; i < dims[0]; ++i) {
+      for (int64_t r = 0; r < dims[1]; ++r) {
+        const float* row = data + i * given[0] + r * given[1];
+        for (int64_t c = 0; c < dims[2]; ++c) *out++ = row[c * given[2]];
+      }
+    }
+    data = packed.data();
+    strides = {dims[1] * dims[2], dims[2], 1};
+  }
+
+  dnnl::memory::desc desc() const {
+    return {{dims[0], dims[1], dims[2]}, kF32, {strides[0], strides[1], strides[2]}};
+  }
+};
+
+struct Primitive {
+  dnnl::memory::desc a, b, c;
+  dnnl::matmul matmul;
+};
+
+dnnl::engine& cpu_engine() {
+  static auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+// Dims and strides of both operands: what a primitive is made for.
+using Key = std::array<int64_t, 12>;
+
+std::shared_ptr<const Primitive> find_primitive(const Operand& a, const Operand& b, int64_t batch) {
+  static auto* mutex = new std::mutex;
+  static auto* primitives = new absl::flat_hash_map<Key, std::shared_ptr<const Primitive>>;
+  Key key;
+  auto out = std::copy(a.dims.begin(), a.dims.end(), key.begin());
+  out = std::copy(a.strides.begin(), a.strides.end(), out);
+  out = std::copy(b.dims.begin(), b.dims.end(), out);
+  std::copy(b.strides.begin(), b.strides.end(), out);
+  std::lock_guard lock(*mutex);
+  if (primitives->size() >= kMaxPrimitives) primitives->clear();
+  std::shared_ptr<const Primitive>& primitive = (*primitives)[key];
+  if (primitive == nullptr) {
+    const int64_t m = a.dims[1];
+    const int64_t n = b.dims[2];
+    const dnnl::memory::desc c({batch, m, n}, kF32, dnnl::memory::dims{m * n, n, 1});
+#if DNNL_VERSION_MAJOR >= 3
+    const dnnl::matmul::primitive_desc descriptor(cpu_engine(), a.desc(), b.desc(), c);
+#else
+    const dnnl::matmul::primitive_desc descriptor(dnnl::matmul::desc(a.desc(), b.desc(), c),
+                                                  cpu_engine());
+#endif
+    primitive = std::make_shared<Primitive>(Primitive{a.desc(), b.desc(), c, dnnl::matmul(descriptor)});
+  }
+  return primitive;
+}
+
+}  // namespace
+
+absl::Status matmul(const Matmul& x) {
+  if (x.batch * x.m * x.n == 0) return absl::OkStatus();
+  if (x.k == 0) {
+    std::memset(x.c, 0, sizeof(float) * static_cast<size_t>(x.batch * x.m * x.n));
+    return absl::OkStatus();
+  }
+  try {
+    const Operand a(x.a, x.batch, x.m, x.k, x.a_strides);
+    const Operand b(x.b, x.batch, x.k, x.n, x.b_strides);
+    const auto primitive = find_primitive(a, b, x.batch);
+    thread_local dnnl::stream stream(cpu_engine());
+    dnnl::memory a_memory(primitive->a, cpu_engine(), const_cast<float*>(a.data));
+    dnnl::memory b_memory(primitive->b, cpu_engine(), const_cast<float*>(b.data));
+    dnnl::memory c_memory(primitive->c, cpu_engine(), x.c);
+    primitive->matmul.execute(
+        stream, {{DNNL_ARG_SRC, a_memory}, {DNNL_ARG_WEIGHTS, b_memory}, {DNNL_ARG_DST, c_memory}});
+    stream.wait();
+  } catch (const dnnl::error& error) {
+    return absl::InternalError(absl::StrCat("oneDNN: ", error.what()));
+  }
+  return absl::OkStatus();
+}
+
+std::string matmul_library() {
+  const dnnl_version_t* version = dnnl_version();
+  return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".", version->patch);
+}
+
+}  // namespace sluice::kernels

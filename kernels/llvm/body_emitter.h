@@ -1,0 +1,102 @@
+// Emits single instructions and stores of a Program into a function: arguments, addresses, memory.
+// Where they go, in which loops, is emit_kernel.cpp's matter. Includes LLVM.
+#ifndef SLUICE_KERNELS_LLVM_BODY_EMITTER_H_
+#define SLUICE_KERNELS_LLVM_BODY_EMITTER_H_
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sluice/fusion/program.h"
+#include "sluice/kernels/llvm/ir_builder.h"
+
+namespace sluice::kernels {
+
+class BodyEmitter {
+ public:
+  // `args_block` is where kernel arguments are loaded, on first use; it ends in no terminator yet
+  // and dominates all else. `args` is the KernelArgs pointer.
+  BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_block, llvm::Value* args);
+
+  llvm::Value* extent(int dim);
+
+  // The place that emitted instructions stand at. Kept dims first: `outer` are the indices of all
+  // kept dims but one that lanes run along.
+  void set_outer(const std::vector<llvm::Value*>& outer);
+  // Lanes along a kept dim: the first lane's index.
+  void set_lane_start(llvm::Value* index) { lane_start_ = index; }
+  // The linear index along the reduced dims; of the first lane if lanes run along them.
+  void set_reduced(llvm::Value* index);
+  // Which lanes exist; null for all.
+  void set_active(llvm::Value* mask) { active_ = mask; }
+  llvm::Value* active() const { return active_; }
+
+  void emit(fusion::ValueId id);
+  void emit_store(const fusion::Store& store);
+
+  // The value in the current lane count: one that has a single lane is splat.
+  llvm::Value* value(fusion::ValueId id);
+  void set_value(fusion::ValueId id, llvm::Value* value) { values_[id] = value; }
+  // Makes the splats here that the instructions and stores will need, not inside a loop.
+  void splat_operands(const std::vector<fusion::ValueId>& instrs,
+                      const std::vector<fusion::Store>& stores);
+  // A value of a compute type, rounded to the half type that `dtype` may be.
+  llvm::Value* round(DType dtype, llvm::Value* value);
+
+ private:
+  // A lane's element lies at base + scalar + lane offset, in elements.
+  struct Address {
+    fusion::StrideClass lanes = fusion::StrideClass::kZero;
+    llvm::Value* base = nullptr;     // a pointer, or an int64 for an access with no buffer
+    llvm::Value* scalar = nullptr;   // null: 0
+    llvm::Value* offsets = nullptr;  // kAny: of each lane
+  };
+
+  // Loads `KernelArgs.*field[index]`, in the arguments' block.
+  llvm::Value* argument(size_t field, size_t index, llvm::Type* type);
+  llvm::Value* stride(uint16_t access, int dim);
+  llvm::Value* offset(uint16_t access);
+  llvm::Value* buffer(uint16_t access);
+  llvm::Value* lane_strides(uint16_t access);
+
+  llvm::Value* base(uint16_t access);
+  Address address(uint16_t access, fusion::Level level);
+  llvm::Value* scalar_pointer(const Address& address, DType dtype);
+  llvm::Value* lane_pointers(const Address& address, DType dtype);
+  llvm::Value* lane_indices(const Address& address);
+
+  llvm::Value* load(const Address& address, DType dtype, llvm::Value* mask);
+  llvm::Value* load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask);
+  void store_lanes(llvm::Value* value, llvm::Value* pointers, DType dtype, llvm::Value* mask);
+  // Between memory and compute types.
+  llvm::Value* decode(DType dtype, llvm::Value* stored);
+  llvm::Value* encode(DType dtype, llvm::Value* value);
+
+  llvm::Value* emit_scalar(const fusion::Instr& instr);
+  llvm::Value* emit_load(const fusion::Instr& instr);
+  llvm::Value* emit_gather(const fusion::Instr& instr);
+  llvm::Value* emit_check_index(const fusion::Instr& instr);
+
+  const fusion::Program& program_;
+  ir::Builder& builder_;
+  llvm::IRBuilder<>& ir_;
+  llvm::BasicBlock* args_block_;
+  llvm::Value* args_;
+  llvm::AllocaInst* zeros_;  // 8 zero bytes: where lanes that must not touch memory read from
+  llvm::AllocaInst* sink_;   // and where they write to
+  std::map<std::pair<size_t, size_t>, llvm::Value*> arguments_;
+  std::map<uint16_t, llvm::Value*> lane_strides_;
+
+  std::vector<llvm::Value*> bases_;  // by access: its address at the outer indices
+  llvm::Value* lane_start_ = nullptr;
+  std::vector<llvm::Value*> reduced_;  // index of each reduced dim, of every lane if they differ
+  llvm::Value* active_ = nullptr;
+
+  std::vector<llvm::Value*> values_;
+  // For a single-lane value: the value and its splat.
+  std::vector<std::pair<llvm::Value*, llvm::Value*>> splats_;
+};
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_BODY_EMITTER_H_

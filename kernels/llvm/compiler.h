@@ -1,0 +1,37 @@
+// The compiled CPU tier: a Program becomes native code for this machine through LLVM.
+//
+// Compiled kernels give the bits that the interpreter gives. Where LLVM is missing, no_llvm.cpp is
+// built instead of the rest of this folder.
+#ifndef SLUICE_KERNELS_LLVM_COMPILER_H_
+#define SLUICE_KERNELS_LLVM_COMPILER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "sluice/fusion/program.h"
+#include "sluice/kernels/kernel.h"
+
+namespace sluice::kernels {
+
+// `program` must have passed fusion::verify(). Takes milliseconds. Thread-safe; calls on several
+// threads run side by side. Unimplemented where LLVM is missing or the CPU lacks an instruction
+// that the program needs. The code is freed with the executable.
+absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Program& program);
+
+// Whether compile_llvm() can work at all.
+bool llvm_available();
+
+// "LLVM 19.1.7"; empty if not available.
+std::string llvm_version();
+
+// The CPU and its vector width, all that compiled code depends on besides the program and the
+// version: "znver4/512:<features>". Empty if not available.
+std::string llvm_target();
+
+// The IR before code generation, for people.
+absl::StatusOr<std::string> llvm_ir_text(const fusion::Program& program);
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_COMPILER_H_

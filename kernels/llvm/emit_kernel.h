@@ -1,0 +1,20 @@
+// A Program as an LLVM module: functions "rows", "block" and "finish" (see EntryPoints in
+// kernels/kernel.h), the latter two only where the program's rows can be split. Includes LLVM.
+#ifndef SLUICE_KERNELS_LLVM_EMIT_KERNEL_H_
+#define SLUICE_KERNELS_LLVM_EMIT_KERNEL_H_
+
+#include "llvm/IR/Module.h"
+#include "sluice/fusion/program.h"
+
+namespace sluice::kernels {
+
+// The names of the functions in the module.
+inline constexpr const char* kRowsName = "rows";
+inline constexpr const char* kBlockName = "block";
+inline constexpr const char* kFinishName = "finish";
+
+void emit_kernel(const fusion::Program& program, llvm::Module& module);
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_EMIT_KERNEL_H_

@@ -1,0 +1,23 @@
+// What the emitter has to know of the machine that it emits for. No LLVM header.
+#ifndef SLUICE_KERNELS_LLVM_HOST_H_
+#define SLUICE_KERNELS_LLVM_HOST_H_
+
+#include <string>
+
+namespace sluice::kernels {
+
+struct Host {
+  std::string cpu;       // as LLVM names it
+  std::string features;  // "+avx2,-avx512f,..."
+  int vector_bytes = 16;
+  bool float16 = false;         // converts float16 in hardware
+  bool masked_vectors = false;  // masked loads, stores and scatters cost about what plain ones do
+  bool gathers = false;
+};
+
+// Of this machine.
+const Host& host();
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_HOST_H_

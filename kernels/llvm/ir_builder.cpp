@@ -1,0 +1,236 @@
+#include "sluice/kernels/llvm/ir_builder.h"
+
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace sluice::kernels::ir {
+namespace {
+
+thread_local Builder* current_builder = nullptr;
+
+Builder& builder() { return *current_builder; }
+
+bool is_signed(DType dtype) { return kind_of(dtype) == DTypeKind::kSigned; }
+
+}  // namespace
+
+Builder::Builder(llvm::LLVMContext& context) : builder_(context), outer_(current_builder) {
+  current_builder = this;
+}
+
+Builder::~Builder() { current_builder = outer_; }
+
+Builder& Builder::current() { return *current_builder; }
+
+llvm::Type* Builder::scalar_type(DType dtype) {
+  if (dtype == DType::kBool) return builder_.getInt1Ty();
+  if (dtype == DType::kFloat32) return builder_.getFloatTy();
+  if (dtype == DType::kFloat64) return builder_.getDoubleTy();
+  return builder_.getIntNTy(8 * size_of(dtype));
+}
+
+llvm::Type* Builder::memory_type(DType dtype) {
+  if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return scalar_type(dtype);
+  return builder_.getIntNTy(8 * size_of(dtype));
+}
+
+llvm::Type* Builder::with_lanes(llvm::Type* type, int lanes) {
+  return lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
+}
+
+llvm::Value* Builder::pointer(const void* address) {
+  return builder_.CreateIntToPtr(index(reinterpret_cast<intptr_t>(address)), builder_.getPtrTy());
+}
+
+llvm::Value* Builder::splat(llvm::Value* scalar, int lanes) {
+  return lanes == 1 ? scalar : builder_.CreateVectorSplat(lanes, scalar);
+}
+
+llvm::Value* Builder::iota(llvm::Type* integer_type) {
+  if (lanes_ == 1) return llvm::ConstantInt::get(integer_type, 0);
+  std::vector<llvm::Constant*> values;
+  for (int i = 0; i < lanes_; ++i) values.push_back(llvm::ConstantInt::get(integer_type, i));
+  return llvm::ConstantVector::get(values);
+}
+
+llvm::Value* Builder::both(llvm::Value* mask_a, llvm::Value* mask_b) {
+  if (mask_a == nullptr) return mask_b;
+  if (mask_b == nullptr) return mask_a;
+  return builder_.CreateAnd(mask_a, mask_b);
+}
+
+llvm::Value* Builder::any(llvm::Value* mask) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
+  if (vector == nullptr) return mask;
+  llvm::Type* bits = builder_.getIntNTy(vector->getNumElements());
+  return builder_.CreateICmpNE(builder_.CreateBitCast(mask, bits), llvm::ConstantInt::get(bits, 0));
+}
+
+llvm::AllocaInst* Builder::stack(llvm::Type* type) {
+  llvm::BasicBlock& entry = builder_.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  return at_entry.CreateAlloca(type);
+}
+
+Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step,
+                              const Values& carried, const LoopBody& body) {
+  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "loop", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, after);
+
+  builder_.SetInsertPoint(head);
+  llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
+  i->addIncoming(begin, before);
+  std::vector<llvm::PHINode*> phis;
+  Values inside;
+  for (llvm::Value* value : carried) {
+    phis.push_back(builder_.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+    inside.push_back(phis.back());
+  }
+  const Values next = body(i, inside);
+  llvm::BasicBlock* latch = builder_.GetInsertBlock();
+  llvm::Value* advanced = builder_.CreateAdd(i, step);
+  i->addIncoming(advanced, latch);
+  for (size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], latch);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(advanced, end), head, after);
+
+  builder_.SetInsertPoint(after);
+  Values results;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    llvm::PHINode* result = builder_.CreatePHI(carried[k]->getType(), 2);
+    result->addIncoming(carried[k], before);
+    result->addIncoming(next[k], latch);
+    results.push_back(result);
+  }
+  return results;
+}
+
+void Builder::if_then(llvm::Value* condition, bool likely, const std::function<void()>& body) {
+  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  llvm::MDNode* weights = likely ? nullptr
+                                 : llvm::MDBuilder(builder_.getContext())
+                                       .createBranchWeights(1, 1 << 20);
+  builder_.CreateCondBr(condition, then, after, weights);
+  builder_.SetInsertPoint(then);
+  body();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
+namespace raw {
+
+llvm::Value* constant(DType dtype, uint64_t bits) {
+  Builder& b = builder();
+  llvm::Type* type = b.scalar_type(dtype);
+  const unsigned width = dtype == DType::kBool ? 1 : 8 * size_of(dtype);
+  const llvm::APInt pattern(width, bits);
+  llvm::Constant* value =
+      type->isFloatingPointTy()
+          ? static_cast<llvm::Constant*>(llvm::ConstantFP::get(
+                b->getContext(), llvm::APFloat(type->getFltSemantics(), pattern)))
+          : llvm::ConstantInt::get(b->getContext(), pattern);
+  if (b.lanes() == 1) return value;
+  return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(b.lanes()), value);
+}
+
+llvm::Value* unary(Unary op, llvm::Value* a) {
+  static constexpr llvm::Intrinsic::ID kIntrinsics[] = {
+      llvm::Intrinsic::sqrt,  llvm::Intrinsic::floor, llvm::Intrinsic::ceil,
+      llvm::Intrinsic::trunc, llvm::Intrinsic::rint,  llvm::Intrinsic::fabs};
+  return builder()->CreateUnaryIntrinsic(kIntrinsics[static_cast<int>(op)], a);
+}
+
+llvm::Value* binary(Binary op, DType dtype, llvm::Value* a, llvm::Value* b) {
+  llvm::IRBuilder<>& ir = *builder();
+  const bool floating = is_float(dtype);
+  const bool boolean = dtype == DType::kBool;
+  switch (op) {
+    case Binary::kAdd: return floating ? ir.CreateFAdd(a, b) : boolean ? ir.CreateOr(a, b)
+                                                                       : ir.CreateAdd(a, b);
+    case Binary::kSub: return floating ? ir.CreateFSub(a, b) : ir.CreateSub(a, b);
+    case Binary::kMul: return floating ? ir.CreateFMul(a, b) : boolean ? ir.CreateAnd(a, b)
+                                                                       : ir.CreateMul(a, b);
+    case Binary::kDiv:
+      if (floating) return ir.CreateFDiv(a, b);
+      return is_signed(dtype) ? ir.CreateSDiv(a, b) : ir.CreateUDiv(a, b);
+    case Binary::kRem: return is_signed(dtype) ? ir.CreateSRem(a, b) : ir.CreateURem(a, b);
+    case Binary::kAnd: return ir.CreateAnd(a, b);
+    case Binary::kOr: return ir.CreateOr(a, b);
+    case Binary::kXor: return ir.CreateXor(a, b);
+    case Binary::kShl: return ir.CreateShl(a, b);
+    case Binary::kShr: break;
+  }
+  return is_signed(dtype) ? ir.CreateAShr(a, b) : ir.CreateLShr(a, b);
+}
+
+llvm::Value* compare(Compare op, DType dtype, llvm::Value* a, llvm::Value* b) {
+  using P = llvm::CmpInst::Predicate;
+  static constexpr P kFloat[] = {P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OEQ, P::FCMP_UNE};
+  static constexpr P kSigned[] = {P::ICMP_SLT, P::ICMP_SLE, P::ICMP_EQ, P::ICMP_NE};
+  static constexpr P kUnsigned[] = {P::ICMP_ULT, P::ICMP_ULE, P::ICMP_EQ, P::ICMP_NE};
+  const int i = static_cast<int>(op);
+  if (is_float(dtype)) return builder()->CreateFCmp(kFloat[i], a, b);
+  return builder()->CreateICmp(is_signed(dtype) ? kSigned[i] : kUnsigned[i], a, b);
+}
+
+llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  return builder()->CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+}
+
+llvm::Value* logical_not(llvm::Value* a) { return builder()->CreateNot(a); }
+
+llvm::Value* select(llvm::Value* mask, llvm::Value* a, llvm::Value* b) {
+  return builder()->CreateSelect(mask, a, b);
+}
+
+llvm::Value* bits_as(DType to, llvm::Value* a) {
+  Builder& b = builder();
+  return b->CreateBitCast(a, b.with_lanes(b.scalar_type(to)));
+}
+
+llvm::Value* convert(DType from, DType to, llvm::Value* a) {
+  if (from == to) return a;
+  Builder& b = builder();
+  llvm::Type* type = b.with_lanes(b.scalar_type(to));
+  if (to == DType::kBool) return compare(Compare::kNe, from, a, constant(from, 0));
+  if (is_float(from) && is_float(to)) {
+    return to == DType::kFloat64 ? b->CreateFPExt(a, type) : b->CreateFPTrunc(a, type);
+  }
+  if (is_float(from)) {
+    return is_signed(to) ? b->CreateFPToSI(a, type) : b->CreateFPToUI(a, type);
+  }
+  if (is_float(to)) {
+    return is_signed(from) ? b->CreateSIToFP(a, type) : b->CreateUIToFP(a, type);
+  }
+  return b->CreateIntCast(a, type, is_signed(from));
+}
+
+llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::Value* b) {
+  Builder& ir = builder();
+  llvm::Type* type = ir.with_lanes(ir.scalar_type(dtype));
+  llvm::Type* pointer = ir->getPtrTy();
+  auto spilled = [&](llvm::Value* value) -> llvm::Value* {
+    if (value == nullptr) return llvm::ConstantPointerNull::get(ir->getPtrTy());
+    llvm::AllocaInst* slot = ir.stack(type);
+    ir->CreateStore(value, slot);
+    return slot;
+  };
+  llvm::Value* first = spilled(a);
+  llvm::Value* second = spilled(b);
+  llvm::AllocaInst* out = ir.stack(type);
+  auto* callee = llvm::FunctionType::get(
+      ir->getVoidTy(), {ir->getInt32Ty(), pointer, pointer, pointer, ir->getInt64Ty()},
+      /*isVarArg=*/false);
+  ir->CreateCall(callee, ir.pointer(reinterpret_cast<const void*>(&math::external_array)),
+                 {ir->getInt32(static_cast<uint32_t>(f)), first, second, out,
+                  ir->getInt64(ir.lanes())});
+  return ir->CreateLoad(type, out);
+}
+
+}  // namespace raw
+}  // namespace sluice::kernels::ir

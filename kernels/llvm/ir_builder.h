@@ -1,0 +1,82 @@
+// What ir_value.h builds with: the IR builder of this thread, its current lane count, and the few
+// IR idioms that the emitter needs besides. Includes LLVM.
+#ifndef SLUICE_KERNELS_LLVM_IR_BUILDER_H_
+#define SLUICE_KERNELS_LLVM_IR_BUILDER_H_
+
+#include <functional>
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+#include "sluice/kernels/llvm/ir_value.h"
+
+namespace sluice::kernels::ir {
+
+// Makes itself the builder of this thread for its lifetime. Values have 1 lane at first, which is a
+// plain scalar in IR, not a vector.
+class Builder {
+ public:
+  explicit Builder(llvm::LLVMContext& context);
+  ~Builder();
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  static Builder& current();
+
+  llvm::IRBuilder<>& operator*() { return builder_; }
+  llvm::IRBuilder<>* operator->() { return &builder_; }
+  int lanes() const { return lanes_; }
+
+  llvm::Type* scalar_type(DType compute_dtype);
+  // In memory: bool is a byte, half types are 16-bit integers.
+  llvm::Type* memory_type(DType dtype);
+  // The type of `lanes` values: itself if that is 1, else a vector.
+  llvm::Type* with_lanes(llvm::Type* type, int lanes);
+  llvm::Type* with_lanes(llvm::Type* type) { return with_lanes(type, lanes_); }
+
+  llvm::Value* index(int64_t value) { return builder_.getInt64(value); }
+  llvm::Value* pointer(const void* address);
+  // A vector of `lanes` copies; the value itself for one lane.
+  llvm::Value* splat(llvm::Value* scalar, int lanes);
+  // <0, 1, 2, ...> of the current lane count.
+  llvm::Value* iota(llvm::Type* integer_type);
+  // Null masks mean all lanes.
+  llvm::Value* both(llvm::Value* mask_a, llvm::Value* mask_b);
+  // An i1: whether any lane of a mask is set.
+  llvm::Value* any(llvm::Value* mask);
+  // Stack space of the function that lives for the whole call.
+  llvm::AllocaInst* stack(llvm::Type* type);
+
+  // for (i = begin; i < end; i += step) carried = body(i, carried), signed. Returns the carried
+  // values after the last round and leaves the insertion point behind the loop.
+  using Values = std::vector<llvm::Value*>;
+  using LoopBody = std::function<Values(llvm::Value* i, const Values& carried)>;
+  Values loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, const Values& carried,
+              const LoopBody& body);
+  // Runs `body` if the i1 `condition` holds.
+  void if_then(llvm::Value* condition, bool likely, const std::function<void()>& body);
+
+ private:
+  friend class LaneScope;
+  llvm::IRBuilder<> builder_;
+  int lanes_ = 1;
+  Builder* outer_;
+};
+
+// Sets the lane count of values made in its lifetime.
+class LaneScope {
+ public:
+  explicit LaneScope(int lanes) : builder_(Builder::current()), outer_(builder_.lanes_) {
+    builder_.lanes_ = lanes;
+  }
+  ~LaneScope() { builder_.lanes_ = outer_; }
+  LaneScope(const LaneScope&) = delete;
+  LaneScope& operator=(const LaneScope&) = delete;
+
+ private:
+  Builder& builder_;
+  int outer_;
+};
+
+}  // namespace sluice::kernels::ir
+
+#endif  // SLUICE_KERNELS_LLVM_IR_BUILDER_H_

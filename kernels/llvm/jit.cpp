@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "sluice/kernels/llvm/compiler.h"
+#include "sluice/kernels/llvm/emit_kernel.h"
+#include "sluice/kernels/llvm/host.h"
+#include "sluice/kernels/llvm/llvm_compat.h"
+
+namespace sluice::kernels {
+namespace {
+
+using fusion::Program;
+
+absl::Status to_status(llvm::Error error) {
+  return absl::InternalError(absl::StrCat("LLVM: ", llvm::toString(std::move(error))));
+}
+
+// The process's JIT. Never destroyed: executables may outlive static objects.
+llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
+  struct Made {
+    std::unique_ptr<llvm::orc::LLJIT> jit;
+    std::string error;
+  };
+  static const Made& made = *[] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    auto* result = new Made;
+    // Kernels have no constructors to run, and so need no platform.
+    auto jit = llvm::orc::LLJITBuilder()
+                   .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                   .create();
+    if (jit) result->jit = std::move(*jit);
+    else result->error = llvm::toString(jit.takeError());
+    return result;
+  }();
+  if (made.jit != nullptr) return made.jit.get();
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), made.error.c_str());
+}
+
+// This thread's code generator. Null if the target is unknown.
+llvm::TargetMachine* target_machine() {
+  static const auto create = []() -> std::unique_ptr<llvm::TargetMachine> {
+    const std::string triple = llvm::sys::getProcessTriple();
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (target == nullptr) return nullptr;
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    return std::unique_ptr<llvm::TargetMachine>(
+        target->createTargetMachine(triple, host().cpu, host().features, options,
+                                    llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                    llvm_compat::kOptLess, /*JIT=*/true));
+  };
+  thread_local const std::unique_ptr<llvm::TargetMachine> machine = create();
+  return machine.get();
+}
+
+absl::Status check_supported(const Program& program) {
+  if (host().float16) return absl::OkStatus();
+  auto needs_float16 = [](const auto& part) { return part.dtype == DType::kFloat16; };
+  for (const fusion::Access& access : program.accesses) {
+    if (needs_float16(access)) return absl::UnimplementedError("CPU without float16 conversion");
+  }
+  for (const fusion::Instr& instr : program.body) {
+    if (needs_float16(instr)) return absl::UnimplementedError("CPU without float16 conversion");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<llvm::Module>> emit_module(const Program& program,
+                                                          const llvm::TargetMachine& machine,
+                                                          llvm::LLVMContext& context) {
+  if (absl::Status status = check_supported(program); !status.ok()) return status;
+  llvm_compat::restrict_passes(context);
+  auto module = std::make_unique<llvm::Module>("kernel", context);
+  module->setTargetTriple(machine.getTargetTriple().str());
+  module->setDataLayout(machine.createDataLayout());
+  emit_kernel(program, *module);
+#ifndef NDEBUG
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(*module, &stream)) {
+    return absl::InternalError(absl::StrCat("bad IR: ", stream.str()));
+  }
+#endif
+  return module;
+}
+
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate_object(
+    llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm_compat::kObjectFile,
+                                  /*DisableVerify=*/true)) {
+    return absl::InternalError("LLVM cannot emit object code for this machine");
+  }
+  passes.run(module);
+  return llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bytes.data(), bytes.size()),
+                                              "kernel");
+}
+
+class CompiledKernel : public Executable {
+ public:
+  CompiledKernel(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& code) : jit_(jit), code_(code) {}
+  ~CompiledKernel() override {
+    llvm::consumeError(jit_.getExecutionSession().removeJITDylib(code_));
+  }
+
+  absl::Status link(std::unique_ptr<llvm::MemoryBuffer> object, bool splits_rows) {
+    if (auto error = llvm_compat::link_process_symbols(jit_, code_)) {
+      return to_status(std::move(error));
+    }
+    if (auto error = jit_.addObjectFile(code_, std::move(object))) {
+      return to_status(std::move(error));
+    }
+    absl::Status status = find(kRowsName, &entry_.rows);
+    if (status.ok() && splits_rows) status = find(kBlockName, &entry_.block);
+    if (status.ok() && splits_rows) status = find(kFinishName, &entry_.finish);
+    return status;
+  }
+
+ private:
+  template <typename F>
+  absl::Status find(const char* name, F* function) {
+    auto address = jit_.lookup(code_, name);
+    if (!address) return to_status(address.takeError());
+    *function = reinterpret_cast<F>(static_cast<uintptr_t>(address->getValue()));
+    return absl::OkStatus();
+  }
+
+  llvm::orc::LLJIT& jit_;
+  llvm::orc::JITDylib& code_;
+};
+
+}  // namespace
+
+const Host& host() {
+  static const Host found = [] {
+    Host result;
+    result.cpu = llvm::sys::getHostCPUName().str();
+    const llvm::StringMap<bool> features = llvm_compat::host_features();
+    std::vector<std::string> listed;
+    for (const auto& feature : features) {
+      listed.push_back(absl::StrCat(feature.second ? "+" : "-", feature.first().str()));
+    }
+    std::sort(listed.begin(), listed.end());
+    result.features = absl::StrJoin(listed, ",");
+    auto has = [&](const char* name) { return features.lookup(name); };
+    const bool avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+    result.vector_bytes = avx512 ? 64 : has("avx2") ? 32 : 16;
+    result.masked_vectors = avx512;
+    result.gathers = avx512 || has("avx2");
+    const llvm::Triple triple(llvm::sys::getProcessTriple());
+    result.float16 = !triple.isX86() || has("f16c");
+    return result;
+  }();
+  return found;
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const Program& program) {
+  auto jit = shared_jit();
+  if (!jit) return to_status(jit.takeError());
+  llvm::TargetMachine* machine = target_machine();
+  if (machine == nullptr) return absl::UnimplementedError("LLVM does not know this machine");
+
+  llvm::LLVMContext context;
+  auto module = emit_module(program, *machine, context);
+  if (!module.ok()) return module.status();
+  const bool splits_rows = (*module)->getFunction(kBlockName) != nullptr;
+  auto object = generate_object(**module, *machine);
+  if (!object.ok()) return object.status();
+
+  static std::atomic<uint64_t> serial{0};
+  auto code = (*jit)->createJITDylib(absl::StrCat("kernel", serial++));
+  if (!code) return to_status(code.takeError());
+  auto kernel = std::make_shared<CompiledKernel>(**jit, *code);
+  if (absl::Status status = kernel->link(*std::move(object), splits_rows); !status.ok()) {
+    return status;
+  }
+  return kernel;
+}
+
+bool llvm_available() {
+  auto jit = shared_jit();
+  if (jit) return target_machine() != nullptr;
+  llvm::consumeError(jit.takeError());
+  return false;
+}
+
+std::string llvm_version() { return absl::StrCat("LLVM ", LLVM_VERSION_STRING); }
+
+std::string llvm_target() {
+  return absl::StrCat(host().cpu, "/", 8 * host().vector_bytes, ":", host().features);
+}
+
+absl::StatusOr<std::string> llvm_ir_text(const Program& program) {
+  if (!llvm_available()) return absl::UnimplementedError("LLVM does not know this machine");
+  llvm::LLVMContext context;
+  auto module = emit_module(program, *target_machine(), context);
+  if (!module.ok()) return module.status();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (*module)->print(stream, nullptr);
+  return stream.str();
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,83 @@
+// Where the APIs of LLVM 15 to 20 differ. Includes LLVM.
+#ifndef SLUICE_KERNELS_LLVM_LLVM_COMPAT_H_
+#define SLUICE_KERNELS_LLVM_LLVM_COMPAT_H_
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/OptBisect.h"
+#include "llvm/Support/CodeGen.h"
+#include "llvm/Target/TargetMachine.h"
+
+#if LLVM_VERSION_MAJOR >= 17
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#else
+#include "llvm/ADT/Triple.h"
+#include "llvm/Support/Host.h"
+#endif
+
+namespace sluice::kernels::llvm_compat {
+
+#if LLVM_VERSION_MAJOR >= 18
+inline constexpr auto kObjectFile = llvm::CodeGenFileType::ObjectFile;
+inline constexpr auto kOptLess = llvm::CodeGenOptLevel::Less;
+#else
+inline constexpr auto kObjectFile = llvm::CGFT_ObjectFile;
+inline constexpr auto kOptLess = llvm::CodeGenOpt::Less;
+#endif
+
+// Skips the passes of code generation that cost more time than kernels, which are emitted in good
+// order, gain by them: loop strength reduction, scheduling, sinking, ... (a quarter of the time).
+inline void restrict_passes(llvm::LLVMContext& context) {
+#if LLVM_VERSION_MAJOR >= 17
+  struct Gate : llvm::OptPassGate {
+    bool shouldRunPass(const llvm::StringRef name, llvm::StringRef) override {
+      constexpr const char* kKept[] = {"Instruction Selection", "CodeGen Prepare",
+                                       "Loop Invariant Code Motion",
+                                       "Machine Common Subexpression Elimination",
+                                       "Remove dead machine instructions"};
+      for (const char* kept : kKept) {
+        if (name.contains(kept)) return true;
+      }
+      return false;
+    }
+    bool isEnabled() const override { return true; }
+  };
+  static Gate gate;
+  context.setOptPassGate(gate);
+#else
+  (void)context;
+#endif
+}
+
+inline llvm::StringMap<bool> host_features() {
+#if LLVM_VERSION_MAJOR >= 19
+  const auto found = llvm::sys::getHostCPUFeatures();
+#else
+  llvm::StringMap<bool> found;
+  llvm::sys::getHostCPUFeatures(found);
+#endif
+  llvm::StringMap<bool> features;
+  for (const auto& feature : found) features[feature.first()] = feature.second;
+  return features;
+}
+
+// Lets code in `dylib` call the routines that code generation may fall back on (memcpy, fmaf, ..).
+inline llvm::Error link_process_symbols(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& dylib) {
+#if LLVM_VERSION_MAJOR >= 17
+  (void)jit, (void)dylib;  // LLJIT does
+#else
+  auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      jit.getDataLayout().getGlobalPrefix());
+  if (!generator) return generator.takeError();
+  dylib.addGenerator(std::move(*generator));
+#endif
+  return llvm::Error::success();
+}
+
+}  // namespace sluice::kernels::llvm_compat
+
+#endif  // SLUICE_KERNELS_LLVM_LLVM_COMPAT_H_

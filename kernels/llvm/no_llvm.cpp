@@ -1,0 +1,24 @@
+// Built where LLVM is missing: kernels stay on the interpreter.
+#include "absl/status/status.h"
+#include "sluice/kernels/llvm/compiler.h"
+
+namespace sluice::kernels {
+namespace {
+
+absl::Status missing() { return absl::UnimplementedError("built without LLVM"); }
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Program&) {
+  return missing();
+}
+
+bool llvm_available() { return false; }
+
+std::string llvm_version() { return {}; }
+
+std::string llvm_target() { return {}; }
+
+absl::StatusOr<std::string> llvm_ir_text(const fusion::Program&) { return missing(); }
+
+}  // namespace sluice::kernels

@@ -1,0 +1,120 @@
+#include "sluice/kernels/llvm/row_plan.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sluice/kernels/llvm/host.h"
+#include "sluice/kernels/reduction.h"
+
+namespace sluice::kernels {
+namespace {
+
+using fusion::Access;
+using fusion::Instr;
+using fusion::Level;
+using fusion::Op;
+using fusion::Program;
+using fusion::Schedule;
+using fusion::Store;
+using fusion::StrideClass;
+using fusion::ValueId;
+
+// Row-level values that are equal in all lanes, where lanes run along a kept dim.
+std::vector<bool> find_invariant(const Program& program) {
+  std::vector<bool> invariant(program.body.size(), false);
+  if (program.schedule == Schedule::kRow) return invariant;
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    if (instr.level != Level::kRow) continue;
+    if (instr.op == Op::kLoad || instr.op == Op::kCoordinate) {
+      invariant[i] = instr.num_operands == 0 &&
+                     program.accesses[instr.aux].lanes == StrideClass::kZero;
+      continue;
+    }
+    if (!is_pointwise(instr.op)) continue;
+    invariant[i] = std::all_of(
+        instr.operands, instr.operands + instr.num_operands, [&](ValueId operand) {
+          return program.body[operand].level == Level::kUniform || invariant[operand];
+        });
+  }
+  return invariant;
+}
+
+// Lanes that fill one vector with values of the type that most of the body computes in.
+int lanes_of_vector(const Program& program) {
+  int narrow = 1;
+  int wide_instrs = 0;
+  int instrs = 0;
+  for (const Instr& instr : program.body) {
+    if (instr.level == Level::kUniform || instr.dtype == DType::kBool) continue;
+    const int size = static_cast<int>(size_of(compute_type(instr.dtype)));
+    ++instrs;
+    if (size == 8) ++wide_instrs;
+    else narrow = std::max(narrow, size);
+  }
+  const int size = 2 * wide_instrs > instrs ? 8 : narrow;
+  return std::clamp(host().vector_bytes / size, 4, 64);
+}
+
+// Vectors at a time that a column's lanes are made of, so that the additions of several overlap and
+// whole cache lines are read; fewer in long bodies, which would run out of registers.
+int column_vectors(const Program& program) { return program.body.size() <= 8 ? 4 : 1; }
+
+}  // namespace
+
+RowPlan::RowPlan(const Program& program) {
+  const std::vector<uint8_t> pass = fusion::pass_of(program);
+  const std::vector<bool> is_invariant = find_invariant(program);
+  const int count = fusion::num_passes(program);
+  passes.resize(program.reduced_rank == 0 ? 0 : count);
+  before.resize(passes.size() + 1);
+
+  auto stage = [&](ValueId id) -> Step& {
+    return before[std::min<size_t>(pass[id], before.size() - 1)];
+  };
+  // needed[p][v]: pass p computes v.
+  std::vector<std::vector<bool>> needed(passes.size(),
+                                        std::vector<bool>(program.body.size(), false));
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const ValueId id = static_cast<ValueId>(i);
+    const Instr& instr = program.body[i];
+    if (is_reduction(instr.op)) {
+      const ValueId operand = instr.operands[0];
+      reductions.push_back(id);
+      passes[pass[operand]].reductions.push_back(id);
+      needed[pass[operand]][operand] = true;
+      if (pass[operand] != 0) splits_rows_ = false;
+    } else if (instr.level == Level::kUniform) {
+      uniform.push_back(id);
+    } else if (is_invariant[i]) {
+      invariant.push_back(id);
+    } else if (instr.level == Level::kRow) {
+      stage(id).instrs.push_back(id);
+    } else if (instr.op == Op::kCheckIndex && pass[i] < passes.size()) {
+      needed[pass[i]][i] = true;  // for its effect
+    }
+  }
+  for (const Store& store : program.stores) {
+    if (program.accesses[store.access].varies_along_reduced) {
+      passes[pass[store.value]].stores.push_back(store);
+      needed[pass[store.value]][store.value] = true;
+    } else {
+      stage(store.value).stores.push_back(store);
+    }
+  }
+  for (size_t p = 0; p < passes.size(); ++p) {
+    for (size_t i = program.body.size(); i-- > 0;) {
+      const Instr& instr = program.body[i];
+      if (!needed[p][i] || instr.level != Level::kElement) continue;
+      passes[p].instrs.push_back(static_cast<ValueId>(i));
+      for (int k = 0; k < instr.num_operands; ++k) needed[p][instr.operands[k]] = true;
+    }
+    std::reverse(passes[p].instrs.begin(), passes[p].instrs.end());
+  }
+
+  if (program.schedule == Schedule::kRow) lanes = static_cast<int>(kLanes);
+  else lanes = lanes_of_vector(program);
+  if (program.schedule == Schedule::kColumn) lanes = std::min(64, lanes * column_vectors(program));
+}
+
+}  // namespace sluice::kernels

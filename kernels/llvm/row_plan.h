@@ -1,0 +1,45 @@
+// What of a Program is emitted where: which instructions each pass over a row needs, and which are
+// known before it.
+#ifndef SLUICE_KERNELS_LLVM_ROW_PLAN_H_
+#define SLUICE_KERNELS_LLVM_ROW_PLAN_H_
+
+#include <vector>
+
+#include "sluice/fusion/program.h"
+
+namespace sluice::kernels {
+
+struct RowPlan {
+  // What happens at one place, each list in body order.
+  struct Step {
+    std::vector<fusion::ValueId> instrs;
+    std::vector<fusion::Store> stores;
+    std::vector<fusion::ValueId> reductions;  // only in `passes`
+  };
+
+  explicit RowPlan(const fusion::Program& program);
+
+  // Once a call.
+  std::vector<fusion::ValueId> uniform;
+  // Row-level values that are the same in all lanes, where lanes run along a kept dim: computed as
+  // scalars, outside the loop over that dim.
+  std::vector<fusion::ValueId> invariant;
+  // before[p]: row level, known before pass p; before[passes.size()]: after the last.
+  std::vector<Step> before;
+  // Element level. A value that several passes need is computed in each.
+  std::vector<Step> passes;
+  // All reductions in body order.
+  std::vector<fusion::ValueId> reductions;
+  // The lanes of a vector in which the program is to be computed.
+  int lanes = 1;
+
+  // Blocks of a row can be reduced apart from each other.
+  bool splits_rows() const { return !reductions.empty() && splits_rows_; }
+
+ private:
+  bool splits_rows_ = true;
+};
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_ROW_PLAN_H_

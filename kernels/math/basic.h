@@ -1,0 +1,266 @@
+// Functions that are a few primitives each: signs, comparisons, bits, integer division, extremes.
+#ifndef SLUICE_KERNELS_MATH_BASIC_H_
+#define SLUICE_KERNELS_MATH_BASIC_H_
+
+#include <limits>
+
+#include "sluice/kernels/math/external.h"
+#include "sluice/kernels/math/primitives.h"
+
+namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
+
+template <typename V>
+inline constexpr int kWidth = 8 * sizeof(ScalarOf<V>);
+
+// Constants.
+template <typename V>
+SLUICE_MATH_INLINE V infinity() {
+  return constant<V>(std::numeric_limits<ScalarOf<V>>::infinity());
+}
+template <typename V>
+SLUICE_MATH_INLINE V quiet_nan() {
+  return constant<V>(std::numeric_limits<ScalarOf<V>>::quiet_NaN());
+}
+// The identities of max and min.
+template <typename V>
+SLUICE_MATH_INLINE V lowest() {
+  if constexpr (kIsFloat<V>) return constant<V>(-std::numeric_limits<ScalarOf<V>>::infinity());
+  else return constant<V>(std::numeric_limits<ScalarOf<V>>::min());
+}
+template <typename V>
+SLUICE_MATH_INLINE V highest() {
+  if constexpr (kIsFloat<V>) return infinity<V>();
+  else return constant<V>(std::numeric_limits<ScalarOf<V>>::max());
+}
+// The identity of sum: -0 for floats, as -0 + x is x for every x, +0 and -0 included.
+template <typename V>
+SLUICE_MATH_INLINE V sum_identity() {
+  if constexpr (kIsFloat<V>) return constant<V>(ScalarOf<V>(-0.0));
+  else return constant<V>(0);
+}
+
+// Signs.
+template <typename V>
+SLUICE_MATH_INLINE V neg(V a) {
+  return sub(sum_identity<V>(), a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V abs(V a) {
+  if constexpr (kIsFloat<V>) return raw_abs(a);
+  else if constexpr (kIsSigned<V>) return select(lt(a, constant<V>(0)), neg(a), a);
+  else return a;
+}
+// -1, 1, or a itself where that is zero or NaN.
+template <typename V>
+SLUICE_MATH_INLINE V sign(V a) {
+  const V zero = constant<V>(0);
+  const V positive = select(lt(zero, a), constant<V>(1), a);
+  if constexpr (kIsFloat<V> || kIsSigned<V>) return select(lt(a, zero), constant<V>(-1), positive);
+  else return positive;
+}
+template <typename V>
+SLUICE_MATH_INLINE V copysign(V magnitude, V sign) {
+  using U = UIntOf<V>;
+  const U sign_bit = constant<U>(ScalarOf<U>(1) << (kWidth<V> - 1));
+  return bits_as<V>(bit_or(bits_as<U>(raw_abs(magnitude)), bit_and(bits_as<U>(sign), sign_bit)));
+}
+
+// Rounding to an integer; integers are left as they are. round() takes ties to even.
+template <typename V>
+SLUICE_MATH_INLINE V floor(V a) {
+  if constexpr (kIsFloat<V>) return raw_floor(a);
+  else return a;
+}
+template <typename V>
+SLUICE_MATH_INLINE V ceil(V a) {
+  if constexpr (kIsFloat<V>) return raw_ceil(a);
+  else return a;
+}
+template <typename V>
+SLUICE_MATH_INLINE V round(V a) {
+  if constexpr (kIsFloat<V>) return raw_rint(a);
+  else return a;
+}
+template <typename V>
+SLUICE_MATH_INLINE V trunc(V a) {
+  if constexpr (kIsFloat<V>) return raw_trunc(a);
+  else return a;
+}
+
+// Predicates.
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> isnan(V a) {
+  if constexpr (kIsFloat<V>) return ne(a, a);
+  else return constant<MaskOf<V>>(false);
+}
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> isinf(V a) {
+  if constexpr (kIsFloat<V>) return eq(raw_abs(a), infinity<V>());
+  else return constant<MaskOf<V>>(false);
+}
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> isfinite(V a) {
+  if constexpr (kIsFloat<V>) return lt(raw_abs(a), infinity<V>());
+  else return constant<MaskOf<V>>(true);
+}
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> equal(V a, V b) {
+  return eq(a, b);
+}
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> not_equal(V a, V b) {
+  return ne(a, b);
+}
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> less(V a, V b) {
+  return lt(a, b);
+}
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> less_equal(V a, V b) {
+  return le(a, b);
+}
+
+// Bits.
+template <typename V>
+SLUICE_MATH_INLINE V logical_not(V a) {
+  return mask_not(a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V bitwise_not(V a) {
+  if constexpr (kIsBool<V>) return mask_not(a);
+  else return bit_xor(a, constant<V>(-1));
+}
+template <typename V>
+SLUICE_MATH_INLINE V bitwise_and(V a, V b) {
+  return bit_and(a, b);
+}
+template <typename V>
+SLUICE_MATH_INLINE V bitwise_or(V a, V b) {
+  return bit_or(a, b);
+}
+template <typename V>
+SLUICE_MATH_INLINE V bitwise_xor(V a, V b) {
+  return bit_xor(a, b);
+}
+
+namespace internal {
+// True for a shift amount that the machine has; negative amounts count as past the width.
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> shift_in_range(V n) {
+  using U = UIntOf<V>;
+  return lt(bits_as<U>(n), constant<U>(kWidth<V>));
+}
+}  // namespace internal
+
+// Past the width: 0.
+template <typename V>
+SLUICE_MATH_INLINE V shift_left(V a, V n) {
+  const V amount = bit_and(n, constant<V>(kWidth<V> - 1));
+  return select(internal::shift_in_range(n), shl(a, amount), constant<V>(0));
+}
+// Past the width: 0, or -1 for a negative `a`.
+template <typename V>
+SLUICE_MATH_INLINE V shift_right(V a, V n) {
+  if constexpr (kIsSigned<V>) {
+    return shr(a, select(internal::shift_in_range(n), n, constant<V>(kWidth<V> - 1)));
+  } else {
+    const V amount = bit_and(n, constant<V>(kWidth<V> - 1));
+    return select(internal::shift_in_range(n), shr(a, amount), constant<V>(0));
+  }
+}
+
+// Extremes: NaN wins.
+template <typename V>
+SLUICE_MATH_INLINE V maximum(V a, V b) {
+  if constexpr (kIsBool<V>) return bit_or(a, b);
+  else if constexpr (kIsFloat<V>) return select(mask_or(lt(a, b), ne(b, b)), b, a);
+  else return select(lt(a, b), b, a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V minimum(V a, V b) {
+  if constexpr (kIsBool<V>) return bit_and(a, b);
+  else if constexpr (kIsFloat<V>) return select(mask_or(lt(b, a), ne(b, b)), b, a);
+  else return select(lt(b, a), b, a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V relu(V a) {
+  return select(lt(a, constant<V>(0)), constant<V>(0), a);
+}
+
+// Division.
+template <typename V>
+SLUICE_MATH_INLINE V div(V a, V b) {
+  return raw_div(a, b);
+}
+template <typename V>
+SLUICE_MATH_INLINE V reciprocal(V a) {
+  return raw_div(constant<V>(1), a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V rsqrt(V a) {
+  return raw_div(constant<V>(1), sqrt(a));
+}
+
+namespace internal {
+
+// Divisors that truncated division is not defined for are replaced by 1, with which the quotient
+// is `a` and the remainder 0; the caller puts the quotient right.
+template <typename V>
+SLUICE_MATH_INLINE V safe_divisor(V b) {
+  MaskOf<V> unsafe = eq(b, constant<V>(0));
+  if constexpr (kIsSigned<V>) unsafe = mask_or(unsafe, eq(b, constant<V>(-1)));
+  return select(unsafe, constant<V>(1), b);
+}
+
+// True where the truncated remainder is not zero and has the other sign than the divisor.
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> signs_differ(V remainder, V divisor) {
+  const V zero = constant<V>(0);
+  return mask_and(ne(remainder, zero), lt(bit_xor(remainder, divisor), zero));
+}
+
+}  // namespace internal
+
+// Rounded toward minus infinity. Integers: x / 0 is 0, lowest / -1 wraps. Floats: as in Python,
+// with x / 0 as in IEEE 754.
+template <typename V>
+SLUICE_MATH_INLINE V floor_divide(V a, V b) {
+  if constexpr (kIsFloat<V>) {
+    return internal::call_external_as(External::kFloorDivideF32, External::kFloorDivideF64, a, b);
+  } else {
+    const V zero = constant<V>(0);
+    const V divisor = internal::safe_divisor(b);
+    V quotient = raw_div(a, divisor);
+    if constexpr (kIsSigned<V>) {
+      const V remainder = sub(a, mul(quotient, divisor));
+      const V lower = sub(quotient, constant<V>(1));
+      quotient = select(internal::signs_differ(remainder, divisor), lower, quotient);
+      quotient = select(eq(b, constant<V>(-1)), neg(a), quotient);
+    }
+    return select(eq(b, zero), zero, quotient);
+  }
+}
+
+// a - floor_divide(a, b) * b, exactly: it has the divisor's sign. Integers: x % 0 is 0.
+template <typename V>
+SLUICE_MATH_INLINE V remainder(V a, V b) {
+  if constexpr (kIsFloat<V>) {
+    return internal::call_external_as(External::kRemainderF32, External::kRemainderF64, a, b);
+  } else {
+    const V divisor = internal::safe_divisor(b);
+    V result = raw_rem(a, divisor);
+    if constexpr (kIsSigned<V>) {
+      result = select(internal::signs_differ(result, divisor), add(result, divisor), result);
+    }
+    return result;
+  }
+}
+
+template <typename V>
+SLUICE_MATH_INLINE V lerp(V a, V b, V t) {
+  return add(a, mul(t, sub(b, a)));
+}
+
+}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+
+#endif  // SLUICE_KERNELS_MATH_BASIC_H_

@@ -1,0 +1,43 @@
+// Powers.
+#ifndef SLUICE_KERNELS_MATH_POW_H_
+#define SLUICE_KERNELS_MATH_POW_H_
+
+#include "sluice/kernels/math/basic.h"
+#include "sluice/kernels/math/external.h"
+#include "sluice/kernels/math/primitives.h"
+
+namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
+namespace internal {
+
+// Square and multiply over every bit of the exponent; wraps. Negative exponents give 0, but for
+// the bases 1 and -1.
+template <typename V>
+SLUICE_MATH_INLINE V integer_pow(V base, V exponent) {
+  const V zero = constant<V>(0);
+  const V one = constant<V>(1);
+  V result = one;
+  V square = base;
+  for (int bit = 0; bit < kWidth<V> - (kIsSigned<V> ? 1 : 0); ++bit) {
+    const V set = bit_and(shr(exponent, constant<V>(bit)), one);
+    result = select(ne(set, zero), mul(result, square), result);
+    square = mul(square, square);
+  }
+  if constexpr (kIsSigned<V>) {
+    const V odd_sign = select(ne(bit_and(exponent, one), zero), base, one);
+    const MaskOf<V> is_unit = mask_or(eq(base, one), eq(base, constant<V>(-1)));
+    result = select(lt(exponent, zero), select(is_unit, odd_sign, zero), result);
+  }
+  return result;
+}
+
+}  // namespace internal
+
+template <typename V>
+SLUICE_MATH_INLINE V pow(V base, V exponent) {
+  if constexpr (kIsInteger<V>) return internal::integer_pow(base, exponent);
+  else return internal::call_external_as(External::kPowF32, External::kPowF64, base, exponent);
+}
+
+}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+
+#endif  // SLUICE_KERNELS_MATH_POW_H_

@@ -1,0 +1,137 @@
+// Trigonometric and hyperbolic functions, and hypot.
+#ifndef SLUICE_KERNELS_MATH_TRIG_H_
+#define SLUICE_KERNELS_MATH_TRIG_H_
+
+#include "sluice/kernels/math/basic.h"
+#include "sluice/kernels/math/exp_log.h"
+#include "sluice/kernels/math/external.h"
+#include "sluice/kernels/math/primitives.h"
+
+namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
+
+template <typename V>
+SLUICE_MATH_INLINE V sin(V a) {
+  return internal::call_external_as(External::kSinF32, External::kSinF64, a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V cos(V a) {
+  return internal::call_external_as(External::kCosF32, External::kCosF64, a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V tan(V a) {
+  return internal::call_external_as(External::kTanF32, External::kTanF64, a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V asin(V a) {
+  return internal::call_external_as(External::kAsinF32, External::kAsinF64, a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V acos(V a) {
+  return internal::call_external_as(External::kAcosF32, External::kAcosF64, a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V atan(V a) {
+  return internal::call_external_as(External::kAtanF32, External::kAtanF64, a);
+}
+// The angle of the point (x, y), in (-pi, pi].
+template <typename V>
+SLUICE_MATH_INLINE V atan2(V y, V x) {
+  return internal::call_external_as(External::kAtan2F32, External::kAtan2F64, y, x);
+}
+namespace internal {
+
+// log(u + 1), or log(2 a) where `a` is so great that its square might overflow; sqrt(a^2 +- 1) is
+// then `a` itself.
+template <typename V>
+SLUICE_MATH_INLINE V log1p_or_log_of_double(V u, V a) {
+  constexpr auto kLarge = static_cast<ScalarOf<V>>(IntOf<ScalarOf<V>>(1)
+                                                   << (FormatOf<V>::kMantissaBits + 2));
+  const MaskOf<V> large = lt(constant<V>(kLarge), a);
+  const V argument = select(large, a, u);
+  const V ln2 = constant<V>(0.69314718055994530942);
+  return add(log1p(argument), select(large, ln2, constant<V>(0)));
+}
+
+}  // namespace internal
+
+template <typename V>
+SLUICE_MATH_INLINE V asinh(V a) {
+  const V x = raw_abs(a);
+  const V one = constant<V>(1);
+  const V square = mul(x, x);
+  // sqrt(1 + x^2) - 1, without cancellation.
+  const V root = raw_div(square, add(one, sqrt(add(square, one))));
+  return copysign(internal::log1p_or_log_of_double(add(x, root), x), a);
+}
+template <typename V>
+SLUICE_MATH_INLINE V acosh(V a) {
+  const V above = sub(a, constant<V>(1));
+  const V root = sqrt(mul(above, add(above, constant<V>(2))));
+  const V result = internal::log1p_or_log_of_double(add(above, root), a);
+  return select(lt(a, constant<V>(1)), quiet_nan<V>(), result);
+}
+template <typename V>
+SLUICE_MATH_INLINE V atanh(V a) {
+  return internal::call_external_as(External::kAtanhF32, External::kAtanhF64, a);
+}
+
+namespace internal {
+
+// e^|a| / 2, which overflows only where cosh does.
+template <typename V>
+SLUICE_MATH_INLINE V half_exp_of_abs(V a) {
+  const Scaled<V> e = exp_scaled(at_most(raw_abs(a), FormatOf<V>::kExpHigh));
+  return mul(e.mantissa, mul(constant<V>(0.5), e.scale));
+}
+
+}  // namespace internal
+
+template <typename V>
+SLUICE_MATH_INLINE V sinh(V a) {
+  const V x = raw_abs(a);
+  const V half = internal::half_exp_of_abs(a);
+  const V large = sub(half, raw_div(constant<V>(0.25), half));
+  const V square = mul(x, x);
+  V tail;  // (sinh(x) - x) / x^3
+  if constexpr (kIsF32<V>) {
+    tail = polynomial(square, 0.000203766336f, 0.00833022315f, 0.166667178f);
+  } else {
+    tail = polynomial(square, 7.7593140546605816e-13, 1.6057240273886773e-10,
+                      2.5052123399526503e-08, 2.7557319155329853e-06, 0.00019841269841437708,
+                      0.0083333333333331389, 0.16666666666666669);
+  }
+  const V small = fma(mul(x, square), tail, x);
+  return copysign(select(lt(x, constant<V>(1)), small, large), a);
+}
+
+template <typename V>
+SLUICE_MATH_INLINE V cosh(V a) {
+  const V half = internal::half_exp_of_abs(a);
+  return add(half, raw_div(constant<V>(0.25), half));
+}
+
+// -t / (t + 2), where t = e^(-2|a|) - 1.
+template <typename V>
+SLUICE_MATH_INLINE V tanh(V a) {
+  const V t = internal::expm1_of_negative(mul(constant<V>(-2), raw_abs(a)));
+  return copysign(raw_div(t, add(t, constant<V>(2))), a);
+}
+
+// An infinite operand gives infinity, even beside a NaN.
+template <typename V>
+SLUICE_MATH_INLINE V hypot(V a, V b) {
+  if constexpr (kIsF32<V>) {
+    // In double precision neither the squares nor their sum can overflow or lose bits that matter.
+    using Wide = Rebind<V, double>;
+    const Wide x = raw_convert<Wide>(a);
+    const Wide y = raw_convert<Wide>(b);
+    const V length = raw_convert<V>(sqrt(fma(x, x, mul(y, y))));
+    return select(mask_or(isinf(a), isinf(b)), infinity<V>(), length);
+  } else {
+    return call_external(External::kHypotF64, a, b);
+  }
+}
+
+}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+
+#endif  // SLUICE_KERNELS_MATH_TRIG_H_

@@ -1,0 +1,147 @@
+#include "sluice/runtime/allocator.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace sluice::runtime {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// Rounds up to one of eight steps between powers of two, so that blocks of nearly equal size are
+// interchangeable and at most an eighth is wasted.
+size_t size_class(size_t bytes) {
+  if (bytes <= kBufferAlignment * 8) {
+    return std::max(kBufferAlignment, (bytes + kBufferAlignment - 1) & ~(kBufferAlignment - 1));
+  }
+  const size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) & ~(step - 1);
+}
+
+int64_t machine_memory() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+class Allocator {
+ public:
+  static Allocator& get() {
+    // Never destroyed: handles in static objects give memory back after main.
+    static Allocator* allocator = new Allocator;
+    return *allocator;
+  }
+
+  absl::StatusOr<BufferRef> allocate(size_t bytes) {
+    if (bytes > size_t{1} << 60) return exhausted(bytes);
+    const size_t capacity = size_class(bytes);
+    std::unique_lock lock(mutex_);
+    void* data = take_cached(capacity);
+    if (data == nullptr) {
+      if (held_ + static_cast<int64_t>(capacity) > limit()) {
+        trim_locked();
+        if (held_ + static_cast<int64_t>(capacity) > limit()) return exhausted(bytes);
+      }
+      data = from_system(capacity);
+      if (data == nullptr) {
+        trim_locked();
+        data = from_system(capacity);
+        if (data == nullptr) return exhausted(bytes);
+      }
+      held_ += capacity;
+    }
+    stats_.live += bytes;
+    stats_.peak = std::max(stats_.peak, stats_.live);
+    return BufferRef(new Buffer(data, bytes, capacity));
+  }
+
+  void release(Buffer* buffer) {
+    if (buffer->data() != nullptr) {
+      std::lock_guard lock(mutex_);
+      stats_.live -= buffer->bytes();
+      stats_.cached += buffer->capacity();
+      free_[buffer->capacity()].push_back(buffer->data());
+    }
+    delete buffer;
+  }
+
+  void set_limit(int64_t bytes) {
+    std::lock_guard lock(mutex_);
+    limit_ = bytes;
+  }
+
+  void trim() {
+    std::lock_guard lock(mutex_);
+    trim_locked();
+  }
+
+  MemoryStats stats() {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+  void reset_peak() {
+    std::lock_guard lock(mutex_);
+    stats_.peak = stats_.live;
+  }
+
+ private:
+  int64_t limit() const { return limit_ > 0 ? limit_ : default_limit_; }
+
+  absl::Status exhausted(size_t bytes) const {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "cannot allocate ", bytes, " bytes: ", stats_.live, " are in use, the limit is ", limit()));
+  }
+
+  void* take_cached(size_t capacity) {
+    const auto it = free_.find(capacity);
+    if (it == free_.end() || it->second.empty()) return nullptr;
+    void* data = it->second.back();
+    it->second.pop_back();
+    stats_.cached -= capacity;
+    return data;
+  }
+
+  static void* from_system(size_t capacity) {
+    const size_t alignment = capacity >= kHugePage ? kHugePage : kBufferAlignment;
+    void* data = nullptr;
+    if (posix_memalign(&data, alignment, capacity) != 0) return nullptr;
+    if (capacity >= kHugePage) madvise(data, capacity, MADV_HUGEPAGE);
+    return data;
+  }
+
+  void trim_locked() {
+    for (auto& [capacity, blocks] : free_) {
+      for (void* data : blocks) free(data);
+      held_ -= static_cast<int64_t>(capacity * blocks.size());
+    }
+    free_.clear();
+    stats_.cached = 0;
+  }
+
+  std::mutex mutex_;
+  std::map<size_t, std::vector<void*>> free_;  // by capacity
+  MemoryStats stats_;
+  int64_t held_ = 0;  // taken from the system and not given back
+  int64_t limit_ = 0;
+  const int64_t default_limit_ = machine_memory() / 10 * 9;
+};
+
+}  // namespace
+
+absl::StatusOr<BufferRef> allocate(size_t bytes) { return Allocator::get().allocate(bytes); }
+void release_buffer(Buffer* buffer) { Allocator::get().release(buffer); }
+void set_memory_limit(int64_t bytes) { Allocator::get().set_limit(bytes); }
+void trim() { Allocator::get().trim(); }
+MemoryStats memory_stats() { return Allocator::get().stats(); }
+void reset_peak() { Allocator::get().reset_peak(); }
+
+}  // namespace sluice::runtime

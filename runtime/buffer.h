@@ -1,0 +1,92 @@
+// Device memory, shared by reference counting.
+#ifndef SLUICE_RUNTIME_BUFFER_H_
+#define SLUICE_RUNTIME_BUFFER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "sluice/runtime/device.h"
+
+namespace sluice::runtime {
+
+class Stream;
+
+// A point in a stream's work: everything up to the submission with this ticket.
+struct Event {
+  Stream* stream = nullptr;
+  uint64_t ticket = 0;
+};
+
+// Why some work failed. Shared by everything that depends on it; reported by sync() at most once.
+struct Failure {
+  explicit Failure(absl::Status status) : status(std::move(status)) {}
+  absl::Status status;
+  std::atomic<bool> reported{false};
+};
+using FailureRef = std::shared_ptr<Failure>;
+
+// A block of device memory, aligned to kBufferAlignment. Its last reference returns it to the
+// allocator, from which work submitted later to the same stream may take it at once: streams run in
+// order. Work on another stream that uses it must hold a reference until that work is done.
+class Buffer {
+ public:
+  Buffer(void* data, size_t bytes, size_t capacity) : data_(data), bytes_(bytes), capacity_(capacity) {}
+
+  void* data() const { return data_; }           // null if it only stands for a failure
+  size_t bytes() const { return bytes_; }        // as asked for
+  size_t capacity() const { return capacity_; }  // as taken from the system
+
+  // The submission that writes the contents. Set before the buffer is shared.
+  Event written;
+  // Set, before `written` is done, if the contents are not to be had.
+  FailureRef failure;
+
+ private:
+  friend class BufferRef;
+  std::atomic<int32_t> references_{0};
+  void* data_;
+  size_t bytes_;
+  size_t capacity_;
+};
+
+inline constexpr size_t kBufferAlignment = 256;
+
+// Gives the memory of an unreferenced buffer back; defined by the allocator.
+void release_buffer(Buffer* buffer);
+
+class BufferRef {
+ public:
+  BufferRef() = default;
+  explicit BufferRef(Buffer* buffer) : buffer_(buffer) { acquire(); }
+  BufferRef(const BufferRef& other) : buffer_(other.buffer_) { acquire(); }
+  BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  BufferRef& operator=(BufferRef other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferRef() {
+    if (buffer_ != nullptr && buffer_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      release_buffer(buffer_);
+    }
+  }
+
+  Buffer* get() const { return buffer_; }
+  Buffer* operator->() const { return buffer_; }
+  explicit operator bool() const { return buffer_ != nullptr; }
+  // True if this is the only reference: nobody else can see the contents change.
+  bool unique() const { return buffer_->references_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  void acquire() {
+    if (buffer_ != nullptr) buffer_->references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  Buffer* buffer_ = nullptr;
+};
+
+}  // namespace sluice::runtime
+
+#endif  // SLUICE_RUNTIME_BUFFER_H_

@@ -1,0 +1,59 @@
+#include "sluice/runtime/cpu/parallel.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#if defined(SLUICE_HAVE_OPENMP) && SLUICE_HAVE_OPENMP
+#include <omp.h>
+#define SLUICE_USE_OPENMP 1
+#else
+#define SLUICE_USE_OPENMP 0
+#endif
+
+namespace sluice {
+namespace {
+
+int default_threads() {
+#if SLUICE_USE_OPENMP
+  if (const char* text = std::getenv("SLUICE_THREADS")) {
+    const int given = std::atoi(text);
+    if (given > 0) return given;
+  }
+  return std::max(1, omp_get_max_threads());
+#else
+  return 1;
+#endif
+}
+
+}  // namespace
+
+int num_threads() {
+  static const int count = default_threads();
+  return count;
+}
+
+void parallel_for(int64_t count, int64_t grain,
+                  absl::FunctionRef<void(int64_t begin, int64_t end)> f) {
+  if (count <= 0) return;
+  auto run = [&f](int64_t begin, int64_t end) noexcept { f(begin, end); };
+#if SLUICE_USE_OPENMP
+  const int64_t ranges = std::min<int64_t>(num_threads(), count / std::max<int64_t>(1, grain));
+  if (ranges > 1 && !omp_in_parallel()) {
+    // A team may turn out smaller than asked for.
+#pragma omp parallel num_threads(static_cast<int>(ranges))
+    {
+      const int64_t team = omp_get_num_threads();
+      const int64_t rank = omp_get_thread_num();
+      const int64_t begin = count / team * rank + std::min(rank, count % team);
+      const int64_t size = count / team + (rank < count % team ? 1 : 0);
+      if (size > 0) run(begin, begin + size);
+    }
+    return;
+  }
+#else
+  static_cast<void>(grain);
+#endif
+  run(0, count);
+}
+
+}  // namespace sluice

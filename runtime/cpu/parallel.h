@@ -1,0 +1,22 @@
+// Loops over the threads of the process, which are OpenMP's (shared with oneDNN).
+#ifndef SLUICE_RUNTIME_CPU_PARALLEL_H_
+#define SLUICE_RUNTIME_CPU_PARALLEL_H_
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+
+namespace sluice {
+
+// The most threads that parallel_for uses: SLUICE_THREADS, else OpenMP's own default, at least 1.
+int num_threads();
+
+// Calls f(begin, end) for ranges that cover [0, count), one a thread, each of at least `grain`
+// except where count is less. Runs inline where that leaves one range, or within another
+// parallel_for. `f` must not throw: that ends the process.
+void parallel_for(int64_t count, int64_t grain,
+                  absl::FunctionRef<void(int64_t begin, int64_t end)> f);
+
+}  // namespace sluice
+
+#endif  // SLUICE_RUNTIME_CPU_PARALLEL_H_

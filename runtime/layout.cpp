@@ -1,0 +1,58 @@
+#include "sluice/runtime/layout.h"
+
+namespace sluice {
+
+Layout contiguous_layout(const Shape& shape) {
+  Layout layout{.shape = shape};
+  int64_t stride = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    layout.strides[i] = stride;
+    stride *= shape[i] > 0 ? shape[i] : 1;
+  }
+  return layout;
+}
+
+bool is_contiguous(const Layout& layout) {
+  int64_t stride = 1;
+  for (int i = layout.shape.rank() - 1; i >= 0; --i) {
+    if (layout.shape[i] == 0) return true;
+    if (layout.shape[i] == 1) continue;
+    if (layout.strides[i] != stride) return false;
+    stride *= layout.shape[i];
+  }
+  return true;
+}
+
+std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape) {
+  Layout result = contiguous_layout(shape);
+  result.offset = layout.offset;
+  if (is_contiguous(layout)) return result;
+
+  // Merge the old dims into maximal runs that are walked by one stride, then cut each new dim out of
+  // the innermost run that is left.
+  struct Run {
+    int64_t extent, stride;
+  };
+  std::array<Run, kMaxRank> runs;
+  int num_runs = 0;
+  for (int i = 0; i < layout.shape.rank(); ++i) {
+    if (layout.shape[i] == 1) continue;
+    if (num_runs > 0 && runs[num_runs - 1].stride == layout.strides[i] * layout.shape[i]) {
+      runs[num_runs - 1] = {runs[num_runs - 1].extent * layout.shape[i], layout.strides[i]};
+    } else {
+      runs[num_runs++] = {layout.shape[i], layout.strides[i]};
+    }
+  }
+  int run = num_runs - 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (shape[i] == 1) continue;
+    while (run >= 0 && runs[run].extent == 1) --run;
+    if (run < 0 || runs[run].extent % shape[i] != 0) return std::nullopt;
+    result.strides[i] = runs[run].stride;
+    runs[run].stride *= shape[i];
+    runs[run].extent /= shape[i];
+  }
+  return result;
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+#include "sluice/runtime/shape.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sluice/runtime/error.h"
+
+namespace sluice {
+namespace {
+
+std::string dims_to_string(std::span<const int64_t> dims) {
+  return absl::StrCat("(", absl::StrJoin(dims, ", "), dims.size() == 1 ? ",)" : ")");
+}
+
+[[noreturn]] void fail(std::span<const int64_t> dims, const char* why) {
+  throw Error(absl::StatusCode::kInvalidArgument,
+              absl::StrCat("shape ", dims_to_string(dims), " ", why));
+}
+
+}  // namespace
+
+Shape::Shape(std::initializer_list<int64_t> dims)
+    : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+
+Shape::Shape(std::span<const int64_t> dims) {
+  if (dims.size() > kMaxRank) fail(dims, "has more than 8 dimensions");
+  bool overflow = false;
+  for (int64_t dim : dims) {
+    if (dim < 0) fail(dims, "has a negative dimension");
+    dims_[rank_++] = dim;
+    overflow |= __builtin_mul_overflow(numel_, dim, &numel_);
+  }
+  // A zero extent makes the product 0 however large the others are.
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
+    numel_ = 0;
+  } else if (overflow) {
+    fail(dims, "has more elements than int64 can count");
+  }
+}
+
+std::string to_string(const Shape& shape) { return dims_to_string(shape); }
+
+}  // namespace sluice

@@ -1,0 +1,22 @@
+#include <sluice/sluice.h>
+
+#include <cstdio>
+
+namespace sl = sluice;
+
+int main() {
+  const sl::Tensor x = sl::Tensor::from({1.f, 2.f, 3.f, 4.f}, {2, 2});
+  const float total = sl::sum(x * x + 1.f).item<float>();
+  if (total != 34.f) {
+    std::fprintf(stderr, "sum(x * x + 1) is %g, not 34\n", total);
+    return 1;
+  }
+  try {
+    sl::Tensor bad = sl::add(x, sl::ones({3}));
+    std::fprintf(stderr, "adding shapes (2, 2) and (3,) did not throw\n");
+    return 1;
+  } catch (const sl::Error& error) {
+    std::printf("as expected: %s\n", error.what());
+  }
+  return 0;
+}
