@@ -98,13 +98,17 @@ void evaluate(Node* node, FlushCause cause, runtime::SubmitMode mode) {
   }
 }
 
-void read(Node* node, void* destination) {
+void wait(Node* node) {
   evaluate(node, FlushCause::kRead, runtime::SubmitMode::kCallerWaits);
   runtime::wait(node->buffer->written);
   if (const runtime::FailureRef& failure = node->buffer->failure; failure != nullptr) {
     failure->reported.store(true, std::memory_order_relaxed);
     throw Error(failure->status);
   }
+}
+
+void read(Node* node, void* destination) {
+  wait(node);
   copy_row_major(*node, static_cast<char*>(destination));
 }
 

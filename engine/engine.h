@@ -16,7 +16,10 @@ NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device devi
 // Submits what `node` needs; waits for nothing.
 void evaluate(Node* node, FlushCause cause, runtime::SubmitMode mode);
 
-// Copies the value, row-major, to `destination`. Throws Error if computing it failed.
+// Returns once the value is there. Throws Error if computing it failed.
+void wait(Node* node);
+
+// wait(), then copies the value, row-major, to `destination`.
 void read(Node* node, void* destination);
 
 void flush_all();

@@ -7,7 +7,6 @@
 #include "sluice/engine/counters.h"
 #include "sluice/engine/recorder.h"
 #include "sluice/engine/scheduler.h"
-#include "sluice/kernels/cache.h"
 
 namespace sluice::engine {
 namespace {
@@ -25,10 +24,8 @@ class Registry {
 
   Queue* acquire() {
     std::lock_guard lock(mutex_);
-    // Work under way at exit is waited for, before what it runs on is torn down. The compiler's thread
-    // comes into being first, and so goes after.
+    // Work under way at exit is waited for, before what it runs on is torn down.
     static struct ExitGuard {
-      ExitGuard() { kernels::wait_for_compiler(); }
       ~ExitGuard() {
         for (Queue* queue : Registry::get().all()) {
           queue->stream().wait(queue->stream().next_ticket() - 1);

@@ -50,6 +50,11 @@ void Tensor::check_read(const char* what, DType dtype, int64_t count) const {
   fail(what, count, " elements were given for ", describe(*this), ", which has ", numel());
 }
 
+void Tensor::wait(const char* what) const {
+  node(what);
+  engine::wait(node_.get());
+}
+
 void Tensor::read(const char* what, void* destination) const {
   node(what);
   engine::read(node_.get(), destination);

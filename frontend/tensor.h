@@ -106,6 +106,7 @@ class Tensor {
   template <Element T>
   std::vector<T> to_vector() const {
     check_read("to_vector", dtype_of<T>(), numel());
+    wait("to_vector");  // a value that cannot be had fails here, before memory is taken for it
     if constexpr (std::is_same_v<T, bool>) {
       const auto bytes = std::make_unique<bool[]>(numel());
       read("to_vector", bytes.get());
@@ -143,6 +144,7 @@ class Tensor {
   [[noreturn]] static void fail_empty(const char* what);
   static Tensor from_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
   void check_read(const char* what, DType dtype, int64_t count) const;
+  void wait(const char* what) const;
   void read(const char* what, void* destination) const;
 
   engine::NodeRef node_;

@@ -153,40 +153,40 @@ class Planner {
     }
   }
 
-  // Kernels that store several results may write one before they read for the next, so only those
-  // that store one may work in place.
+  // Pointwise kernels load everything that a point needs before they store its results.
   void find_donors() {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
       const KernelStep* kernel = std::get_if<KernelStep>(&plan_.steps[s].work);
-      if (kernel == nullptr || kernel->program.schedule != Schedule::kPointwise ||
-          kernel->program.stores.size() != 1) {
-        continue;
-      }
-      const MemoryRef target = kernel->buffers[kernel->outputs[0].buffer];
-      Result& result = plan_.results[target.index];
+      if (kernel == nullptr || kernel->program.schedule != Schedule::kPointwise) continue;
+      std::vector<bool> is_output(kernel->buffers.size(), false);
+      for (const OutputDependence& output : kernel->outputs) is_output[output.buffer] = true;
       for (size_t b = 0; b < kernel->buffers.size(); ++b) {
-        const MemoryRef& memory = kernel->buffers[b];
-        if (memory == target || !read_in_place(*kernel, static_cast<uint16_t>(b))) continue;
-        const bool dies = memory.kind == MemoryRef::Kind::kInput
-                              ? last_input_use_[memory.index] == s
-                              : !plan_.results[memory.index].observed &&
-                                    plan_.results[memory.index].last_use == s;
-        if (dies) result.donors.push_back(memory);
+        if (is_output[b] || !dies_at(kernel->buffers[b], s)) continue;
+        for (size_t o = 0; o < kernel->outputs.size(); ++o) {
+          const MemoryRef& target = kernel->buffers[kernel->outputs[o].buffer];
+          if (!read_in_place(*kernel, static_cast<uint16_t>(b), kernel->program.stores[o])) continue;
+          plan_.results[target.index].donors.push_back(kernel->buffers[b]);
+        }
       }
     }
   }
 
-  // True if the kernel touches buffer `b` only where it stores its result, in elements of that size.
-  static bool read_in_place(const KernelStep& kernel, uint16_t b) {
+  bool dies_at(const MemoryRef& memory, int32_t step) const {
+    if (memory.kind == MemoryRef::Kind::kInput) return last_input_use_[memory.index] == step;
+    const Result& result = plan_.results[memory.index];
+    return !result.observed && result.last_use == step;
+  }
+
+  // True if the kernel touches buffer `b` only where it stores that result, in elements of its size.
+  static bool read_in_place(const KernelStep& kernel, uint16_t b, const Store& store) {
     const Program& program = kernel.program;
     const size_t words = program.rank() + 1;
-    const uint16_t store = program.stores[0].access;
     for (size_t i = 0; i < program.accesses.size(); ++i) {
       const Access& access = program.accesses[i];
       if (access.buffer != b) continue;
-      if (size_of(access.dtype) != size_of(program.accesses[store].dtype) ||
+      if (size_of(access.dtype) != size_of(program.accesses[store.access].dtype) ||
           !std::equal(kernel.accesses.begin() + i * words, kernel.accesses.begin() + (i + 1) * words,
-                      kernel.accesses.begin() + store * words)) {
+                      kernel.accesses.begin() + store.access * words)) {
         return false;
       }
     }

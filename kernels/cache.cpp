@@ -1,6 +1,8 @@
 #include "sluice/kernels/cache.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <string>
 #include <thread>
@@ -53,21 +55,12 @@ class Cache {
 class Compiler {
  public:
   static Compiler& get() {
-    // Destroyed at exit, before the compiler's own static objects.
-    static Compiler compiler;
-    return compiler;
-  }
-
-  ~Compiler() {
-    {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    static Compiler* compiler = new Compiler;
+    return *compiler;
   }
 
   void request(std::shared_ptr<Kernel> kernel) {
+    std::call_once(prepared_, prepare);
     {
       std::lock_guard lock(mutex_);
       if (stopping_) return;
@@ -79,10 +72,44 @@ class Compiler {
 
   void wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });
+    changed_.wait(lock, [this] { return stopping_ || (waiting_.empty() && !busy_); });
   }
 
  private:
+  // LLVM makes static objects when it first needs them, and exit() destroys the latest first: the
+  // thread has to be stopped before that, by a handler that was registered after they were made. So
+  // the first compilation is a small one that nobody runs beside, and the next few, which may make
+  // more of them, register the handler again.
+  static void prepare() {
+    fusion::Program program;
+    program.num_buffers = 1;
+    program.accesses = {{.buffer = 0, .lanes = fusion::StrideClass::kUnit,
+                         .varies_along_reduced = false}};
+    program.body = {{.op = fusion::Op::kLoad, .level = fusion::Level::kRow},
+                    {.op = fusion::Op::kNeg, .level = fusion::Level::kRow, .num_operands = 1,
+                     .operands = {0, fusion::kNoValue, fusion::kNoValue}}};
+    program.stores = {{.value = 1, .access = 0}};
+    (void)compile_llvm(program);
+    stop_at_exit();
+  }
+
+  static void stop_at_exit() {
+    constexpr int kRegistrations = 16;
+    static std::atomic<int> registrations{0};
+    if (registrations.fetch_add(1, std::memory_order_relaxed) < kRegistrations) {
+      std::atexit([] { get().stop(); });
+    }
+  }
+
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -94,12 +121,14 @@ class Compiler {
       lock.unlock();
       kernel->compile();
       kernel.reset();
+      stop_at_exit();
       lock.lock();
       busy_ = false;
       changed_.notify_all();
     }
   }
 
+  std::once_flag prepared_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Kernel>> waiting_;

@@ -82,14 +82,15 @@ void launch(const Program& program, const Executable& executable, const KernelAr
   const int64_t rows = product(args.extents, program.kept_rank);
   if (rows == 0) return;
   const int64_t reduced = product(args.extents + program.kept_rank, program.reduced_rank);
-  const double points = static_cast<double>(rows) * static_cast<double>(std::max<int64_t>(reduced, 1));
+  const double row_length = static_cast<double>(std::max<int64_t>(reduced, 1));
+  const double points = static_cast<double>(rows) * row_length;
   // A bound first: adding up the cost of a long program takes longer than many small launches.
   const double most = points * static_cast<double>(program.body.size() + program.stores.size());
   if (num_threads() == 1 || most < kWorthAThread || points * cost_of(program) < 2 * kWorthAThread) {
     executable.entry().rows(executable.context(), &args, 0, rows);
     return;
   }
-  const double row_cost = cost_of(program) * static_cast<double>(std::max<int64_t>(reduced, 1));
+  const double row_cost = cost_of(program) * row_length;
   const int64_t unit = program.schedule == Schedule::kRow ? 1 : kUnit;
   const bool few_rows = rows < num_threads() * unit * 2;
   const int64_t blocks = num_blocks(program.schedule, reduced);

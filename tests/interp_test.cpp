@@ -442,7 +442,8 @@ TEST(Interpreter, Rank3WithBroadcasts) {
     std::vector<float> x = numbers<float>(n0 * n1 * n2), z = numbers<float>(n0 * n1 * n2, 3);
     std::vector<float> y(n0 * n1 * n2);
     ProgramBuilder b(Schedule::kPointwise, {n0, n1, n2});
-    const std::vector<int64_t> strides = {form & 1 ? 0 : 1, form & 2 ? 0 : n0, form & 4 ? 0 : n0 * n1};
+    const std::vector<int64_t> strides = {form & 1 ? 0 : 1, form & 2 ? 0 : n0,
+                                          form & 4 ? 0 : n0 * n1};
     const ValueId v = b.load(b.access(x.data(), {n1 * n2, n2, 1}));
     const ValueId w = b.load(b.access(z.data(), strides));
     const ValueId row = b.load(b.access(z.data(), {n1, 1, 0}));
@@ -656,7 +657,7 @@ TEST_P(Reduction, MatchesTheOrder) {
           else x = numbers<T>(rows * length);
           // So that not every sum is infinite.
           if constexpr (!std::is_integral_v<T>) {
-            for (int64_t i = 0; i < length; ++i) x[i] = T(std::isfinite(float(x[i])) ? x[i] : T(1.f));
+            for (T& value : x) value = std::isfinite(float(value)) ? value : T(1.f);
           }
           x.resize(rows * length + 1);
           const bool is_row = schedule == Schedule::kRow;

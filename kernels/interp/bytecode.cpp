@@ -119,8 +119,7 @@ class Translator {
         use(i, 2 * row_pass(i));
       }
     }
-    // Operands come before their users, so one walk backwards settles all but one thing: a reduction
-    // that a later pass or row step needs makes its own pass need the operand, which comes earlier.
+    // Operands come before their users, so one walk backwards settles everything.
     for (size_t i = count; i-- > 0;) {
       const Instr& user = instr(i);
       if (fusion::is_reduction(user.op)) {

@@ -1,7 +1,7 @@
 // The loops of the interpreter: each runs one operation over a tile of elements in registers.
 //
-// They are compiled once for each instruction set (see CMakeLists.txt) and found in a table, so that
-// nothing else of the interpreter depends on the set. Elements have compute types: half dtypes are
+// They are compiled once for each instruction set (see CMakeLists.txt) and found in a table, so
+// that nothing else of the interpreter depends on the set. Elements have compute types: half dtypes are
 // float32 in registers, masks are one byte of 0 or 1.
 #ifndef SLUICE_KERNELS_INTERP_LOOPS_H_
 #define SLUICE_KERNELS_INTERP_LOOPS_H_

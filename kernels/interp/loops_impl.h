@@ -64,8 +64,8 @@ namespace expressions {
 // written and never again.
 #define SLUICE_TILE_LOOP _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i)
 
-// Element i. A mask that chooses between wider elements is read as the byte that it is: the compiler
-// vectorises a selection by a comparison, but not by a loaded bool.
+// Element i. A mask that chooses between wider elements is read as the byte that it is: the
+// compiler vectorises a selection by a comparison, but not by a loaded bool.
 template <typename V, typename A>
 inline A element(const A* a, int64_t i) {
   if constexpr (std::is_same_v<A, bool> && !std::is_same_v<V, bool>) {
@@ -116,11 +116,13 @@ void fill_map(LoopTable& table) {
 #define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                          \
   if constexpr (fusion::in_domain(fusion::domain, kType)) {                           \
     using A = std::conditional_t<TypeRule::rule == TypeRule::kSelect, bool, V>;       \
-    set_map<expressions::id, A, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
+    set_map<expressions::id, A, V, arity>(                                            \
+        table.map[static_cast<int>(Op::k##id)][kIndex]);                              \
   }
 #define SLUICE_INTERNAL(id, name, arity, in, out, ...)                                \
   if constexpr (kType == DType::in) {                                                 \
-    set_map<expressions::id, V, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
+    set_map<expressions::id, V, V, arity>(                                            \
+        table.map[static_cast<int>(Op::k##id)][kIndex]);                              \
   }
 #include "sluice/fusion/ops.def"
 }

@@ -163,7 +163,8 @@ void Machine::gather(const Step& step, int64_t start, int64_t n) {
       T* o = reinterpret_cast<T*>(raw) + done;
       for (int64_t i = 0; i < count; ++i) {
         const int64_t at = done + i;
-        o[i] = holds[at * holds_step] ? base[element + i * stride + indices[at * index_step]] : T{0};
+        const bool there = holds[at * holds_step];
+        o[i] = there ? base[element + i * stride + indices[at * index_step]] : T{0};
       }
     });
   });

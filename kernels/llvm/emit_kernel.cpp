@@ -1,6 +1,6 @@
 #include "sluice/kernels/llvm/emit_kernel.h"
 
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 

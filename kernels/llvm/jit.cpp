@@ -149,8 +149,10 @@ class CompiledKernel : public Executable {
 }  // namespace
 
 const Host& host() {
-  static const Host found = [] {
-    Host result;
+  // Never destroyed: a compilation may still be under way at exit.
+  static const Host& found = *[] {
+    auto* made = new Host;
+    Host& result = *made;
     result.cpu = llvm::sys::getHostCPUName().str();
     const llvm::StringMap<bool> features = llvm_compat::host_features();
     std::vector<std::string> listed;
@@ -166,7 +168,7 @@ const Host& host() {
     result.gathers = avx512 || has("avx2");
     const llvm::Triple triple(llvm::sys::getProcessTriple());
     result.float16 = !triple.isX86() || has("f16c");
-    return result;
+    return made;
   }();
   return found;
 }

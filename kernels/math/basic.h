@@ -58,9 +58,11 @@ SLUICE_MATH_INLINE V sign(V a) {
   if constexpr (kIsFloat<V> || kIsSigned<V>) return select(lt(a, zero), constant<V>(-1), positive);
   else return positive;
 }
+// The sign of a NaN is not kept by arithmetic or stores, and so counts as positive here.
 template <typename V>
 SLUICE_MATH_INLINE V copysign(V magnitude, V sign) {
   using U = UIntOf<V>;
+  sign = select(ne(sign, sign), constant<V>(0), sign);
   const U sign_bit = constant<U>(ScalarOf<U>(1) << (kWidth<V> - 1));
   return bits_as<V>(bit_or(bits_as<U>(raw_abs(magnitude)), bit_and(bits_as<U>(sign), sign_bit)));
 }
