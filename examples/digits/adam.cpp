@@ -10,6 +10,7 @@ namespace sl = sluice;
 constexpr double kMeanDecay = 0.9;
 constexpr double kSquareDecay = 0.999;
 constexpr float kEpsilon = 1e-8f;
+constexpr float kWeightDecay = 0.01f;  // of weights; biases keep theirs
 
 }  // namespace
 
@@ -25,21 +26,26 @@ Adam::Adam(const std::vector<Layer>& parameters) {
 void Adam::step(double learning_rate, const std::vector<Layer>& gradients,
                 std::vector<Layer>& parameters) {
   ++steps_;
-  const double correction = std::sqrt(1.0 - std::pow(kSquareDecay, steps_)) /
-                            (1.0 - std::pow(kMeanDecay, steps_));
-  const float rate = static_cast<float>(learning_rate * correction);
+  Scale scale;
+  scale.rate = static_cast<float>(learning_rate);
+  scale.mean = static_cast<float>(1.0 / (1.0 - std::pow(kMeanDecay, steps_)));
+  scale.square = static_cast<float>(1.0 / (1.0 - std::pow(kSquareDecay, steps_)));
   for (size_t i = 0; i < parameters.size(); ++i) {
-    update(rate, gradients[i].weight, moments_[i].weight, parameters[i].weight);
-    update(rate, gradients[i].bias, moments_[i].bias, parameters[i].bias);
+    scale.decay = kWeightDecay;
+    update(scale, gradients[i].weight, moments_[i].weight, parameters[i].weight);
+    scale.decay = 0.f;
+    update(scale, gradients[i].bias, moments_[i].bias, parameters[i].bias);
   }
 }
 
-void Adam::update(float rate, const sl::Tensor& gradient, Moments& moments,
+void Adam::update(const Scale& scale, const sl::Tensor& gradient, Moments& moments,
                   sl::Tensor& parameter) {
   constexpr float kMean = kMeanDecay, kSquare = kSquareDecay;
   moments.mean = moments.mean * kMean + gradient * (1.f - kMean);
   moments.square = moments.square * kSquare + sl::square(gradient) * (1.f - kSquare);
-  parameter -= moments.mean * rate / (sl::sqrt(moments.square) + kEpsilon);
+  const sl::Tensor direction =
+      moments.mean * scale.mean / (sl::sqrt(moments.square * scale.square) + kEpsilon);
+  parameter -= (direction + parameter * scale.decay) * scale.rate;
 }
 
 }  // namespace digits

@@ -1,4 +1,4 @@
-// Adam (Kingma and Ba, 2015), in tensor ops.
+// Adam (Kingma and Ba, 2015) with decoupled weight decay (Loshchilov and Hutter, 2019), in tensor ops.
 #ifndef SLUICE_EXAMPLES_DIGITS_ADAM_H_
 #define SLUICE_EXAMPLES_DIGITS_ADAM_H_
 
@@ -15,7 +15,7 @@ class Adam {
  public:
   explicit Adam(const std::vector<Layer>& parameters);
 
-  // Moves `parameters` against `gradients`. The bias correction and the rate are C++ numbers that
+  // Moves `parameters` against `gradients`. The bias corrections and the rate are C++ numbers that
   // differ at every step: they are arguments of the same kernels, never a reason to compile.
   void step(double learning_rate, const std::vector<Layer>& gradients,
             std::vector<Layer>& parameters);
@@ -27,7 +27,13 @@ class Adam {
   struct LayerMoments {
     Moments weight, bias;
   };
-  static void update(float rate, const sluice::Tensor& gradient, Moments& moments,
+  // The numbers of one step.
+  struct Scale {
+    float rate;
+    float mean, square;  // bias corrections
+    float decay;
+  };
+  static void update(const Scale& scale, const sluice::Tensor& gradient, Moments& moments,
                      sluice::Tensor& parameter);
 
   int64_t steps_ = 0;

@@ -43,9 +43,9 @@ const std::vector<Flag>& flags() {
   static const std::vector<Flag> flags = {
       {"--epochs", "N", "passes over the training images (20)",
        [](Options& o, auto& f, auto& v) { o.epochs = parse_number<int64_t>(f, v, 1, 100000); }},
-      {"--batch", "N", "images a step (64)",
+      {"--batch", "N", "images a step (32)",
        [](Options& o, auto& f, auto& v) { o.batch = parse_number<int64_t>(f, v, 1, 1000000); }},
-      {"--hidden", "N,N,..", "widths of the hidden layers (256,128)",
+      {"--hidden", "N,N,..", "widths of the hidden layers (128,64)",
        [](Options& o, auto& f, auto& v) { o.hidden = parse_widths(f, v); }},
       {"--seed", "N", "of the weights and of the order of the images (1)",
        [](Options& o, auto& f, auto& v) {

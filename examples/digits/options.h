@@ -16,8 +16,8 @@ struct UsageError : std::runtime_error {
 
 struct Options {
   int64_t epochs = 20;
-  int64_t batch = 64;
-  std::vector<int64_t> hidden = {256, 128};
+  int64_t batch = 32;
+  std::vector<int64_t> hidden = {128, 64};
   uint64_t seed = 1;
   double learning_rate = 2e-3;
   bool quiet = false;

@@ -209,6 +209,8 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
   llvm::Value* pointer = scalar_pointer(address, dtype);
   const llvm::Align align(size_of(dtype));
   if (mask == nullptr) return decode(dtype, ir_.CreateAlignedLoad(vector, pointer, align));
+  // A masked load of unmapped memory does not fault, but takes a slow path of hundreds of cycles.
+  if (predicate != nullptr) pointer = ir_.CreateSelect(builder_.any(mask), pointer, zeros_);
   return decode(dtype, ir_.CreateMaskedLoad(vector, pointer, align, mask,
                                             llvm::Constant::getNullValue(vector)));
 }

@@ -1,0 +1,29 @@
+// Runs chains of element-wise ops on 16 floats and nothing else, for counting instructions:
+//   host_cost_loop <ops in a chain> <chains> [scalars]
+// Two runs that differ in the number of chains, subtracted, leave the steady state.
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sluice/sluice.h"
+
+int main(int argc, char** argv) {
+  const int ops = argc > 2 ? std::atoi(argv[1]) : 0;
+  const int chains = argc > 2 ? std::atoi(argv[2]) : 0;
+  if (ops < 1 || chains < 1) {
+    std::fprintf(stderr, "usage: host_cost_loop <ops in a chain> <chains> [scalars]\n");
+    return 2;
+  }
+  const bool scalars = argc > 3 && std::string_view(argv[3]) == "scalars";
+  const sluice::Tensor x = sluice::Tensor::from(std::vector<float>(16, 0.5f));
+  std::vector<float> result(16);
+  for (int i = 0; i < chains; ++i) {
+    sluice::Tensor t = x;
+    for (int k = 0; k < ops; ++k) t = scalars ? std::move(t) * 0.5f : std::move(t) * x;
+    t.copy_to(std::span<float>(result));
+  }
+  return 0;
+}
