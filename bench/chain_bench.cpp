@@ -26,8 +26,7 @@ struct Workload {
 
 constexpr Workload kWorkloads[] = {
     {"chain10", 2, chain10, hand_chain10, hand_chain10_streaming},
-    {"mish_composed", 1,
-     [](const Tensor& x, const Tensor&) { return x * tanh(log1p(exp(x))); },
+    {"mish_composed", 1, [](const Tensor& x, const Tensor&) { return x * tanh(log1p(exp(x))); },
      [](const float* x, const float*, float* out, int64_t n) { hand_mish_composed(x, out, n); },
      nullptr},
     {"mish_op", 1, [](const Tensor& x, const Tensor&) { return mish(x); },
@@ -60,7 +59,8 @@ void run_hand(benchmark::State& state, const Workload& workload, HandFn hand, in
 
 [[maybe_unused]] const bool registered = [] {
   for (const Workload& workload : kWorkloads) {
-    for (const int64_t n : {int64_t{1} << 10, int64_t{1} << 16, int64_t{1} << 20, int64_t{1} << 24}) {
+    for (const int64_t n :
+         {int64_t{1} << 10, int64_t{1} << 16, int64_t{1} << 20, int64_t{1} << 24}) {
       auto named = [&](const char* who) {
         return std::string(workload.name) + "/" + who + "/" + std::to_string(n);
       };

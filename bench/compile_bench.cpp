@@ -1,5 +1,5 @@
-// What a kernel costs before it is there: planning, translating, compiling, and the first result of a
-// program that the process has never seen.
+// What a kernel costs before it is there: planning, translating, compiling, and the first result of
+// a program that the process has never seen.
 #include <array>
 #include <span>
 #include <string>
@@ -61,7 +61,8 @@ fusion::GraphNode input(const Shape& shape) {
   return node;
 }
 
-// Two inputs and `ops` ops in a chain, the last of them live; then, if asked for, a sum over axis 1.
+// Two inputs and `ops` ops in a chain, the last of them live; then, if asked for, a sum over
+// axis 1.
 fusion::Graph chain_graph(int ops, bool reduced) {
   using fusion::Op;
   const Shape shape{256, 256};
@@ -110,7 +111,8 @@ void make_executable(benchmark::State& state, const fusion::Graph& graph, Make m
   }
   for (const auto& [size, graph] :
        {std::pair("1_op", chain_graph(1, false)), std::pair("10_ops", chain_graph(10, false)),
-        std::pair("100_ops", chain_graph(100, false)), std::pair("sum_of_10_ops", chain_graph(10, true))}) {
+        std::pair("100_ops", chain_graph(100, false)),
+        std::pair("sum_of_10_ops", chain_graph(10, true))}) {
     const auto compile = [](const fusion::Program& p) { return kernels::compile_llvm(p); };
     const auto translate = [](const fusion::Program& p) { return kernels::make_interpreter(p); };
     const std::string suffix = std::string("/sluice/") + size;

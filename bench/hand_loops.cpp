@@ -17,7 +17,7 @@ constexpr int64_t kWorthThreads = 32768;
 
 void hand_chain10(const float* __restrict x, const float* __restrict y, float* __restrict out,
                   int64_t n) {
-#pragma omp parallel for simd if (n >= kWorthThreads) schedule(static)
+#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static)
   for (int64_t i = 0; i < n; ++i) {
     float t = x[i];
     for (int k = 0; k < 5; ++k) t = t * y[i] + x[i];
@@ -44,15 +44,15 @@ void hand_chain10_streaming(const float* __restrict x, const float* __restrict y
 }
 
 void hand_mish_composed(const float* __restrict x, float* __restrict out, int64_t n) {
-#pragma omp parallel for simd if (n >= kWorthThreads) schedule(static)
+#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static)
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] * std::tanh(std::log1p(std::exp(x[i])));
 }
 
 void hand_mish_algebraic(const float* __restrict x, float* __restrict out, int64_t n) {
-#pragma omp parallel for simd if (n >= kWorthThreads) schedule(static)
+#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static)
   for (int64_t i = 0; i < n; ++i) {
     // From 20 on the quotient is 1, and e^x must not overflow.
-    const float e = std::exp(std::min(x[i], 20.0f));
+    const float e = std::exp(x[i] < 20.0f ? x[i] : 20.0f);
     const float m = e * (e + 2);
     out[i] = x[i] * m / (m + 2);
   }
@@ -60,7 +60,7 @@ void hand_mish_algebraic(const float* __restrict x, float* __restrict out, int64
 
 float hand_sum(const float* x, int64_t n) {
   float sum = 0;
-#pragma omp parallel for simd if (n >= kWorthThreads) schedule(static) reduction(+ : sum)
+#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static) reduction(+ : sum)
   for (int64_t i = 0; i < n; ++i) sum += x[i];
   return sum;
 }

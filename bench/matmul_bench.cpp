@@ -30,9 +30,8 @@ void run_library(benchmark::State& state, int64_t n) {
   const dnnl::memory b_memory(square, engine, const_cast<float*>(b.data()));
   const dnnl::memory c_memory(square, engine, c.data());
   auto run = [&] {
-    product.execute(stream, {{DNNL_ARG_SRC, a_memory},
-                             {DNNL_ARG_WEIGHTS, b_memory},
-                             {DNNL_ARG_DST, c_memory}});
+    product.execute(
+        stream, {{DNNL_ARG_SRC, a_memory}, {DNNL_ARG_WEIGHTS, b_memory}, {DNNL_ARG_DST, c_memory}});
     stream.wait();
   };
   run();

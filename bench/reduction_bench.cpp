@@ -29,7 +29,7 @@ constexpr Workload kWorkloads[] = {
     {"sum_columns", [](const Tensor& x) { return sum(x, {0}); },
      [](const float* x, float* out) { hand_column_sums(x, out, kRows, kColumns); }, kColumns},
     {"softmax", [](const Tensor& x) { return softmax(x); },
-     [](const float* x, float* out) { hand_softmax(x, out, kRows, kColumns); }, kRows * kColumns},
+     [](const float* x, float* out) { hand_softmax(x, out, kRows, kColumns); }, kRows* kColumns},
 };
 
 double bytes_of(const Workload& workload) {
@@ -58,8 +58,8 @@ void run_hand(benchmark::State& state, const Workload& workload) {
   for (const Workload& workload : kWorkloads) {
     const std::string name = std::string(workload.name) + "/";
     for (const Tier tier : {Tier::kCompiled, Tier::kInterpreted}) {
-      benchmark::RegisterBenchmark((name + name_of(tier) + "/" + size).c_str(), run_sluice, workload,
-                                   tier)
+      benchmark::RegisterBenchmark((name + name_of(tier) + "/" + size).c_str(), run_sluice,
+                                   workload, tier)
           ->UseRealTime();
     }
     benchmark::RegisterBenchmark((name + "hand/" + size).c_str(), run_hand, workload)

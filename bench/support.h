@@ -1,5 +1,5 @@
-// What the benchmarks share. A benchmark is named "workload/who/size"; bench/run relates those of one
-// workload and size to each other.
+// What the benchmarks share. A benchmark is named "workload/who/size"; bench/run relates those of
+// one workload and size to each other.
 #ifndef SLUICE_BENCH_SUPPORT_H_
 #define SLUICE_BENCH_SUPPORT_H_
 
@@ -57,7 +57,8 @@ inline void report_bytes(benchmark::State& state, double bytes) {
       benchmark::Counter(bytes * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// Reports the time of one of `ops` ops of an iteration, in seconds (Google Benchmark adds the prefix).
+// Reports the time of one of `ops` ops of an iteration, in seconds (Google Benchmark adds the
+// prefix).
 inline void report_per_op(benchmark::State& state, double ops) {
   state.counters["per_op"] = benchmark::Counter(
       ops, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);

@@ -6,6 +6,10 @@
 // To run one failing program again: its printed seed, and SLUICE_FUZZ_PROGRAMS=1.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 
 #include "sluice/tests/fuzz_ops.h"
@@ -215,13 +219,31 @@ uint64_t from_environment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+// A crash ends the test: say in which program first.
+char crash_note[64];
+
+void report_crash(int signal) {
+  const ssize_t written = write(STDERR_FILENO, crash_note, std::strlen(crash_note));
+  static_cast<void>(written);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void report_crashes() {
+  if (kSanitized) return;  // sanitizers have handlers of their own
+  for (int signal : {SIGSEGV, SIGFPE, SIGILL, SIGBUS, SIGABRT}) std::signal(signal, report_crash);
+}
+
 TEST(Fuzz, AllModesAgreeWithEachOtherAndTheOracle) {
   const uint64_t first = from_environment("SLUICE_FUZZ_SEED", 1);
   const uint64_t programs = from_environment("SLUICE_FUZZ_PROGRAMS", kSanitized ? 150 : 2000);
   constexpr int kMostFailures = 5;
   int failures = 0;
+  report_crashes();
   for (uint64_t n = 0; n < programs && failures < kMostFailures; ++n) {
     const uint64_t seed = first + n;
+    std::snprintf(crash_note, sizeof crash_note, "crashed: SLUICE_FUZZ_SEED=%llu\n",
+                  static_cast<unsigned long long>(seed));
     const Program program = Generator(seed).make();
     const std::vector<Mode> modes = modes_for(seed);
     const std::string difference = check(program, modes);

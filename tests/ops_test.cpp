@@ -118,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(Ops, EveryDType, testing::ValuesIn(all_dtypes()),
 
 TEST(Ops, TheOracleKnowsEveryOp) {
   for (const UnaryOp& op : unary_ops()) {
-    if (!is_operator(op.name)) EXPECT_NO_THROW(oracle::types_of(op.name, {DType::kFloat32}));
+    if (is_operator(op.name)) continue;
+    EXPECT_NO_THROW(oracle::types_of(op.name, {DType::kFloat32})) << op.name;
   }
   for (const BinaryOp& op : binary_ops()) {
     if (is_operator(op.name)) continue;

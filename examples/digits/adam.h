@@ -1,4 +1,5 @@
-// Adam (Kingma and Ba, 2015) with decoupled weight decay (Loshchilov and Hutter, 2019), in tensor ops.
+// Adam (Kingma and Ba, 2015) with decoupled weight decay (Loshchilov and Hutter, 2019), in tensor
+// ops.
 #ifndef SLUICE_EXAMPLES_DIGITS_ADAM_H_
 #define SLUICE_EXAMPLES_DIGITS_ADAM_H_
 

@@ -9,7 +9,8 @@ namespace sl = sluice;
 Network::Network(const std::vector<int64_t>& widths) {
   for (size_t i = 0; i + 1 < widths.size(); ++i) {
     const float deviation = std::sqrt(2.f / static_cast<float>(widths[i]));
-    layers_.push_back({sl::randn({widths[i], widths[i + 1]}) * deviation, sl::zeros({widths[i + 1]})});
+    layers_.push_back(
+        {sl::randn({widths[i], widths[i + 1]}) * deviation, sl::zeros({widths[i + 1]})});
   }
 }
 

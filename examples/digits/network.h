@@ -22,8 +22,8 @@ struct Gradients {
 // relu between layers, softmax at the end.
 class Network {
  public:
-  // `widths` from the inputs to the classes. Weights are normal with variance 2 / inputs (He et al.,
-  // "Delving deep into rectifiers", 2015), biases 0.
+  // `widths` from the inputs to the classes. Weights are normal with variance 2 / inputs (He et
+  // al., "Delving deep into rectifiers", 2015), biases 0.
   explicit Network(const std::vector<int64_t>& widths);
 
   // (n, inputs) -> (n, classes), before the softmax.

@@ -25,8 +25,7 @@ std::vector<int64_t> parse_widths(const std::string& flag, std::string_view text
   std::vector<int64_t> widths;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    widths.push_back(
-        parse_number<int64_t>(flag, text.substr(begin, end - begin), 1, 8192));
+    widths.push_back(parse_number<int64_t>(flag, text.substr(begin, end - begin), 1, 8192));
     begin = end + 1;
   }
   return widths;
@@ -41,7 +40,7 @@ struct Flag {
 
 const std::vector<Flag>& flags() {
   static const std::vector<Flag> flags = {
-      {"--epochs", "N", "passes over the training images (20)",
+      {"--epochs", "N", "passes over the training images (30)",
        [](Options& o, auto& f, auto& v) { o.epochs = parse_number<int64_t>(f, v, 1, 100000); }},
       {"--batch", "N", "images a step (32)",
        [](Options& o, auto& f, auto& v) { o.batch = parse_number<int64_t>(f, v, 1, 1000000); }},
@@ -51,7 +50,7 @@ const std::vector<Flag>& flags() {
        [](Options& o, auto& f, auto& v) {
          o.seed = parse_number<uint64_t>(f, v, 0, std::numeric_limits<uint64_t>::max());
        }},
-      {"--lr", "X", "learning rate at the start; it falls to 0 as a cosine (0.002)",
+      {"--lr", "X", "learning rate at the start; it falls to 0 as a cosine (0.003)",
        [](Options& o, auto& f, auto& v) {
          o.learning_rate = parse_number<double>(f, v, 0.0, 100.0);
        }},

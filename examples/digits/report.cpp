@@ -96,30 +96,28 @@ std::string summary(const Options& options, const Run& run, int64_t train_images
   for (const int64_t width : options.hidden) widths += "-" + std::to_string(width);
   widths += "-" + std::to_string(kClasses);
 
-  std::string text =
-      "\nTrained " + widths + " for " + grouped(static_cast<int64_t>(run.losses.size())) +
-      " steps of " + grouped(options.batch) + " on " + grouped(train_images) +
-      " images; tested on " + grouped(test_images) + " that it never saw\n\n";
+  std::string text = "\nTrained " + widths + " for " +
+                     grouped(static_cast<int64_t>(run.losses.size())) + " steps of " +
+                     grouped(options.batch) + " on " + grouped(train_images) +
+                     " images; tested on " + grouped(test_images) + " that it never saw\n\n";
   text += row("test accuracy", format("%.2f %%", run.accuracies.back() * 100));
   text += row("last loss", format("%.9g  (digest of all: %016" PRIx64 ")", run.losses.back(),
                                   digest(run.losses)));
   text += row("ops recorded", grouped(all.ops_recorded) + " → " + grouped(all.kernels_launched) +
-                                  " kernels and " + grouped(all.library_calls) +
-                                  " library calls");
-  text += row("kept out of memory",
-              bytes(all.bytes_elided) + " in " + grouped(all.temporaries_elided) +
-                  " temporaries that never had a buffer");
+                                  " kernels and " + grouped(all.library_calls) + " library calls");
+  text +=
+      row("kept out of memory", bytes(all.bytes_elided) + " in " + grouped(all.temporaries_elided) +
+                                    " temporaries that never had a buffer");
   text += row("kernels compiled",
               grouped(all.compiles) + ", found in the cache " + grouped(all.kernel_cache_hits) +
                   " times, interpreted meanwhile " + grouped(all.generic_tier_launches) + " times");
   text += row("plans", grouped(all.plan_hits) + " hits, " + grouped(all.plan_misses) + " misses");
-  text += row("a step at the end",
-              format("%.0f ops in %.0f kernels and %.0f library calls",
-                     ratio(last.ops_recorded, steps), ratio(last.kernels_launched, steps),
-                     ratio(last.library_calls, steps)));
-  text += row("the last epoch", grouped(last.compiles) + " compiles, " +
-                                    grouped(last.plan_misses) + " plan misses in " +
-                                    grouped(steps) + " steps");
+  text +=
+      row("a step at the end",
+          format("%.0f ops in %.0f kernels and %.0f library calls", ratio(last.ops_recorded, steps),
+                 ratio(last.kernels_launched, steps), ratio(last.library_calls, steps)));
+  text += row("the last epoch", grouped(last.compiles) + " compiles, " + grouped(last.plan_misses) +
+                                    " plan misses in " + grouped(steps) + " steps");
   text += row("speed", format("%.0f steps/s", run.steps_per_second));
   return text;
 }
@@ -138,12 +136,12 @@ std::string comparison_table(const Run& run, const std::vector<Comparison>& comp
                             "kernels", "moved", "losses");
   text += line("as it is", run, "");
   for (const Comparison& other : comparisons) {
-    text += line(other.name, other.run,
-                 (other.same_losses ? "all " + grouped(static_cast<int64_t>(run.losses.size())) +
-                                          " bit-identical"
-                                    : std::string("DIFFERENT BITS")) +
-                     format("; %.1f times slower",
-                            run.steps_per_second / other.run.steps_per_second));
+    text +=
+        line(other.name, other.run,
+             (other.same_losses
+                  ? "all " + grouped(static_cast<int64_t>(run.losses.size())) + " bit-identical"
+                  : std::string("DIFFERENT BITS")) +
+                 format("; %.1f times slower", run.steps_per_second / other.run.steps_per_second));
   }
   return text;
 }
@@ -167,8 +165,8 @@ void write_json(std::ostream& out, const Options& options, const Run& run,
   out << ",\n  \"comparisons\": [";
   const char* separator = "\n    ";
   for (const Comparison& other : comparisons) {
-    out << separator << "{\"setting\": " << quoted(other.setting) << ", \"same_losses\": "
-        << (other.same_losses ? "true" : "false")
+    out << separator << "{\"setting\": " << quoted(other.setting)
+        << ", \"same_losses\": " << (other.same_losses ? "true" : "false")
         << ", \"steps_per_second\": " << format("%.3f", other.run.steps_per_second)
         << ", \"last_epoch\": ";
     write_counters(out, other.run.last_epoch);

@@ -22,7 +22,8 @@ struct Comparison {
 // True if both have the same losses, bit for bit.
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
 
-// A digest of the losses' bits: equal for two runs if and (but for a 2^-64 chance) only if they are.
+// A digest of the losses' bits: equal for two runs if and (but for a 2^-64 chance) only if they
+// are.
 uint64_t digest(const std::vector<float>& losses);
 
 std::string summary(const Options& options, const Run& run, int64_t train_images,

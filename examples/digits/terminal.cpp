@@ -35,8 +35,7 @@ std::string bar(double fraction) {
 Terminal stdout_terminal() {
   Terminal terminal;
   const char* const kind = std::getenv("TERM");
-  terminal.live =
-      isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
+  terminal.live = isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
   terminal.colour = terminal.live && std::getenv("NO_COLOR") == nullptr;
   winsize size{};
   if (terminal.live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {

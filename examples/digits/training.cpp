@@ -1,5 +1,6 @@
 #include "training.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -83,8 +84,7 @@ Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& t
 
   Run run;
   run.steps_an_epoch = steps;
-  double timed_seconds = 0;
-  int64_t timed_steps = 0;
+  std::vector<double> speeds;
   for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
     shuffle(order, random);
     const sl::Stats epoch_before = sl::stats();
@@ -107,8 +107,8 @@ Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& t
     };
 
     for (int64_t step = 0; step < steps; ++step) {
-      const double done = static_cast<double>(epoch * steps + step) /
-                          static_cast<double>(options.epochs * steps);
+      const double done =
+          static_cast<double>(epoch * steps + step) / static_cast<double>(options.epochs * steps);
       const double rate = options.learning_rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
       const std::span<const int64_t> rows(order.data() + step * options.batch, options.batch);
       unread.push_back(trainer.step(rows, rate));
@@ -118,10 +118,8 @@ Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& t
     }
     while (!unread.empty()) read_loss();
     const double seconds = seconds_since(start);
-    if (epoch > 0 || options.epochs == 1) {
-      timed_seconds += seconds;
-      timed_steps += steps;
-    }
+    const double speed = static_cast<double>(steps) / seconds;
+    if (epoch > 0 || options.epochs == 1) speeds.push_back(speed);
     run.last_epoch = counted_between(epoch_before, sl::stats());
 
     run.predictions = trainer.predict(test_set.pixels).to_vector<int64_t>();
@@ -130,11 +128,12 @@ Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& t
     run.accuracies.push_back(static_cast<double>(right) / static_cast<double>(truth.size()));
     if (watcher != nullptr) {
       watcher->on_progress({epoch + 1, options.epochs, steps, steps,
-                            loss_sum / static_cast<double>(steps), run.accuracies.back(),
-                            static_cast<double>(steps) / seconds, true});
+                            loss_sum / static_cast<double>(steps), run.accuracies.back(), speed,
+                            true});
     }
   }
-  run.steps_per_second = static_cast<double>(timed_steps) / timed_seconds;
+  std::nth_element(speeds.begin(), speeds.begin() + speeds.size() / 2, speeds.end());
+  run.steps_per_second = speeds[speeds.size() / 2];
   sl::sync();
   run.all = counted_between(before, sl::stats());
   return run;

@@ -33,13 +33,14 @@ struct Run {
   std::vector<double> accuracies;    // on the test images, after every epoch
   std::vector<int64_t> predictions;  // for each test image, after the last epoch
   int64_t steps_an_epoch = 0;
-  double steps_per_second = 0;  // without the first epoch, in which kernels are compiled
-  sluice::Stats all;            // what the engine counted over the whole run, evaluation included
-  sluice::Stats last_epoch;     // over the training steps of the last epoch
+  double steps_per_second =
+      0;                     // the median epoch's; not the first's, in which kernels are compiled
+  sluice::Stats all;         // what the engine counted over the whole run, evaluation included
+  sluice::Stats last_epoch;  // over the training steps of the last epoch
 };
 
-// Trains from scratch. The result depends on `options` alone, bit for bit. Throws UsageError if there
-// are fewer images than a batch holds.
+// Trains from scratch. The result depends on `options` alone, bit for bit. Throws UsageError if
+// there are fewer images than a batch holds.
 Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& test_set,
           Watcher* watcher);
 

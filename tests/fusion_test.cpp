@@ -1,0 +1,272 @@
+// What is fused, what never has memory, what never runs: by the engine's own counters.
+#include <gtest/gtest.h>
+
+#include "sluice/tests/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+constexpr int64_t kCount = 1000;
+constexpr int64_t kBytes = kCount * sizeof(float);
+
+Tensor leaf(int64_t count = kCount, float first = 0.25f) {
+  std::vector<float> values(count);
+  for (int64_t i = 0; i < count; ++i) values[i] = first + 0.001f * static_cast<float>(i);
+  return Tensor::from(values);
+}
+
+class Fusion : public testing::Test {
+ protected:
+  void SetUp() override {
+    config().compile = CompileMode::kOff;
+    sync();
+    reset_stats();
+  }
+  ConfigGuard guard_;
+};
+
+TEST_F(Fusion, ComposedMishIsOneKernelWithoutTemporaries) {
+  const Tensor x = leaf();
+  reset_stats();
+  const int64_t before = stats().bytes_live;
+  const Tensor y = x * tanh(log1p(exp(x)));
+  y.to_vector<float>();
+  const Stats s = stats();
+  EXPECT_EQ(s.ops_recorded, 4);
+  EXPECT_EQ(s.ops_executed, 4);
+  EXPECT_EQ(s.kernels_launched, 1);
+  EXPECT_EQ(s.temporaries_elided, 3);
+  EXPECT_EQ(s.bytes_elided, 3 * kBytes);
+  EXPECT_EQ(s.bytes_read, kBytes);
+  EXPECT_EQ(s.bytes_written, kBytes);
+  // The output and nothing else, but for the allocator's rounding.
+  EXPECT_GE(s.bytes_allocated_peak - before, kBytes);
+  EXPECT_LT(s.bytes_allocated_peak - before, 2 * kBytes);
+}
+
+TEST_F(Fusion, TwoProductsAndTheirSumAreOneKernel) {
+  const Tensor w = leaf(), x = leaf(), y = leaf(), z = leaf();
+  reset_stats();
+  add(mul(w, x), mul(y, z)).to_vector<float>();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().temporaries_elided, 2);
+}
+
+TEST_F(Fusion, ATemporaryReadFiveTimesIsComputedOnce) {
+  const Tensor x = leaf();
+  Tensor y;
+  {
+    const Tensor t = exp(x);
+    y = (t + 1.f) * (t - 2.f) + t * t + sqrt(t);
+  }
+  reset_stats();
+  y.to_vector<float>();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().bytes_written, kBytes);
+}
+
+TEST_F(Fusion, TwoHeldResultsOfOneTemporary) {
+  const Tensor a = leaf(), v = leaf();
+  Tensor p, q;
+  {
+    const Tensor t = a + v;
+    p = exp(t);
+    q = t * 2;
+  }
+  reset_stats();
+  sync();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().bytes_written, 2 * kBytes);
+  EXPECT_EQ(stats().temporaries_elided, 1);
+  EXPECT_EQ(p.to_vector<float>().size(), size_t{kCount});
+  EXPECT_EQ(stats().kernels_launched, 1);
+}
+
+TEST_F(Fusion, ThreeHeldResults) {
+  const Tensor a = leaf(), v = leaf();
+  const Tensor t = a + v;
+  const Tensor p = exp(t);
+  const Tensor q = t * 2;
+  reset_stats();
+  sync();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().bytes_written, 3 * kBytes);
+  EXPECT_EQ(stats().temporaries_elided, 0);
+  EXPECT_EQ(q.to_vector<float>()[3], t.to_vector<float>()[3] * 2);
+}
+
+TEST_F(Fusion, AResultNobodyReadsNeverRuns) {
+  const Tensor x = leaf();
+  reset_stats();
+  exp(x) + 3;
+  {
+    const Tensor dropped = sum(sqrt(x));
+  }
+  sync();
+  EXPECT_EQ(stats().ops_recorded, 4);
+  EXPECT_EQ(stats().ops_executed, 0);
+  EXPECT_EQ(stats().kernels_launched, 0);
+}
+
+TEST_F(Fusion, AReadRunsWhatItNeedsAlone) {
+  const Tensor x = leaf();
+  const Tensor a = exp(x);
+  const Tensor b = sin(x.slice(0, 0, 10));
+  reset_stats();
+  b.to_vector<float>();
+  EXPECT_TRUE(b.is_materialized());
+  EXPECT_LE(stats().kernels_launched, 2);
+  const int64_t launched = stats().kernels_launched;
+  b.to_vector<float>();
+  EXPECT_EQ(stats().kernels_launched, launched);
+}
+
+TEST_F(Fusion, CastsAreFused) {
+  const Tensor x = leaf();
+  reset_stats();
+  (astype(x, DType::kFloat64) * 2.0 + 1.0).astype(DType::kFloat16).to_vector<float16>();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().bytes_written, kCount * 2);
+}
+
+TEST_F(Fusion, RandomNumbersAreMadeWhereTheyAreRead) {
+  const Tensor x = leaf();
+  reset_stats();
+  (rand({kCount}) * 2 + x).to_vector<float>();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().bytes_written, kBytes);
+}
+
+TEST_F(Fusion, FilledTensorsTakeNoMemory) {
+  const Tensor x = leaf();
+  reset_stats();
+  (x + ones({kCount}) + arange(kCount) + zeros_like(x)).to_vector<float>();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().bytes_read, kBytes);
+}
+
+TEST_F(Fusion, AReductionTakesItsPrologueIn) {
+  const Tensor x = leaf(100000);
+  reset_stats();
+  sum(x * x).item<float>();
+  EXPECT_LE(stats().kernels_launched, 2);
+  EXPECT_EQ(stats().temporaries_elided, 1);
+  EXPECT_EQ(stats().bytes_elided, 400000);
+  reset_stats();
+  const Tensor rows = x.reshape({100, 1000});
+  sum(exp(rows - max(rows, 1, true)), 1).to_vector<float>();
+  EXPECT_LE(stats().kernels_launched, 2);
+}
+
+TEST_F(Fusion, WithoutFusionEveryOpIsAKernel) {
+  const Tensor x = leaf();
+  config().fuse = false;
+  reset_stats();
+  const Tensor y = x * tanh(log1p(exp(x)));
+  y.to_vector<float>();
+  EXPECT_EQ(stats().ops_recorded, 4);
+  EXPECT_EQ(stats().kernels_launched, 4);
+  EXPECT_EQ(stats().temporaries_elided, 0);
+}
+
+TEST_F(Fusion, TheSecondTimeIsPlannedAndCompiledAlready) {
+  config().compile = CompileMode::kBlocking;
+  const auto work = [](float scalar) {
+    const Tensor x = leaf();
+    const Tensor y = (x * scalar + 1.f) / (x + scalar);
+    return sum(y).item<float>();
+  };
+  work(1.5f);
+  work(2.5f);
+  reset_stats();
+  for (int i = 0; i < 10; ++i) work(3.f + static_cast<float>(i));
+  EXPECT_EQ(stats().plan_misses, 0);
+  EXPECT_EQ(stats().compiles, 0);
+  EXPECT_GE(stats().plan_hits, 10);
+  EXPECT_EQ(stats().generic_tier_launches, 0);
+}
+
+TEST_F(Fusion, CompiledKernelsAreShared) {
+  config().compile = CompileMode::kBlocking;
+  const Tensor x = leaf(1237), y = leaf(55);
+  cosh(x * 3.25f - 7.f).to_vector<float>();
+  reset_stats();
+  // Another size and other scalars: a new plan, the same kernel.
+  cosh(y * 9.f - 1.f).to_vector<float>();
+  EXPECT_EQ(stats().compiles, 0);
+}
+
+TEST_F(Fusion, DistinctOperandsAreNotTakenForOneOperandTwice) {
+  config().compile = CompileMode::kBlocking;
+  const Tensor x = leaf(100, 2.f), y = leaf(100, 3.f);
+  const std::vector<float> square = (x * x - 1).to_vector<float>();
+  const std::vector<float> product = (x * y - 1).to_vector<float>();
+  EXPECT_EQ(square[0], 3.f);
+  EXPECT_EQ(product[0], 5.f);
+}
+
+TEST_F(Fusion, CommonSubexpressionsAreComputedOnce) {
+  const Tensor x = leaf();
+  const Tensor y = exp(x) + 1, z = exp(x) * 2;
+  reset_stats();
+  sync();
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(y.to_vector<float>()[0], (exp(x) + 1).to_vector<float>()[0]);
+}
+
+TEST_F(Fusion, ADyingOperandsMemoryIsNotTakenFromAViewOfIt) {
+  // The view holds the memory though the handle it was made from is gone.
+  Tensor x = leaf(100) + 1.f;
+  x.eval();
+  const Tensor view = x.reshape({10, 10});
+  view.eval();
+  const std::vector<float> before = x.to_vector<float>();
+  x = Tensor();
+  const Tensor y = sqrt(view) * 2;
+  y.to_vector<float>();
+  EXPECT_EQ(view.to_vector<float>(), before);
+}
+
+TEST_F(Fusion, ALongChainNeitherOverflowsTheStackNorGrowsWithIt) {
+  Tensor x = full({16}, 1.f);
+  for (int i = 0; i < 100000; ++i) x = x + 1.f;
+  EXPECT_EQ(x.to_vector<float>()[5], 100001.f);
+}
+
+TEST_F(Fusion, TheTraceNamesOpsAndReasons) {
+  const Tensor x = leaf();
+  trace::start();
+  {
+    const Tensor y = exp(x) * 2;
+    const Tensor total = sum(y);
+    (y / total).to_vector<float>();
+  }
+  trace::stop();
+  const std::string text = trace::to_text();
+  for (const char* word : {"exp", "mul", "sum", "div"}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;
+  }
+  EXPECT_NE(text.find("kernel"), std::string::npos) << text;
+  // Its sum must be in memory before the quotient can read it; the reason stands there.
+  EXPECT_TRUE(text.find("reduc") != std::string::npos || text.find("because") != std::string::npos)
+      << text;
+  EXPECT_FALSE(trace::to_json().empty());
+  EXPECT_NE(trace::to_dot().find("digraph"), std::string::npos);
+}
+
+TEST_F(Fusion, FusingChangesNoBits) {
+  std::mt19937_64 rng(2);
+  const Tensor x = to_tensor(random_array(rng, DType::kFloat16, {333}, 0.2));
+  const auto work = [&] {
+    return read_bytes((sigmoid(x * 3.f) - x) * x + sum(abs(x) * 0.001f));
+  };
+  const auto fused = work();
+  config().fuse = false;
+  EXPECT_EQ(work(), fused);
+  config().fuse = true;
+  config().compile = CompileMode::kBlocking;
+  EXPECT_EQ(work(), fused);
+}
+
+}  // namespace
+}  // namespace sluice::test
