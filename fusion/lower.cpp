@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "sluice/fusion/index_map.h"
 #include "sluice/fusion/program_builder.h"
+#include "sluice/fusion/projection.h"
 
 namespace sluice::fusion {
 namespace {
@@ -70,31 +71,71 @@ class GroupLowering {
     return it->second;
   }
 
-  ValueId output_value(NodeId n) {
-    if (is_reduction(node(n).op)) {
-      const ValueId operand = operand_value(n, 0, kIdentity, kNoValue);
-      if (failed_) return kNoValue;
-      return builder_.emit(node(n).op, node(n).dtype, {builder_.along_row(operand)});
-    }
-    // A copied reshape walks its operand's space.
-    if (is_view(node(n).op) && node(n).op == Op::kReshape) {
-      return value_of(node(n).operands[0].node, kIdentity, kNoValue);
-    }
-    return computed(n, kIdentity, kNoValue);
+  // A row-level output has one element for each row, not for each point.
+  bool is_row_level(NodeId n) const {
+    return !group_.axes.empty() && !is_view(node(n).op) && node(n).shape != group_.space;
   }
 
-  // Row-major without gaps over the axes that are kept.
+  // The index of a value of this shape that varies along the kept axes only.
+  IndexMap row_map(const Shape& shape) const {
+    const IndexMap by_axis =
+        map_of(kept_dims(group_.space, group_.axes), group_.space, shape);
+    IndexMap map;
+    map.rank = shape.rank();
+    for (int k = 0; k < shape.rank(); ++k) {
+      for (int axis = 0; axis < group_.space.rank(); ++axis) {
+        if (by_axis.axes[k].coefficient[axis] != 0) map.axes[k] = maps_[kIdentity].axes[axis];
+      }
+    }
+    return map;
+  }
+
+  ValueId output_value(NodeId n) {
+    // A copied reshape walks its operand's space.
+    if (node(n).op == Op::kReshape) {
+      return value_of(node(n).operands[0].node, kIdentity, kNoValue);
+    }
+    const MapId map = is_row_level(n) ? intern(row_map(node(n).shape)) : kIdentity;
+    return is_reduction(node(n).op) ? reduced(n, map) : computed(n, map, kNoValue);
+  }
+
+  // Row-major without gaps.
   Affine output_address(NodeId n) const {
     Strides strides{};
     int64_t stride = 1;
     for (int k = group_.space.rank() - 1; k >= 0; --k) {
-      const bool reduced = is_reduction(node(n).op) &&
-                           std::find(group_.axes.begin(), group_.axes.end(), k) != group_.axes.end();
-      if (reduced) continue;
+      const bool skipped =
+          is_row_level(n) &&
+          std::find(group_.axes.begin(), group_.axes.end(), k) != group_.axes.end();
+      if (skipped) continue;
       strides[k] = stride;
       stride *= group_.space[k];
     }
     return address_of(maps_[kIdentity], strides);
+  }
+
+  // A reduction of this group; one row's result, which `map` has to lead to.
+  ValueId reduced(NodeId n, MapId map) {
+    if (!same_index(maps_[map], row_map(node(n).shape), node(n).shape)) {
+      constraints_->in_memory[n] = true;
+      failed_ = true;
+      return kNoValue;
+    }
+    const ValueId operand = operand_value(n, 0, kIdentity, kNoValue);
+    if (failed_) return kNoValue;
+    return builder_.emit(node(n).op, node(n).dtype, {builder_.along_row(operand)});
+  }
+
+  // What indices along axes and dims of extent 1 are does not matter.
+  bool same_index(const IndexMap& a, const IndexMap& b, const Shape& shape) const {
+    for (int k = 0; k < shape.rank(); ++k) {
+      if (shape[k] == 1) continue;
+      if (a.axes[k].offset != b.axes[k].offset) return false;
+      for (size_t d = 0; d < extents_.size(); ++d) {
+        if (extents_[d] != 1 && a.axes[k].coefficient[d] != b.axes[k].coefficient[d]) return false;
+      }
+    }
+    return true;
   }
 
   bool in_memory(NodeId n) const {
@@ -114,7 +155,9 @@ class GroupLowering {
     const auto key = std::make_tuple(n, map, predicate);
     const auto it = values_.find(key);
     if (it != values_.end()) return it->second;
-    const ValueId value = in_memory(n) ? load(n, map, predicate) : computed(n, map, predicate);
+    const ValueId value = in_memory(n)               ? load(n, map, predicate)
+                          : is_reduction(node(n).op) ? reduced(n, map)
+                                                     : computed(n, map, predicate);
     if (!failed_) values_.emplace(key, value);
     return value;
   }

@@ -1,14 +1,14 @@
 #include "sluice/fusion/partition.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
-#include <queue>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "sluice/fusion/group_graph.h"
+#include "sluice/fusion/projection.h"
 
 namespace sluice::fusion {
 namespace {
@@ -19,17 +19,22 @@ constexpr int kMaxGroupNodes = 256;
 constexpr int kMaxRecomputations = 3;
 // A costly value is stored if inlining would compute each element this many times.
 constexpr int64_t kMaxBroadcastOfCostly = 16;
+// A kernel of several passes runs whole rows, a row on one thread: rows have to be many or short.
+constexpr int64_t kManyRows = 32;
+constexpr int64_t kShortRow = 65536;
+// What is done once a row is done a row at a time: rows have to be long enough to bear it.
+constexpr int64_t kMinRowForEpilogue = 16;
 
 // Float functions cost many times an addition; everything else is about one.
 bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == kFloating; }
 
-// How node `consumer` reads a value.
+// Operand `operand` of node `consumer` reads a value.
 struct Use {
   NodeId consumer;
-  bool same_index;  // element i of the consumer reads element i of the value
-  bool in_memory;   // the value has to be in memory for it
-  CutReason reason;  // why, if so
+  int operand;
 };
+
+using Groups = absl::InlinedVector<int, 4>;
 
 class Partitioner {
  public:
@@ -40,26 +45,22 @@ class Partitioner {
     collect_uses();
     groups_of_.resize(size_);
     recomputations_.resize(size_, 1);
-    same_index_.resize(size_, false);
+    positions_.resize(size_);
     result_.stored.resize(size_, false);
+    // Users before what they use: when a node's turn comes, it is known who reads it from where.
     for (NodeId n = size_ - 1; n >= 0; --n) {
       if (computes_[n]) place(n);
     }
     if (fuse_) merge_siblings();
-    order_groups();
+    result_.groups = std::move(groups_).in_order();
     return std::move(result_);
   }
 
  private:
-  struct State {
-    Group group;
-    absl::InlinedVector<int, 4> readers;  // groups that read what this one stores
-    int parent = -1;                      // the group it was merged into
-  };
-
   const GraphNode& node(NodeId n) const { return graph_.nodes[n]; }
+  Group& group(int g) { return groups_.at(g); }
 
-  bool is_transparent(NodeId n) const { return is_view(node(n).op) && !constraints_.copied_view[n]; }
+  NodeId viewed(NodeId n) const { return viewed_node(graph_, constraints_, n); }
 
   void collect_uses() {
     const std::vector<bool> needed = needed_nodes(graph_);
@@ -68,109 +69,32 @@ class Partitioner {
     uses_.resize(size_);
     for (NodeId n = 0; n < size_; ++n) {
       if (!needed[n] || node(n).op == Op::kInput) continue;
-      if (is_transparent(n)) {
-        if (node(n).live) observed_[viewed_node(graph_, constraints_, n)] = true;
-        continue;
-      }
+      if (node(n).live) observed_[viewed(n)] = true;
+      if (viewed(n) != n) continue;
       computes_[n] = true;
-      if (node(n).live) observed_[n] = true;
-      for (int k = 0; k < static_cast<int>(node(n).operands.size()); ++k) add_use(n, k);
+      for (int k = 0; k < static_cast<int>(node(n).operands.size()); ++k) {
+        const GraphOperand& operand = node(n).operands[k];
+        if (!operand.is_scalar()) uses_[viewed(operand.node)].push_back({n, k});
+      }
     }
   }
 
-  void add_use(NodeId consumer, int k) {
-    const GraphOperand& operand = node(consumer).operands[k];
-    if (operand.is_scalar()) return;
-    const NodeId value = viewed_node(graph_, constraints_, operand.node);
-    Use use{consumer, false, false, CutReason::kObserved};
-    const OpClass op_class = class_of(node(consumer).op);
-    const bool direct = value == operand.node;
-    switch (op_class) {
-      case OpClass::kPointwise:
-        use.same_index = direct && node(value).shape == node(consumer).shape;
-        break;
-      case OpClass::kReduction: use.same_index = direct; break;
-      case OpClass::kView:  // a copy: that of a reshape walks its operand, see own_space()
-        use.same_index = direct && node(consumer).op == Op::kReshape;
-        break;
+  // Why a use needs the value to be in memory, if it does.
+  std::optional<CutReason> memory_reason(const Use& use) const {
+    switch (class_of(node(use.consumer).op)) {
+      case OpClass::kLibrary: return CutReason::kLibrary;
       case OpClass::kGather:
-        if (k == 0) {
-          use.in_memory = true;
-          use.reason = CutReason::kGather;
-        } else {
-          use.same_index = direct && node(value).shape == node(consumer).shape;
-        }
-        break;
-      case OpClass::kLibrary:
-        use.in_memory = true;
-        use.reason = CutReason::kLibrary;
-        break;
-      default: break;
+        return use.operand == 0 ? std::optional(CutReason::kGather) : std::nullopt;
+      default: return std::nullopt;
     }
-    uses_[value].push_back(use);
-  }
-
-  int find(int group) const {
-    while (states_[group].parent >= 0) group = states_[group].parent;
-    return group;
-  }
-
-  // True if some path of reads leads from `from` to `to`.
-  bool reaches(int from, int to) const {
-    std::vector<bool> seen(states_.size(), false);
-    std::vector<int> stack = {from};
-    while (!stack.empty()) {
-      const int group = stack.back();
-      stack.pop_back();
-      for (int reader : states_[group].readers) {
-        reader = find(reader);
-        if (reader == to) return true;
-        if (reader == group || seen[reader]) continue;
-        seen[reader] = true;
-        stack.push_back(reader);
-      }
-    }
-    return false;
-  }
-
-  int new_group(const Shape& space) {
-    states_.push_back({});
-    states_.back().group.space = space;
-    return static_cast<int>(states_.size()) - 1;
-  }
-
-  Group& group(int g) { return states_[g].group; }
-
-  bool has_room(int g, int more) {
-    return static_cast<int>(group(g).members.size()) + more <= kMaxGroupNodes;
-  }
-
-  bool mergeable(int a, int b) {
-    const Group& first = group(a);
-    const Group& second = group(b);
-    return !first.library && !second.library && first.space == second.space &&
-           first.axes == second.axes && has_room(a, static_cast<int>(second.members.size())) &&
-           !reaches(a, b) && !reaches(b, a);
-  }
-
-  void merge(int into, int from) {
-    Group& target = group(into);
-    for (NodeId member : group(from).members) {
-      if (std::find(target.members.begin(), target.members.end(), member) == target.members.end()) {
-        target.members.push_back(member);
-      }
-    }
-    for (int reader : states_[from].readers) states_[into].readers.push_back(reader);
-    states_[from].parent = into;
-    states_[from].group.members.clear();
   }
 
   // The groups that read `n`, each once.
-  absl::InlinedVector<int, 4> readers_of(NodeId n) const {
-    absl::InlinedVector<int, 4> readers;
+  Groups readers_of(NodeId n) const {
+    Groups readers;
     for (const Use& use : uses_[n]) {
       for (int g : groups_of_[use.consumer]) {
-        g = find(g);
+        g = groups_.find(g);
         if (std::find(readers.begin(), readers.end(), g) == readers.end()) readers.push_back(g);
       }
     }
@@ -179,16 +103,89 @@ class Partitioner {
 
   bool in_group(NodeId n, int g) const {
     return std::any_of(groups_of_[n].begin(), groups_of_[n].end(),
-                       [&](int other) { return find(other) == g; });
+                       [&](int other) { return groups_.find(other) == g; });
   }
 
-  // True if every read of `n` in group `g` is at the iteration index: g can then hand out n as it goes.
-  bool reads_in_place(NodeId n, int g) {
-    if (group(g).library || group(g).space != node(n).shape) return false;
-    return std::all_of(uses_[n].begin(), uses_[n].end(), [&](const Use& use) {
-      return !in_group(use.consumer, g) ||
-             (use.same_index && !use.in_memory && same_index_[use.consumer]);
-    });
+  // Along which dims of the space of `g` the value varies that `use` reads there.
+  std::optional<Projection> position_of(const Use& use, int g) {
+    const GraphNode& consumer = node(use.consumer);
+    const Shape& space = group(g).space;
+    if (memory_reason(use) || !positions_[use.consumer]) return std::nullopt;
+    IndexMap map;
+    NodeId value = consumer.operands[use.operand].node;
+    const Shape& shape = node(value).shape;
+    switch (class_of(consumer.op)) {
+      case OpClass::kReduction: map = map_of(all_dims(space), space, shape); break;
+      case OpClass::kPointwise:
+      case OpClass::kGather:
+        map = map_of(*positions_[use.consumer], space, consumer.shape);
+        if (shape != consumer.shape) map = map_through_broadcast(shape, consumer.shape, map);
+        break;
+      case OpClass::kView:
+        // A copied reshape walks its operand: see own_space().
+        if (consumer.op != Op::kReshape) return std::nullopt;
+        map = map_of(all_dims(space), space, shape);
+        break;
+      default: return std::nullopt;
+    }
+    const std::vector<int64_t> extents(space.begin(), space.end());
+    while (is_view(node(value).op) && !constraints_.copied_view[value]) {
+      const NodeId operand = node(value).operands[0].node;
+      const MapResult through = map_through_view(node(value), node(operand).shape, map, extents);
+      if (!std::holds_alternative<IndexMap>(through)) return std::nullopt;
+      map = std::get<IndexMap>(through);
+      value = operand;
+    }
+    return projection_of(map, space, node(value).shape);
+  }
+
+  // Likewise for all of the group's reads of `n`, if they agree.
+  std::optional<Projection> position_in(NodeId n, int g) {
+    std::optional<Projection> position;
+    for (const Use& use : uses_[n]) {
+      if (!in_group(use.consumer, g)) continue;
+      const std::optional<Projection> here = position_of(use, g);
+      if (!here || (position && *position != *here)) return std::nullopt;
+      position = here;
+    }
+    return position;
+  }
+
+  // True if `g` can hand out `n` as it goes: every point, or every row, computes it once.
+  bool can_store(NodeId n, int g) {
+    if (group(g).library) return false;
+    const std::optional<Projection> position = position_in(n, g);
+    if (!position) return false;
+    if (*position == all_dims(group(g).space)) return true;
+    return !group(g).axes.empty() && *position == kept_dims(group(g).space, group(g).axes);
+  }
+
+  bool has_room(int g, int more) {
+    return static_cast<int>(group(g).members.size()) + more <= kMaxGroupNodes;
+  }
+
+  static int64_t row_length(const Shape& space, const std::vector<int>& axes) {
+    int64_t length = 1;
+    for (int axis : axes) length *= space[axis];
+    return length;
+  }
+
+  // True if a kernel over these rows may do more with their elements than reduce them.
+  static bool rows_fit(const Shape& space, const std::vector<int>& axes) {
+    const int64_t length = row_length(space, axes);
+    return length <= kShortRow || space.numel() / length >= kManyRows;
+  }
+
+  bool mergeable(int a, int b) {
+    const Group& first = group(a);
+    const Group& second = group(b);
+    if (first.library || second.library || first.space != second.space) return false;
+    if (first.axes != second.axes) {
+      if (!first.axes.empty() && !second.axes.empty()) return false;
+      if (!rows_fit(first.space, first.axes.empty() ? second.axes : first.axes)) return false;
+    }
+    return has_room(a, static_cast<int>(second.members.size())) && !groups_.reaches(a, b) &&
+           !groups_.reaches(b, a);
   }
 
   void place(NodeId n) {
@@ -196,9 +193,9 @@ class Partitioner {
     if (op_class == OpClass::kLibrary) {
       const int g = store_in_new_group(n, node(n).shape, CutReason::kLibrary);
       group(g).library = true;
+      positions_[n].reset();
     } else if (op_class == OpClass::kReduction) {
-      const int g = store_in_new_group(n, node(node(n).operands[0].node).shape, CutReason::kReduction);
-      group(g).axes.assign(node(n).attrs.begin(), node(n).attrs.end());
+      place_reduction(n);
     } else if (!fuse_) {
       store_in_new_group(n, own_space(n), CutReason::kFusionOff);
     } else {
@@ -211,23 +208,96 @@ class Partitioner {
     return node(n).op == Op::kReshape ? node(node(n).operands[0].node).shape : node(n).shape;
   }
 
-  void place_inlineable(NodeId n) {
-    merge_readers_in_place(n);
-    const auto readers = readers_of(n);
-    bool stored = observed_[n] || constraints_.in_memory[n] || is_view(node(n).op);
-    CutReason reason = constraints_.in_memory[n] ? CutReason::kView : CutReason::kObserved;
+  // Whether `n` has to be in memory whoever could compute it, and why.
+  bool must_store(NodeId n, CutReason* reason) const {
+    bool stored = observed_[n];
+    *reason = CutReason::kObserved;
     for (const Use& use : uses_[n]) {
-      if (use.in_memory) {
+      if (const auto needed = memory_reason(use)) {
+        *reason = *needed;
         stored = true;
-        reason = use.reason;
       }
     }
-    if (!stored) {
+    if (constraints_.in_memory[n]) {
+      *reason = CutReason::kView;
+      stored = true;
+    }
+    return stored;
+  }
+
+  // A reduction joins a kernel that walks the same rows, or that is to be what it does once a row.
+  void place_reduction(NodeId n) {
+    const std::vector<int> axes(node(n).attrs.begin(), node(n).attrs.end());
+    const Shape& space = node(node(n).operands[0].node).shape;
+    CutReason reason;
+    const bool stored = must_store(n, &reason);
+    if (fuse_ && !constraints_.in_memory[n]) {
+      merge_readers(n);
+      const Groups readers = readers_of(n);
+      for (int g : readers) {
+        if (!has_room(g, 1) || !comes_first(g, readers)) continue;
+        const bool joined = walks_rows(n, g, space, axes) ||
+                            is_epilogue(n, g, space, axes);
+        if (!joined) continue;
+        if (group(g).space != space) walk_rows(n, g, space, axes);
+        group(g).axes = axes;
+        add_member(n, g);
+        positions_[n] = kept_dims(space, axes);
+        if (stored || readers.size() > 1) finish_store(n, g, readers, reason);
+        return;
+      }
+    }
+    const int g = store_in_new_group(n, space, stored ? reason : CutReason::kReduction);
+    group(g).axes = axes;
+    positions_[n] = kept_dims(space, axes);
+  }
+
+  bool walks_rows(NodeId n, int g, const Shape& space, const std::vector<int>& axes) {
+    const Group& reader = group(g);
+    return !reader.library && reader.space == space &&
+           (reader.axes.empty() || reader.axes == axes) && rows_fit(space, axes) &&
+           position_in(n, g) == kept_dims(space, axes);
+  }
+
+  bool is_epilogue(NodeId n, int g, const Shape& space, const std::vector<int>& axes) {
+    const Group& reader = group(g);
+    const bool copies = std::any_of(reader.members.begin(), reader.members.end(),
+                                    [&](NodeId member) { return is_view(node(member).op); });
+    return !copies && !reader.library && reader.axes.empty() && reader.space == node(n).shape &&
+           position_in(n, g) == all_dims(reader.space) &&
+           row_length(space, axes) >= kMinRowForEpilogue && space.numel() > 0;
+  }
+
+  // The points of `g` become the rows of `space`.
+  void walk_rows(NodeId n, int g, const Shape& space, const std::vector<int>& axes) {
+    Group& reader = group(g);
+    // Dim d of its space is this axis of the new one.
+    std::vector<int> axis_of;
+    for (int k = 0; k < space.rank(); ++k) {
+      const bool reduced = std::find(axes.begin(), axes.end(), k) != axes.end();
+      if (!reduced || node(n).shape.rank() == space.rank()) axis_of.push_back(k);
+    }
+    for (NodeId member : reader.members) {
+      if (!positions_[member]) continue;
+      Projection moved = 0;
+      for (int d = 0; d < reader.space.rank(); ++d) {
+        if (*positions_[member] >> d & 1) moved |= 1 << axis_of[d];
+      }
+      positions_[member] = moved;
+    }
+    reader.space = space;
+  }
+
+  void place_inlineable(NodeId n) {
+    merge_readers(n);
+    const Groups readers = readers_of(n);
+    CutReason reason;
+    if (!must_store(n, &reason) && !is_view(node(n).op)) {
       count_recomputations(n);
       const std::optional<CutReason> cut = reason_to_store(n, readers);
       if (!cut) {
         for (int g : readers) add_member(n, g);
-        same_index_[n] = readers.size() == 1 && reads_in_place(n, readers[0]);
+        if (readers.size() == 1) positions_[n] = position_in(n, readers[0]);
         return;
       }
       reason = *cut;
@@ -235,33 +305,37 @@ class Partitioner {
     store(n, readers, reason);
   }
 
-  // Several kernels that all read `n` as they go become one, where that is legal.
-  void merge_readers_in_place(NodeId n) {
-    const auto readers = readers_of(n);
+  // Several kernels that read `n` in step become one, where that is legal.
+  void merge_readers(NodeId n) {
+    const Groups readers = readers_of(n);
     for (size_t i = 0; i < readers.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
-        const int a = find(readers[j]);
-        const int b = find(readers[i]);
-        if (a == b || !reads_in_place(n, a) || !reads_in_place(n, b)) continue;
-        if (mergeable(a, b)) merge(a, b);
+        const int a = groups_.find(readers[j]);
+        const int b = groups_.find(readers[i]);
+        if (a == b) continue;
+        const std::optional<Projection> position = position_in(n, a);
+        if (position && position_in(n, b) == position && mergeable(a, b)) groups_.merge(a, b);
       }
     }
   }
 
-  // In how many places of its group `n` would be computed: one for all reads in place, and one for
-  // each that goes through a view.
+  // In how many places of its group `n` would be computed: one for all reads in step, and one for
+  // each of the others.
   void count_recomputations(NodeId n) {
-    int in_place = 0;
-    int through_views = 0;
+    int in_step = 0;
+    int others = 0;
     for (const Use& use : uses_[n]) {
       const int times = recomputations_[use.consumer];
-      if (use.same_index) {
-        in_place = std::max(in_place, times);
+      const bool direct = node(use.consumer).operands[use.operand].node == n;
+      if (direct && is_pointwise(node(use.consumer).op)) {
+        in_step = std::max(in_step, times);
+      } else if (is_reduction(node(use.consumer).op)) {
+        in_step = std::max(in_step, 1);
       } else {
-        through_views += times;
+        others += times;
       }
     }
-    recomputations_[n] = in_place + through_views;
+    recomputations_[n] = in_step + others;
   }
 
   bool is_free(NodeId n) const { return class_of(node(n).op) == OpClass::kSource; }
@@ -272,7 +346,7 @@ class Partitioner {
     int operands = 0;
     for (const GraphOperand& operand : node(n).operands) {
       if (operand.is_scalar()) continue;
-      const NodeId value = viewed_node(graph_, constraints_, operand.node);
+      const NodeId value = viewed(operand.node);
       if (is_free(value)) continue;
       if (node(value).op != Op::kInput && !observed_[value]) return false;
       ++operands;
@@ -288,8 +362,13 @@ class Partitioner {
     if (recomputations_[n] > kMaxRecomputations && !is_cheap(n)) return CutReason::kCost;
     const int64_t elements = node(n).shape.numel();
     if (readers.size() == 1) {
-      const bool repeated = elements > 1 && is_costly(node(n).op) &&
-                            group(readers[0]).space.numel() / elements >= kMaxBroadcastOfCostly;
+      const int g = readers[0];
+      // What varies along rows only is computed once a row.
+      const bool once_a_row = !group(g).axes.empty() &&
+                              position_in(n, g) == kept_dims(group(g).space, group(g).axes);
+      const bool repeated = elements > 1 && is_costly(node(n).op) && !once_a_row &&
+                            group(g).space.numel() / elements >= kMaxBroadcastOfCostly &&
+                            !may_become_row(n, g);
       return repeated ? std::optional(CutReason::kCost) : std::nullopt;
     }
     if (is_cheap(n)) return std::nullopt;
@@ -302,19 +381,49 @@ class Partitioner {
     return CutReason::kOrder;
   }
 
+  // True if `n` is made from a reduction over the dims of `g` that it does not vary along: once that has
+  // joined, `n` is computed once a row.
+  bool may_become_row(NodeId n, int g) {
+    const std::optional<Projection> position = position_in(n, g);
+    if (!position) return false;
+    NodeId at = n;
+    for (int depth = 0; depth < kMaxGroupNodes; ++depth) {
+      NodeId next = kNoNode;
+      for (const GraphOperand& operand : node(at).operands) {
+        if (operand.is_scalar()) continue;
+        const NodeId value = viewed(operand.node);
+        if (is_reduction(node(value).op)) {
+          const std::vector<int> axes(node(value).attrs.begin(), node(value).attrs.end());
+          const Shape& space = node(node(value).operands[0].node).shape;
+          return space == group(g).space && rows_fit(space, axes) &&
+                 kept_dims(space, axes) == *position;
+        }
+        if (next == kNoNode && is_pointwise(node(value).op)) next = value;
+      }
+      if (next == kNoNode) return false;
+      at = next;
+    }
+    return false;
+  }
+
   void add_member(NodeId n, int g) {
-    group(g).members.push_back(n);
+    groups_.add_member(g, n);
     groups_of_[n].push_back(g);
   }
 
-  // Stores `n` from a group that reads it in place, if there is one that may come before the others.
+  // True if `g` may run before the other readers of something.
+  bool comes_first(int g, absl::Span<const int> readers) const {
+    return std::none_of(readers.begin(), readers.end(), [&](int other) {
+      return other != g && groups_.reaches(other, g);
+    });
+  }
+
+  // Stores `n` from a group that computes it in step, if there is one that may come before the others.
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
     for (int g : readers) {
-      if (is_view(node(n).op) || !has_room(g, 1) || !reads_in_place(n, g)) continue;
-      const bool comes_first = std::none_of(readers.begin(), readers.end(), [&](int other) {
-        return other != g && reaches(other, g);
-      });
-      if (!comes_first) continue;
+      if (is_view(node(n).op) || !has_room(g, 1) || !can_store(n, g)) continue;
+      if (!comes_first(g, readers)) continue;
+      positions_[n] = position_in(n, g);
       add_member(n, g);
       finish_store(n, g, readers, reason);
       return;
@@ -323,8 +432,9 @@ class Partitioner {
   }
 
   int store_in_new_group(NodeId n, const Shape& space, CutReason reason) {
-    const auto readers = readers_of(n);
-    const int g = new_group(space);
+    const Groups readers = readers_of(n);
+    const int g = groups_.add(space);
+    positions_[n] = all_dims(space);
     add_member(n, g);
     finish_store(n, g, readers, reason);
     return g;
@@ -332,11 +442,10 @@ class Partitioner {
 
   void finish_store(NodeId n, int g, absl::Span<const int> readers, CutReason reason) {
     result_.stored[n] = true;
-    same_index_[n] = true;
     bool cut = false;
     for (int reader : readers) {
       if (reader == g) continue;
-      states_[g].readers.push_back(reader);
+      groups_.add_reader(g, reader);
       cut = true;
     }
     if (cut) result_.cuts.push_back({n, reason});
@@ -349,59 +458,24 @@ class Partitioner {
       if (!computes_[n]) continue;
       for (const GraphOperand& operand : node(n).operands) {
         if (operand.is_scalar()) continue;
-        const NodeId value = viewed_node(graph_, constraints_, operand.node);
+        const NodeId value = viewed(operand.node);
         if (node(value).op != Op::kInput && !result_.stored[value]) continue;
         for (int g : groups_of_[n]) {
-          g = find(g);
+          g = groups_.find(g);
           if (group(g).library || group(g).space.numel() != node(value).shape.numel()) continue;
           std::vector<int>& candidates = readers_by_value[value];
           bool done = false;
           for (int& other : candidates) {
-            other = find(other);
+            other = groups_.find(other);
             done = done || other == g;
             if (!done && mergeable(other, g)) {
-              merge(other, g);
+              groups_.merge(other, g);
               done = true;
             }
           }
           if (!done) candidates.push_back(g);
         }
       }
-    }
-  }
-
-  // Kahn's algorithm; of the groups that are ready the one that the program reached first goes first.
-  void order_groups() {
-    const int count = static_cast<int>(states_.size());
-    std::vector<int> waiting(count, 0);
-    std::vector<std::vector<int>> readers(count);
-    for (int g = 0; g < count; ++g) {
-      if (states_[g].parent >= 0) continue;
-      std::sort(group(g).members.begin(), group(g).members.end());
-      for (int reader : states_[g].readers) {
-        reader = find(reader);
-        if (reader != g) readers[g].push_back(reader);
-      }
-      std::sort(readers[g].begin(), readers[g].end());
-      readers[g].erase(std::unique(readers[g].begin(), readers[g].end()), readers[g].end());
-      for (int reader : readers[g]) ++waiting[reader];
-    }
-    using Entry = std::pair<NodeId, int>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-    auto push_if_ready = [&](int g) {
-      if (waiting[g] == 0) ready.push({group(g).members.back(), g});
-    };
-    for (int g = 0; g < count; ++g) {
-      if (states_[g].parent < 0) push_if_ready(g);
-    }
-    while (!ready.empty()) {
-      const int g = ready.top().second;
-      ready.pop();
-      for (int reader : readers[g]) {
-        --waiting[reader];
-        push_if_ready(reader);
-      }
-      result_.groups.push_back(std::move(group(g)));
     }
   }
 
@@ -414,10 +488,11 @@ class Partitioner {
   std::vector<bool> observed_;
   std::vector<absl::InlinedVector<Use, 2>> uses_;
 
-  std::vector<State> states_;
+  GroupGraph groups_;
   std::vector<absl::InlinedVector<int, 1>> groups_of_;
   std::vector<int> recomputations_;
-  std::vector<bool> same_index_;  // the node is computed at its group's iteration index only
+  // Along which dims of its group's space a node varies, if that can be said so simply.
+  std::vector<std::optional<Projection>> positions_;
   Partition result_;
 };
 
