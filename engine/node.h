@@ -70,8 +70,7 @@ struct Node {
   // While pending.
   std::atomic<Queue*> queue{nullptr};
   uint32_t position = 0;  // in the queue
-  uint32_t ordinal = 0;   // scratch of a flush: which node or input of the window this is
-  uint64_t flush = 0;     // the flush for which `ordinal` holds
+  uint32_t ordinal = 0;   // in the window that is being flushed
   absl::InlinedVector<NodeOperand, 3> operands;
   absl::InlinedVector<int64_t, 4> attrs;
 

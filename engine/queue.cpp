@@ -64,8 +64,6 @@ struct ThreadQueue {
   ~ThreadQueue() { Registry::get().give_back(queue); }
 };
 
-std::atomic<uint64_t> next_flush{1};
-
 }  // namespace
 
 const char* name_of(FlushCause cause) {
@@ -204,7 +202,7 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Node* target) {
   }
   if (!window_.nodes.empty()) {
     const bool fuse = config().fuse;
-    describe(&window_, next_flush.fetch_add(1, std::memory_order_relaxed), fuse);
+    describe(&window_, fuse);
     std::shared_ptr<const ReadyPlan> plan = plans_.find(window_.signature);
     const bool hit = plan != nullptr;
     count(hit ? counters().plan_hits : counters().plan_misses);

@@ -22,16 +22,18 @@ void Window::clear() {
   nodes.clear();
   live.clear();
   inputs.clear();
+  input_numbers.clear();
   input_pins.clear();
   scalars.clear();
   signature.clear();
 }
 
-void describe(Window* window, uint64_t flush, bool fuse) {
+void describe(Window* window, bool fuse) {
   std::vector<uint64_t>& words = window->signature;
   words.push_back(fuse);
   for (size_t i = 0; i < window->nodes.size(); ++i) {
     Node& node = *window->nodes[i];
+    node.ordinal = static_cast<uint32_t>(i);
     words.push_back(pack(node, window->live[i], node.operands.size()));
     append_shape(&words, node.layout.shape);
     for (const NodeOperand& operand : node.operands) {
@@ -40,18 +42,20 @@ void describe(Window* window, uint64_t flush, bool fuse) {
         window->scalars.push_back(operand.scalar);
         continue;
       }
-      Node& value = *operand.node;
-      if (value.flush == flush) {
-        // Seen before: a node of the window or an input.
-        words.push_back((value.submitted() ? kInputTag : kNodeTag) | uint64_t{value.ordinal} << 2);
-        if (value.submitted()) window->input_pins[value.ordinal] += operand.pinned;
+      const Node& value = *operand.node;
+      if (!value.submitted()) {
+        words.push_back(kNodeTag | uint64_t{value.ordinal} << 2);
         continue;
       }
-      value.flush = flush;
-      value.ordinal = static_cast<uint32_t>(window->inputs.size());
-      window->inputs.push_back(&value);
+      const auto [it, is_new] = window->input_numbers.try_emplace(
+          operand.node, static_cast<uint32_t>(window->inputs.size()));
+      words.push_back(kInputTag | uint64_t{it->second} << 2);
+      if (!is_new) {
+        window->input_pins[it->second] += operand.pinned;
+        continue;
+      }
+      window->inputs.push_back(operand.node);
       window->input_pins.push_back(operand.pinned);
-      words.push_back(kInputTag | uint64_t{value.ordinal} << 2);
       words.push_back(pack(value, 0, 0));
       append_shape(&words, value.layout.shape);
       words.insert(words.end(), value.layout.strides.begin(),
@@ -61,8 +65,6 @@ void describe(Window* window, uint64_t flush, bool fuse) {
       words.push_back(node.attrs.size());
       words.insert(words.end(), node.attrs.begin(), node.attrs.end());
     }
-    node.flush = flush;
-    node.ordinal = static_cast<uint32_t>(i);
   }
 }
 
@@ -90,8 +92,9 @@ fusion::Graph to_graph(const Window& window) {
       if (operand.node == nullptr) {
         target.scalar = graph.num_scalars++;
       } else {
-        const auto ordinal = static_cast<fusion::NodeId>(operand.node->ordinal);
-        target.node = operand.node->submitted() ? ordinal : offset + ordinal;
+        target.node = operand.node->submitted()
+                          ? static_cast<fusion::NodeId>(window.input_numbers.at(operand.node))
+                          : offset + static_cast<fusion::NodeId>(operand.node->ordinal);
       }
     }
   }

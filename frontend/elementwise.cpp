@@ -106,7 +106,7 @@ Tensor unary(Op op, Arg x) {
 
 Tensor binary(Op op, Operand a, Operand b) {
   const std::array<Operand, 2> operands = {a, b};
-  // x^2, x^1 and x^(1/2) are rounded best as what they are.
+  // A square is rounded once.
   if (op == Op::kPow && a.is_tensor() && !b.is_tensor() && node_of("pow", a.tensor())) {
     const double exponent = b.scalar().as<double>();
     if (exponent == 2 && (!is_integer(a.tensor().dtype()) || b.scalar().kind() != DTypeKind::kFloat) &&

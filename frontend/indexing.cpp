@@ -47,8 +47,8 @@ Tensor take(Arg x, Arg indices, int axis) {
   std::vector<int64_t> dims(source.shape().begin(), source.shape().end());
   std::vector<int64_t> index_dims(source.ndim(), 1);
   dims[axis] = index_dims[axis] = index.numel();
-  Tensor result = take_along("take", source, reshape(index, to_shape(index_dims)), axis,
-                             to_shape(dims), true);
+  Tensor result =
+      take_along("take", source, reshape(index, to_shape(index_dims)), axis, to_shape(dims), true);
   if (index.ndim() != 1) {
     dims.erase(dims.begin() + axis);
     dims.insert(dims.begin() + axis, index.shape().begin(), index.shape().end());
@@ -93,8 +93,8 @@ Tensor one_hot(Arg indices, int64_t classes, DType dtype) {
   check_indices("one_hot", index);
   if (classes < 0) fail("one_hot", "classes is ", classes);
   if (index.ndim() == kMaxRank) fail("one_hot", describe(index), " has ", kMaxRank, " dimensions");
-  Tensor result = astype(expand_dims(index, -1) == frontend::coordinate("one_hot", Shape{classes}, 0,
-                                                                       index.device()),
+  Tensor result = astype(astype(expand_dims(index, -1), DType::kInt64) ==
+                             frontend::coordinate("one_hot", Shape{classes}, 0, index.device()),
                          dtype);
   indices.release();
   return result;

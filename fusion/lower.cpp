@@ -285,7 +285,7 @@ class GroupLowering {
     if (failed_) return kNoValue;
     const ValueId checked = builder_.emit(
         Op::kCheckIndex, DType::kInt64,
-        {builder_.cast(index, DType::kInt64), builder_.param(source->layout.shape[axis]), predicate},
+        {index, builder_.param(source->layout.shape[axis]), predicate},
         builder_.error_slot(n));
     const ValueId offset = builder_.emit(
         Op::kMul, DType::kInt64, {checked, builder_.param(source->layout.strides[axis])});

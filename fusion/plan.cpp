@@ -172,7 +172,13 @@ class Planner {
   }
 
   bool dies_at(const MemoryRef& memory, int32_t step) const {
-    if (memory.kind == MemoryRef::Kind::kInput) return last_input_use_[memory.index] == step;
+    if (memory.kind == MemoryRef::Kind::kInput) {
+      // An output may be a view of an input.
+      const bool lives_on = std::any_of(
+          plan_.outputs.begin(), plan_.outputs.end(),
+          [&](const Output& output) { return output.memory == memory; });
+      return !lives_on && last_input_use_[memory.index] == step;
+    }
     const Result& result = plan_.results[memory.index];
     return !result.observed && result.last_use == step;
   }

@@ -9,11 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "sluice/kernels/library/matmul.h"
+#include "sluice/runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
 namespace {
 
 constexpr size_t kMaxPrimitives = 1024;
+// Below this many multiplications waking other threads costs more than they save. The choice is by
+// shape alone, as bits may depend on the number of threads.
+constexpr double kMinParallelProducts = 2e6;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
 // One operand as oneDNN takes it: one of the last two strides is 1, none is 0 or negative.
@@ -102,6 +106,8 @@ absl::Status matmul(const Matmul& x) {
   try {
     const Operand a(x.a, x.batch, x.m, x.k, x.a_strides);
     const Operand b(x.b, x.batch, x.k, x.n, x.b_strides);
+    const double products = static_cast<double>(x.batch * x.m) * static_cast<double>(x.n * x.k);
+    const ScopedThreads threads(products < kMinParallelProducts ? 1 : num_threads());
     const auto primitive = find_primitive(a, b, x.batch);
     thread_local dnnl::stream stream(cpu_engine());
     dnnl::memory a_memory(primitive->a, cpu_engine(), const_cast<float*>(a.data));

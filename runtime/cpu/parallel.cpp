@@ -56,4 +56,17 @@ void parallel_for(int64_t count, int64_t grain,
   run(0, count);
 }
 
+ScopedThreads::ScopedThreads(int threads) : before_(threads) {
+#if SLUICE_USE_OPENMP
+  before_ = omp_get_max_threads();
+  omp_set_num_threads(threads);
+#endif
+}
+
+ScopedThreads::~ScopedThreads() {
+#if SLUICE_USE_OPENMP
+  omp_set_num_threads(before_);
+#endif
+}
+
 }  // namespace sluice

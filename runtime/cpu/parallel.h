@@ -17,6 +17,18 @@ int num_threads();
 void parallel_for(int64_t count, int64_t grain,
                   absl::FunctionRef<void(int64_t begin, int64_t end)> f);
 
+// While it lives, libraries that use OpenMP from this thread use at most `threads` threads.
+class ScopedThreads {
+ public:
+  explicit ScopedThreads(int threads);
+  ~ScopedThreads();
+  ScopedThreads(const ScopedThreads&) = delete;
+  ScopedThreads& operator=(const ScopedThreads&) = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace sluice
 
 #endif  // SLUICE_RUNTIME_CPU_PARALLEL_H_
