@@ -44,6 +44,11 @@ class Binder {
     sort_by_step(num_steps);
     for (int32_t r : unwritten_) allocate(r);
     for (int32_t s = 0; s < num_steps; ++s) {
+      // Only results of this step have no memory yet: what else is missing has failed.
+      if (touches_failure(s)) {
+        skip(s);
+        continue;
+      }
       for (int32_t r : written_by_[s]) {
         if (!take_over(r)) allocate(r);
       }
@@ -141,8 +146,8 @@ class Binder {
       return;
     }
     auto failure = std::make_shared<runtime::Failure>(
-        absl::Status(buffer.status().code(), absl::StrCat(to_string(plan_.results[r]), ": ",
-                                                          buffer.status().message())));
+        absl::Status(buffer.status().code(),
+                     absl::StrCat(to_string(plan_.results[r]), ": ", buffer.status().message())));
     batch_->report(failure);
     fail(r, std::move(failure));
   }
@@ -169,9 +174,14 @@ class Binder {
                                                : batch_->results[ref.index].buffer;
   }
 
+  bool is_missing(const MemoryRef& ref) const {
+    const runtime::BufferRef& memory = buffer(ref);
+    return memory && memory->data() == nullptr;
+  }
+
   bool touches_failure(int32_t s) const {
     bool missing = false;
-    for_each_memory(s, [&](const MemoryRef& ref) { missing |= buffer(ref)->data() == nullptr; });
+    for_each_memory(s, [&](const MemoryRef& ref) { missing |= is_missing(ref); });
     return missing;
   }
 
@@ -180,7 +190,7 @@ class Binder {
     batch_->skipped[s] = true;
     runtime::FailureRef failure;
     for_each_memory(s, [&](const MemoryRef& ref) {
-      if (failure == nullptr && buffer(ref)->data() == nullptr) failure = buffer(ref)->failure;
+      if (failure == nullptr && is_missing(ref)) failure = buffer(ref)->failure;
     });
     for (int32_t r : written_by_[s]) fail(r, failure);
   }

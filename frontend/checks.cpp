@@ -6,7 +6,8 @@
 namespace sluice::frontend {
 
 void fail_unimplemented(const char* op) {
-  throw Error(absl::StatusCode::kUnimplemented, absl::StrCat(op, ": not implemented in this version"));
+  throw Error(absl::StatusCode::kUnimplemented,
+              absl::StrCat(op, ": not implemented in this version"));
 }
 
 void fail_empty(const char* op) {
@@ -44,6 +45,22 @@ std::vector<int> check_axes(const char* op, const Axes& axes, const Tensor& x) {
     for (int axis = 0; axis < rank; ++axis) result.push_back(axis);
   }
   return result;
+}
+
+Shape make_shape(const char* op, std::span<const int64_t> dims) {
+  try {
+    return Shape(dims);
+  } catch (const Error& error) {
+    throw Error(error.code(), absl::StrCat(op, ": ", error.what()));
+  }
+}
+
+Shape make_shape(const char* op, std::span<const int64_t> dims, const Tensor& x) {
+  try {
+    return Shape(dims);
+  } catch (const Error& error) {
+    throw Error(error.code(), absl::StrCat(op, " of ", describe(x), ": ", error.what()));
+  }
 }
 
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b) {

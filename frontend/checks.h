@@ -3,6 +3,7 @@
 #define SLUICE_FRONTEND_CHECKS_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ int check_axis(const char* op, int axis, int rank, const Tensor& x);
 // All of `axes`, from the front, in increasing order; an empty list gives every axis. Throws for an
 // axis that is not there or named twice.
 std::vector<int> check_axes(const char* op, const Axes& axes, const Tensor& x);
+
+// The shape; what is wrong with it is said of `op`, called with `x`.
+Shape make_shape(const char* op, std::span<const int64_t> dims);
+Shape make_shape(const char* op, std::span<const int64_t> dims, const Tensor& x);
 
 // The shape that `a` and `b` broadcast to, if they do.
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);

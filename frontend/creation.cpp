@@ -45,12 +45,14 @@ Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device) {
   return filled("empty", shape, 0, dtype, on(device));
 }
 
-Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
-Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
-Tensor full_like(const Tensor& x, Scalar value) {
-  frontend::node_of("full_like", x);
-  return filled("full_like", x.shape(), value, x.dtype(), x.device());
+static Tensor filled_like(const char* name, const Tensor& x, Scalar value) {
+  frontend::node_of(name, x);
+  return filled(name, x.shape(), value, x.dtype(), x.device());
 }
+
+Tensor zeros_like(const Tensor& x) { return filled_like("zeros_like", x, 0); }
+Tensor ones_like(const Tensor& x) { return filled_like("ones_like", x, 1); }
+Tensor full_like(const Tensor& x, Scalar value) { return filled_like("full_like", x, value); }
 
 Tensor arange(Scalar stop) { return arange(0, stop); }
 
@@ -59,15 +61,13 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype
   const bool floating = is_float(start) || is_float(stop) || is_float(step);
   const DType result = dtype.value_or(floating ? DType::kFloat32 : DType::kInt64);
   if (step.as<double>() == 0) fail("arange", "step is 0");
-  const double exact =
-      std::ceil((stop.as<double>() - start.as<double>()) / step.as<double>());
+  const double exact = std::ceil((stop.as<double>() - start.as<double>()) / step.as<double>());
   if (!(exact < 0x1p62)) fail("arange", "too many elements");
   const Shape shape{exact > 0 ? static_cast<int64_t>(exact) : 0};
   Tensor index = coordinate("arange", shape, 0, on(device));
   if (floating) {
-    return astype(astype(std::move(index), DType::kFloat64) * step.as<double>() +
-                      start.as<double>(),
-                  result);
+    return astype(
+        astype(std::move(index), DType::kFloat64) * step.as<double>() + start.as<double>(), result);
   }
   return astype(std::move(index) * step.as<int64_t>() + start.as<int64_t>(), result);
 }
@@ -83,7 +83,8 @@ Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::option
 }
 
 Tensor eye(int64_t n, std::optional<int64_t> m, DType dtype, std::optional<Device> device) {
-  const Shape shape{n, m.value_or(n)};
+  const int64_t dims[] = {n, m.value_or(n)};
+  const Shape shape = frontend::make_shape("eye", dims);
   const Device target = on(device);
   return astype(coordinate("eye", shape, 0, target) == coordinate("eye", shape, 1, target), dtype);
 }

@@ -72,8 +72,8 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   if (first_tensor == nullptr) fail(name, "needs a tensor, was given scalars only");
 
   const bool is_select = info.rule == TypeRule::kSelect;
-  DType dtype = info.rule == TypeRule::kLogical ? DType::kBool
-                                                : join_dtypes(operands, is_select ? 1 : 0);
+  DType dtype =
+      info.rule == TypeRule::kLogical ? DType::kBool : join_dtypes(operands, is_select ? 1 : 0);
   if (info.rule == TypeRule::kFloat) dtype = float_type(dtype);
   if (!fusion::in_domain(info.domain, dtype)) {
     fail(name, "is not defined for ", name_of(dtype), ": ", describe_operands(operands));
@@ -109,7 +109,8 @@ Tensor binary(Op op, Operand a, Operand b) {
   // A square is rounded once.
   if (op == Op::kPow && a.is_tensor() && !b.is_tensor() && node_of("pow", a.tensor())) {
     const double exponent = b.scalar().as<double>();
-    if (exponent == 2 && (!is_integer(a.tensor().dtype()) || b.scalar().kind() != DTypeKind::kFloat) &&
+    if (exponent == 2 &&
+        (!is_integer(a.tensor().dtype()) || b.scalar().kind() != DTypeKind::kFloat) &&
         a.tensor().dtype() != DType::kBool) {
       return pointwise("pow", Op::kSquare, {&operands[0], 1});
     }

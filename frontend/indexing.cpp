@@ -20,8 +20,6 @@ void check_indices(const char* name, const Tensor& indices) {
   }
 }
 
-Shape to_shape(const std::vector<int64_t>& dims) { return Shape(std::span<const int64_t>(dims)); }
-
 // Operand 1 broadcasts to `shape`. The second attribute says which op the user called.
 Tensor take_along(const char* name, const Tensor& x, const Tensor& indices, int axis,
                   const Shape& shape, bool is_take) {
@@ -48,7 +46,8 @@ Tensor take(Arg x, Arg indices, int axis) {
   std::vector<int64_t> index_dims(source.ndim(), 1);
   dims[axis] = index_dims[axis] = index.numel();
   Tensor result =
-      take_along("take", source, reshape(index, to_shape(index_dims)), axis, to_shape(dims), true);
+      take_along("take", source, reshape(index, frontend::make_shape("take", index_dims, source)),
+                 axis, frontend::make_shape("take", dims, source), true);
   if (index.ndim() != 1) {
     dims.erase(dims.begin() + axis);
     dims.insert(dims.begin() + axis, index.shape().begin(), index.shape().end());
@@ -56,7 +55,7 @@ Tensor take(Arg x, Arg indices, int axis) {
       fail("take", describe(source), " at ", describe(index), " has more than ", kMaxRank,
            " dimensions");
     }
-    result = reshape(std::move(result), to_shape(dims));
+    result = reshape(std::move(result), frontend::make_shape("take", dims, source));
   }
   x.release();
   indices.release();
@@ -80,7 +79,8 @@ Tensor take_along_axis(Arg x, Arg indices, int axis) {
     fail("take_along_axis", describe(source), " and indices ", describe(index),
          " do not broadcast beside axis ", axis);
   }
-  Tensor result = take_along("take_along_axis", source, index, axis, to_shape(dims), false);
+  Tensor result = take_along("take_along_axis", source, index, axis,
+                             frontend::make_shape("take_along_axis", dims, source), false);
   x.release();
   indices.release();
   return result;

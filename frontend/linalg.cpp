@@ -33,10 +33,9 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
     const Tensor left = astype(a, DType::kFloat32);
     const Tensor right = astype(b, DType::kFloat32);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};
-    const Tensor result =
-        frontend::record({"matmul", Op::kMatmul, DType::kFloat32, DType::kFloat32,
-                          joined(leading(a), {m, n}), operands},
-                         a.device());
+    const Tensor result = frontend::record({"matmul", Op::kMatmul, DType::kFloat32, DType::kFloat32,
+                                            joined(leading(a), {m, n}), operands},
+                                           a.device());
     return astype(result, dtype);
   }
   // No library for this dtype: a product of all pairs, summed over the shared axis as it is made.

@@ -27,8 +27,7 @@ class Bits {
   }
 
   Tensor word(Op op) const {
-    const NodeOperand operands[] = {
-        {index_.node_ref().get()}, {nullptr, seed_}, {nullptr, call_}};
+    const NodeOperand operands[] = {{index_.node_ref().get()}, {nullptr, seed_}, {nullptr, call_}};
     return fixed(op, operands);
   }
 
@@ -80,9 +79,9 @@ Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device) {
   check_float("randn", dtype);
   frontend::check_bytes("randn", dtype, shape);
   const Bits bits("randn", shape, device);
-  Tensor values = dtype == DType::kFloat64
-                      ? bits.apply(Op::kNormalF64, bits.word(Op::kPhilox), bits.word(Op::kPhiloxHigh))
-                      : bits.apply(Op::kNormalF32, bits.word(Op::kPhilox));
+  Tensor values = dtype == DType::kFloat64 ? bits.apply(Op::kNormalF64, bits.word(Op::kPhilox),
+                                                        bits.word(Op::kPhiloxHigh))
+                                           : bits.apply(Op::kNormalF32, bits.word(Op::kPhilox));
   return reshape(astype(std::move(values), dtype), shape);
 }
 

@@ -89,8 +89,8 @@ Tensor extremum(const char* name, Op op, Arg x, const Axes& axes, bool keepdims)
 Tensor logical(const char* name, Op op, Arg x, const Axes& axes, bool keepdims) {
   const Tensor& tensor = x.tensor();
   node_of(name, tensor);
-  return consumed(
-      x, reduce(name, op, tensor, check_axes(name, axes, tensor), keepdims, DType::kBool));
+  return consumed(x,
+                  reduce(name, op, tensor, check_axes(name, axes, tensor), keepdims, DType::kBool));
 }
 
 Tensor arg_extremum(const char* name, Op op, Arg x, const Axes& axes, bool keepdims) {
@@ -104,8 +104,8 @@ Tensor arg_extremum(const char* name, Op op, Arg x, const Axes& axes, bool keepd
   if (!axes.empty() || tensor.ndim() <= 1) {
     return consumed(x, reduce(name, op, tensor, list, keepdims, tensor.dtype()));
   }
-  Tensor result = reduce(name, op, reshape(tensor, Shape{tensor.numel()}), {0}, false,
-                         tensor.dtype());
+  Tensor result =
+      reduce(name, op, reshape(tensor, Shape{tensor.numel()}), {0}, false, tensor.dtype());
   if (keepdims) {
     const std::vector<int64_t> ones(tensor.ndim(), 1);
     result = reshape(std::move(result), Shape(std::span<const int64_t>(ones)));
@@ -200,13 +200,12 @@ Tensor logsumexp(Arg x, const Axes& axes, bool keepdims) {
   const Tensor values = astype(tensor, statistics_dtype(tensor));
   const DType dtype = values.dtype();
   if (count_reduced(tensor, list) == 0) {
-    return consumed(x, astype(log(reduce("logsumexp", Op::kSum, values, list, keepdims, dtype)),
-                              result));
+    return consumed(
+        x, astype(log(reduce("logsumexp", Op::kSum, values, list, keepdims, dtype)), result));
   }
   const Tensor greatest = reduce("logsumexp", Op::kMax, values, list, true, dtype);
   const Tensor shift = where(isfinite(greatest), greatest, Scalar(0));
-  Tensor logarithm =
-      log(reduce("logsumexp", Op::kSum, exp(values - shift), list, keepdims, dtype));
+  Tensor logarithm = log(reduce("logsumexp", Op::kSum, exp(values - shift), list, keepdims, dtype));
   const Tensor back = keepdims ? shift : reshape(shift, logarithm.shape());
   return consumed(x, astype(std::move(logarithm) + back, result));
 }

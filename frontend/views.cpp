@@ -22,7 +22,7 @@ using frontend::record_view;
 using fusion::Op;
 using Dims = absl::InlinedVector<int64_t, kMaxRank>;
 
-Shape to_shape(const Dims& dims) { return Shape(std::span<const int64_t>(dims.data(), dims.size())); }
+std::span<const int64_t> span_of(const Dims& dims) { return {dims.data(), dims.size()}; }
 
 Dims dims_of(const Tensor& x) { return Dims(x.shape().begin(), x.shape().end()); }
 
@@ -43,7 +43,7 @@ void check_rank(const char* op, size_t rank, const Tensor& x) {
 Tensor permuted(const char* op, const Tensor& x, const Dims& order) {
   Dims dims;
   for (int64_t axis : order) dims.push_back(x.shape()[static_cast<int>(axis)]);
-  return record_view(op, Op::kPermute, x, to_shape(dims), order);
+  return record_view(op, Op::kPermute, x, frontend::make_shape(op, span_of(dims), x), order);
 }
 
 Tensor consumed(Arg x, Tensor result) {
@@ -76,14 +76,14 @@ Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
   const auto missing = std::find(known.begin(), known.end(), -1);
   if (missing != known.end()) {
     *missing = 1;
-    const int64_t rest = to_shape(known).numel();
+    const int64_t rest = frontend::make_shape("reshape", span_of(known), tensor).numel();
     if (rest == 0 || tensor.numel() % rest != 0) {
-      fail("reshape", describe(tensor), " does not divide into shape (",
-           absl::StrJoin(dims, ", "), ")");
+      fail("reshape", describe(tensor), " does not divide into shape (", absl::StrJoin(dims, ", "),
+           ")");
     }
     *missing = tensor.numel() / rest;
   }
-  return reshape(x, to_shape(known));
+  return reshape(x, frontend::make_shape("reshape", span_of(known), tensor));
 }
 
 Tensor permute(Arg x, const Axes& axes) {
@@ -143,7 +143,8 @@ Tensor slice(Arg x, int axis, int64_t start, int64_t stop, int64_t step) {
   Dims attrs = whole(tensor);
   attrs[2 * axis] = count > 0 ? start : 0;
   attrs[2 * axis + 1] = count > 1 ? step : 1;
-  return consumed(x, record_view("slice", Op::kSlice, tensor, to_shape(dims), attrs));
+  return consumed(x, record_view("slice", Op::kSlice, tensor,
+                                 frontend::make_shape("slice", span_of(dims), tensor), attrs));
 }
 
 Tensor squeeze(Arg x, const Axes& axes) {
@@ -158,7 +159,8 @@ Tensor squeeze(Arg x, const Axes& axes) {
     }
     if (!named || tensor.shape()[i] != 1) dims.push_back(tensor.shape()[i]);
   }
-  return consumed(x, reshaped("squeeze", tensor, to_shape(dims)));
+  return consumed(
+      x, reshaped("squeeze", tensor, frontend::make_shape("squeeze", span_of(dims), tensor)));
 }
 
 Tensor expand_dims(Arg x, int axis) {
@@ -168,7 +170,8 @@ Tensor expand_dims(Arg x, int axis) {
   check_rank("expand_dims", tensor.ndim() + 1, tensor);
   Dims dims = dims_of(tensor);
   dims.insert(dims.begin() + axis, 1);
-  return consumed(x, reshaped("expand_dims", tensor, to_shape(dims)));
+  return consumed(x, reshaped("expand_dims", tensor,
+                              frontend::make_shape("expand_dims", span_of(dims), tensor)));
 }
 
 Tensor broadcast_to(Arg x, const Shape& shape) {
@@ -215,7 +218,13 @@ Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
     operands.push_back({x.node_ref().get()});
   }
   const int64_t attr = axis;
-  return frontend::record({op, Op::kConcat, dtype, dtype, to_shape(dims), operands, {&attr, 1}},
+  return frontend::record({op,
+                           Op::kConcat,
+                           dtype,
+                           dtype,
+                           frontend::make_shape(op, span_of(dims), first),
+                           operands,
+                           {&attr, 1}},
                           first.device());
 }
 
@@ -267,8 +276,8 @@ std::vector<Tensor> split(const Tensor& x, int sections, int axis) {
 
 Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar value) {
   const Tensor& tensor = x.tensor();
-  const NodeOperand operands[2] = {
-      {node_of("pad", tensor)}, {nullptr, frontend::scalar_bits(value, tensor.dtype())}};
+  const NodeOperand operands[2] = {{node_of("pad", tensor)},
+                                   {nullptr, frontend::scalar_bits(value, tensor.dtype())}};
   if (static_cast<int>(widths.size()) != tensor.ndim()) {
     fail("pad", widths.size(), " widths for ", describe(tensor));
   }
@@ -281,16 +290,17 @@ Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar va
     before.push_back(widths[i].first);
     dims[i] += widths[i].first + widths[i].second;
   }
-  return consumed(x, frontend::record({"pad", Op::kPad, tensor.dtype(), tensor.dtype(),
-                                       to_shape(dims), operands, before},
-                                      tensor.device()));
+  return consumed(
+      x, frontend::record({"pad", Op::kPad, tensor.dtype(), tensor.dtype(),
+                           frontend::make_shape("pad", span_of(dims), tensor), operands, before},
+                          tensor.device()));
 }
 Tensor pad(Arg x, std::initializer_list<std::pair<int64_t, int64_t>> widths, Scalar value) {
   return pad(x, std::span(widths.begin(), widths.size()), value);
 }
 
-// `count` copies of each run of `x` along a new axis before `axis`, which is then merged into it: of
-// the whole axis for tile, of each element (inner) for repeat.
+// `count` copies of each run of `x` along a new axis before `axis`, which is then merged into it:
+// of the whole axis for tile, of each element (inner) for repeat.
 static Tensor repeated(const char* op, const Tensor& x, int axis, int64_t count, bool inner) {
   Dims dims = dims_of(x);
   const Dims original = dims;
@@ -298,12 +308,13 @@ static Tensor repeated(const char* op, const Tensor& x, int axis, int64_t count,
   check_rank(op, dims.size() + 1, x);
   const int at = inner ? axis + 1 : axis;
   dims.insert(dims.begin() + at, 1);
-  const Tensor expanded = reshaped(op, x, to_shape(dims));
+  const Tensor expanded = reshaped(op, x, frontend::make_shape(op, span_of(dims), x));
   dims[at] = count;
-  const Tensor copies = record_view(op, Op::kBroadcast, expanded, to_shape(dims));
+  const Tensor copies =
+      record_view(op, Op::kBroadcast, expanded, frontend::make_shape(op, span_of(dims), x));
   dims = original;
   dims[axis] *= count;
-  return reshaped(op, copies, to_shape(dims));
+  return reshaped(op, copies, frontend::make_shape(op, span_of(dims), x));
 }
 
 Tensor tile(Arg x, std::span<const int64_t> reps) {
@@ -312,9 +323,10 @@ Tensor tile(Arg x, std::span<const int64_t> reps) {
   check_rank("tile", std::max<size_t>(reps.size(), tensor.ndim()), tensor);
   Dims dims = dims_of(tensor);
   while (dims.size() < reps.size()) dims.insert(dims.begin(), 1);
-  Tensor result = dims.size() == static_cast<size_t>(tensor.ndim())
-                      ? tensor
-                      : reshaped("tile", tensor, to_shape(dims));
+  Tensor result =
+      dims.size() == static_cast<size_t>(tensor.ndim())
+          ? tensor
+          : reshaped("tile", tensor, frontend::make_shape("tile", span_of(dims), tensor));
   const int lead = static_cast<int>(dims.size() - reps.size());
   for (size_t i = 0; i < reps.size(); ++i) {
     if (reps[i] < 0) fail("tile", "negative count ", reps[i], " for ", describe(tensor));

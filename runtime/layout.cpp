@@ -13,9 +13,9 @@ Layout contiguous_layout(const Shape& shape) {
 }
 
 bool is_contiguous(const Layout& layout) {
+  if (layout.shape.numel() == 0) return true;
   int64_t stride = 1;
   for (int i = layout.shape.rank() - 1; i >= 0; --i) {
-    if (layout.shape[i] == 0) return true;
     if (layout.shape[i] == 1) continue;
     if (layout.strides[i] != stride) return false;
     stride *= layout.shape[i];

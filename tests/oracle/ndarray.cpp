@@ -75,7 +75,9 @@ NdArray cast(const NdArray& x, DType dtype) {
     }
     const Real low = convert(x.values[i] - error, x.dtype, dtype);
     const Real high = convert(x.values[i] + error, x.dtype, dtype);
-    if (error == kUnknown || std::isnan(value) || std::isinf(high) || std::isinf(low)) {
+    // A number next to zero may be zero.
+    const bool may_be_zero = dtype == DType::kBool && !(std::fabs(x.values[i]) > error);
+    if (error == kUnknown || may_be_zero || std::isnan(value) || std::isinf(high) || std::isinf(low)) {
       result.errors[i] = kUnknown;
     } else if (is_float(dtype)) {
       result.errors[i] = std::max(high - value, value - low) + ulp(value, dtype);

@@ -294,6 +294,11 @@ Real error_of(const std::string& op, const Entry& entry, const Real* x, const Re
                                std::fabs(x[1]) / 4)) {
       return kUnknown;
     }
+    // Numbers that may be equal, though no corner makes them so.
+    if (arity == 2 && types.result == DType::kBool && is_float(types.operand) &&
+        std::fabs(x[0] - x[1]) <= errors[0] + errors[1]) {
+      return kUnknown;
+    }
     error = spread(entry, x, errors, arity, value, types);
     if (op == "sin" || op == "cos") error = std::max(error, errors[0]);
     if ((entry.traits & kPole) && error > std::fabs(value) / 4) return kUnknown;

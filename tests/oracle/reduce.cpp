@@ -48,15 +48,16 @@ Result sum(const Row& row, DType dtype) {
   for (size_t i = 0; i < row.values.size(); ++i) {
     if (!is_float(dtype)) exact += static_cast<__int128>(row.values[i]);
     total += row.values[i];
-    magnitude += std::fabs(row.values[i]);
+    if (std::isfinite(row.values[i])) magnitude += std::fabs(row.values[i]);
     error += row.errors[i];
   }
   if (!is_float(dtype)) return {wrap_integer(exact, dtype), error > 0 ? kUnknown : 0};
   if (row.any_unknown()) return {total, kUnknown};
   if (row.values.empty()) return {0, smallest(dtype)};
-  if (!row.all_finite()) return {total, error == 0 ? 0 : kUnknown};
+  // Where finite elements alone may overflow, the order decides.
   const DType accumulator = compute_type(dtype);
-  if (magnitude > largest(accumulator) * 0.99L) return {total, kUnknown};
+  if (magnitude > largest(accumulator) * 0.99L && !row.any_nan()) return {total, kUnknown};
+  if (!row.all_finite()) return {total, error == 0 ? 0 : kUnknown};
   const Real n = static_cast<Real>(row.values.size());
   // float64's reference has few bits to spare itself.
   error += (row.values.size() > 1 ? n * magnitude * epsilon(accumulator) * 1.01L : 0);
@@ -134,7 +135,7 @@ Result any_or_all(const Row& row, bool any) {
     if (any && row.values[i] != 0) result.value = 1;
     if (!any && row.values[i] == 0) result.value = 0;
     // Next to zero, or of unknown value.
-    if (row.errors[i] >= std::fabs(row.values[i]) && row.errors[i] > 0) result.error = kUnknown;
+    if (row.errors[i] > 0 && !(row.errors[i] < std::fabs(row.values[i]))) result.error = kUnknown;
   }
   return result;
 }
