@@ -29,14 +29,17 @@ struct ReadyPlan {
   fusion::Plan plan;
   // By step; null for a library call. The steps' own programs have moved into them.
   std::vector<std::shared_ptr<kernels::Kernel>> kernels;
+  // By step: the results it writes, and those nobody needs after it.
+  std::vector<std::vector<int32_t>> written_by, dying_after;
+  std::vector<int32_t> unwritten;                    // results of no elements
   std::vector<ValueLabel> results;                   // by result
   std::vector<std::vector<ValueLabel>> error_slots;  // by step and slot
   int64_t num_nodes = 0;
   double cost = 0;
 };
 
-// Least recently used plans go when there are more than a number of them, or when together they have
-// more than a number of nodes.
+// Least recently used plans go when there are more than a number of them, or when together they
+// have more than a number of nodes.
 class PlanCache {
  public:
   // Null if there is none. The whole signature is compared.

@@ -41,19 +41,19 @@ class Binder {
     batch_->results.resize(plan_.plan.results.size());
     const auto num_steps = static_cast<int32_t>(plan_.plan.steps.size());
     batch_->skipped.assign(num_steps, false);
-    sort_by_step(num_steps);
-    for (int32_t r : unwritten_) allocate(r);
+    given_away_.assign(plan_.plan.results.size(), false);
+    for (int32_t r : plan_.unwritten) allocate(r);
     for (int32_t s = 0; s < num_steps; ++s) {
       // Only results of this step have no memory yet: what else is missing has failed.
       if (touches_failure(s)) {
         skip(s);
         continue;
       }
-      for (int32_t r : written_by_[s]) {
+      for (int32_t r : plan_.written_by[s]) {
         if (!take_over(r)) allocate(r);
       }
       if (touches_failure(s)) skip(s);
-      for (int32_t r : dying_after_[s]) {
+      for (int32_t r : plan_.dying_after[s]) {
         if (!given_away_[r]) free_.push_back(batch_->results[r].buffer);
       }
     }
@@ -76,22 +76,6 @@ class Binder {
       char* base = static_cast<char*>(buffer->data());
       if (base != nullptr) base += node.layout.offset * static_cast<int64_t>(size_of(node.dtype));
       batch_->inputs.push_back({node.buffer, base});
-    }
-  }
-
-  void sort_by_step(int32_t num_steps) {
-    written_by_.resize(num_steps);
-    dying_after_.resize(num_steps);
-    given_away_.assign(plan_.plan.results.size(), false);
-    for (size_t r = 0; r < plan_.plan.results.size(); ++r) {
-      const fusion::Result& result = plan_.plan.results[r];
-      const auto number = static_cast<int32_t>(r);
-      if (result.first_use < 0) {
-        unwritten_.push_back(number);
-        continue;
-      }
-      written_by_[result.first_use].push_back(number);
-      if (!result.observed) dying_after_[result.last_use].push_back(number);
     }
   }
 
@@ -192,7 +176,7 @@ class Binder {
     for_each_memory(s, [&](const MemoryRef& ref) {
       if (failure == nullptr && is_missing(ref)) failure = buffer(ref)->failure;
     });
-    for (int32_t r : written_by_[s]) fail(r, failure);
+    for (int32_t r : plan_.written_by[s]) fail(r, failure);
   }
 
   const Window& window_;
@@ -200,12 +184,25 @@ class Binder {
   Batch* batch_;
   runtime::Stream* stream_;
   runtime::Event written_;
-  std::vector<bool> owned_;  // by input
-  std::vector<std::vector<int32_t>> written_by_, dying_after_;
-  std::vector<int32_t> unwritten_;  // results of no elements
-  std::vector<bool> given_away_;    // by result: another result works in its memory now
+  std::vector<bool> owned_;       // by input
+  std::vector<bool> given_away_;  // by result: another result works in its memory now
   std::vector<runtime::BufferRef> free_;
 };
+
+void sort_by_step(ReadyPlan* ready) {
+  ready->written_by.resize(ready->plan.steps.size());
+  ready->dying_after.resize(ready->plan.steps.size());
+  for (size_t r = 0; r < ready->plan.results.size(); ++r) {
+    const fusion::Result& result = ready->plan.results[r];
+    const auto number = static_cast<int32_t>(r);
+    if (result.first_use < 0) {
+      ready->unwritten.push_back(number);
+      continue;
+    }
+    ready->written_by[result.first_use].push_back(number);
+    if (!result.observed) ready->dying_after[result.last_use].push_back(number);
+  }
+}
 
 void count_work(const Window& window, const ReadyPlan& plan) {
   Counters& c = counters();
@@ -244,6 +241,7 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, bool fuse) 
       ready->error_slots.back().push_back(label_of(graph.nodes[n]));
     }
   }
+  sort_by_step(ready.get());
   for (const fusion::Result& result : ready->plan.results) {
     ready->results.push_back(label_of(graph.nodes[result.node]));
   }

@@ -33,7 +33,7 @@ class GroupLowering {
   // constraint has been added.
   std::optional<KernelStep> run(int64_t* bytes_read, int64_t* bytes_written) {
     for (NodeId member : group_.members) {
-      if (!partition_.stored[member]) continue;
+      if (!partition_.stored[member] || node(member).shape.numel() == 0) continue;
       const ValueId value = output_value(member);
       if (failed_) return std::nullopt;
       const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[member]};
@@ -64,8 +64,14 @@ class GroupLowering {
     return map;
   }
 
+  // Maps that differ only along dims of extent 1 are one: the first that came.
   MapId intern(const IndexMap& map) {
-    std::string key(reinterpret_cast<const char*>(&map.axes), sizeof(Affine) * map.rank);
+    IndexMap significant = map;
+    for (size_t d = 0; d < extents_.size(); ++d) {
+      if (extents_[d] != 1) continue;
+      for (int k = 0; k < map.rank; ++k) significant.axes[k].coefficient[d] = 0;
+    }
+    std::string key(reinterpret_cast<const char*>(&significant.axes), sizeof(Affine) * map.rank);
     const auto [it, inserted] = map_ids_.try_emplace(key, static_cast<MapId>(maps_.size()));
     if (inserted) maps_.push_back(map);
     return it->second;
@@ -73,13 +79,15 @@ class GroupLowering {
 
   // A row-level output has one element for each row, not for each point.
   bool is_row_level(NodeId n) const {
-    return !group_.axes.empty() && !is_view(node(n).op) && node(n).shape != group_.space;
+    return !group_.axes.empty() && !is_view(node(n).op) &&
+           node(n).shape.numel() != group_.space.numel();
   }
 
-  // The index of a value of this shape that varies along the kept axes only.
-  IndexMap row_map(const Shape& shape) const {
-    const IndexMap by_axis =
-        map_of(kept_dims(group_.space, group_.axes), group_.space, shape);
+  // The index of a value of this shape that varies along all dims, or along the kept ones only.
+  IndexMap output_map(const Shape& shape, bool row_level) const {
+    const Projection dims =
+        row_level ? kept_dims(group_.space, group_.axes) : all_dims(group_.space);
+    const IndexMap by_axis = map_of(dims, group_.space, shape);
     IndexMap map;
     map.rank = shape.rank();
     for (int k = 0; k < shape.rank(); ++k) {
@@ -95,7 +103,7 @@ class GroupLowering {
     if (node(n).op == Op::kReshape) {
       return value_of(node(n).operands[0].node, kIdentity, kNoValue);
     }
-    const MapId map = is_row_level(n) ? intern(row_map(node(n).shape)) : kIdentity;
+    const MapId map = intern(output_map(node(n).shape, is_row_level(n)));
     return is_reduction(node(n).op) ? reduced(n, map) : computed(n, map, kNoValue);
   }
 
@@ -104,9 +112,8 @@ class GroupLowering {
     Strides strides{};
     int64_t stride = 1;
     for (int k = group_.space.rank() - 1; k >= 0; --k) {
-      const bool skipped =
-          is_row_level(n) &&
-          std::find(group_.axes.begin(), group_.axes.end(), k) != group_.axes.end();
+      const bool skipped = is_row_level(n) && std::find(group_.axes.begin(), group_.axes.end(),
+                                                        k) != group_.axes.end();
       if (skipped) continue;
       strides[k] = stride;
       stride *= group_.space[k];
@@ -116,26 +123,18 @@ class GroupLowering {
 
   // A reduction of this group; one row's result, which `map` has to lead to.
   ValueId reduced(NodeId n, MapId map) {
-    if (!same_index(maps_[map], row_map(node(n).shape), node(n).shape)) {
+    if (map != intern(output_map(node(n).shape, true))) {
       constraints_->in_memory[n] = true;
       failed_ = true;
       return kNoValue;
     }
-    const ValueId operand = operand_value(n, 0, kIdentity, kNoValue);
+    // Empty rows have no elements; what would compute them must not run even once.
+    const ValueId operand =
+        group_.space.numel() == 0
+            ? builder_.cast(builder_.param(0), expected_operand_dtype(node(n), 0))
+            : operand_value(n, 0, kIdentity, kNoValue);
     if (failed_) return kNoValue;
     return builder_.emit(node(n).op, node(n).dtype, {builder_.along_row(operand)});
-  }
-
-  // What indices along axes and dims of extent 1 are does not matter.
-  bool same_index(const IndexMap& a, const IndexMap& b, const Shape& shape) const {
-    for (int k = 0; k < shape.rank(); ++k) {
-      if (shape[k] == 1) continue;
-      if (a.axes[k].offset != b.axes[k].offset) return false;
-      for (size_t d = 0; d < extents_.size(); ++d) {
-        if (extents_[d] != 1 && a.axes[k].coefficient[d] != b.axes[k].coefficient[d]) return false;
-      }
-    }
-    return true;
   }
 
   bool in_memory(NodeId n) const {
@@ -163,8 +162,7 @@ class GroupLowering {
   }
 
   MapId through_view(NodeId n, NodeId operand, MapId map) {
-    const MapResult result =
-        map_through_view(node(n), node(operand).shape, maps_[map], extents_);
+    const MapResult result = map_through_view(node(n), node(operand).shape, maps_[map], extents_);
     if (const IndexMap* found = std::get_if<IndexMap>(&result)) return intern(*found);
     failed_ = true;
     const SplitDim* split = std::get_if<SplitDim>(&result);
@@ -178,9 +176,8 @@ class GroupLowering {
 
   ValueId load(NodeId n, MapId map, ValueId predicate) {
     const bool is_input = memory_.input[n] >= 0;
-    const MemoryRef memory =
-        is_input ? MemoryRef{MemoryRef::Kind::kInput, memory_.input[n]}
-                 : MemoryRef{MemoryRef::Kind::kResult, memory_.result[n]};
+    const MemoryRef memory = is_input ? MemoryRef{MemoryRef::Kind::kInput, memory_.input[n]}
+                                      : MemoryRef{MemoryRef::Kind::kResult, memory_.result[n]};
     const Strides strides = is_input ? node(n).strides : contiguous_layout(node(n).shape).strides;
     return builder_.load(memory, node(n).dtype, address_of(maps_[map], strides), predicate);
   }
@@ -201,7 +198,8 @@ class GroupLowering {
   ValueId computed(NodeId n, MapId map, ValueId predicate) {
     switch (class_of(node(n).op)) {
       case OpClass::kSource:
-        if (node(n).op == Op::kFull) return builder_.scalar(node(n).operands[0].scalar, node(n).dtype);
+        if (node(n).op == Op::kFull)
+          return builder_.scalar(node(n).operands[0].scalar, node(n).dtype);
         return builder_.coordinate(maps_[map].axes[node(n).attrs[0]]);
       case OpClass::kPad: return padded(n, map, predicate);
       case OpClass::kConcat: return concatenated(n, map, predicate);
@@ -274,8 +272,7 @@ class GroupLowering {
   ValueId gathered(NodeId n, MapId map, ValueId predicate) {
     const int axis = static_cast<int>(node(n).attrs[0]);
     NodeId blocking = kNoNode;
-    const auto source =
-        locate(graph_, *constraints_, memory_, node(n).operands[0].node, &blocking);
+    const auto source = locate(graph_, *constraints_, memory_, node(n).operands[0].node, &blocking);
     if (!source) {
       constraints_->copied_view[blocking] = true;
       failed_ = true;
@@ -285,10 +282,9 @@ class GroupLowering {
     if (failed_) return kNoValue;
     const ValueId checked = builder_.emit(
         Op::kCheckIndex, DType::kInt64,
-        {index, builder_.param(source->layout.shape[axis]), predicate},
-        builder_.error_slot(n));
-    const ValueId offset = builder_.emit(
-        Op::kMul, DType::kInt64, {checked, builder_.param(source->layout.strides[axis])});
+        {index, builder_.param(source->layout.shape[axis]), predicate}, builder_.error_slot(n));
+    const ValueId offset = builder_.emit(Op::kMul, DType::kInt64,
+                                         {checked, builder_.param(source->layout.strides[axis])});
     IndexMap rest = map_through_broadcast(source->layout.shape, node(n).shape, maps_[map]);
     rest.axes[axis] = {};
     Affine address = address_of(rest, source->layout.strides);
@@ -337,13 +333,14 @@ Schedule schedule_of(const Group& group) {
   return Schedule::kRow;
 }
 
-double estimate_cost(const Program& program, const Shape& space, int64_t bytes) {
-  int weight = 0;
+// Rough nanoseconds on one core with wide vectors.
+double estimate_cost(const Program& program, const Shape& space) {
+  constexpr double kLight = 0.04, kHeavy = 0.4;
+  double cost = 0;
   for (const Instr& instr : program.body) {
-    weight += is_pointwise(instr.op) && op_info(instr.op).domain == kFloating ? 8 : 1;
+    cost += is_pointwise(instr.op) && op_info(instr.op).domain == kFloating ? kHeavy : kLight;
   }
-  return 0.05 * static_cast<double>(bytes) +
-         0.05 * weight * static_cast<double>(space.numel());
+  return cost * static_cast<double>(space.numel());
 }
 
 }  // namespace
@@ -381,8 +378,7 @@ bool lower(const Graph& graph, const Partition& partition, const Group& group,
     GroupLowering lowering(graph, partition, group, memory, constraints, dims, schedule_of(group));
     std::optional<KernelStep> kernel = lowering.run(&step->bytes_read, &step->bytes_written);
     if (kernel) {
-      step->cost =
-          estimate_cost(kernel->program, group.space, step->bytes_read + step->bytes_written);
+      step->cost = estimate_cost(kernel->program, group.space);
       step->work = *std::move(kernel);
       return true;
     }
@@ -429,7 +425,7 @@ bool lower_matmul(const Graph& graph, const Group& group, const MemoryMap& memor
     step->bytes_read += layout.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
   }
   step->bytes_written = node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
-  step->cost = 0.02 * static_cast<double>(matmul.batch * matmul.m) *
+  step->cost = 0.01 * static_cast<double>(matmul.batch * matmul.m) *
                static_cast<double>(matmul.n * matmul.k);
   step->work = matmul;
   return true;

@@ -145,8 +145,11 @@ TEST(Shape, RejectsWhatItCannotHold) {
   EXPECT_TRUE(fails_with([] { Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }, Code::kInvalidArgument,
                          {"(1, 1, 1, 1, 1, 1, 1, 1, 1)"}));
   EXPECT_TRUE(fails_with([] { Shape{3, -2}; }, Code::kInvalidArgument, {"(3, -2)"}));
-  EXPECT_TRUE(fails_with([] { Shape{1LL << 40, 1LL << 40}; }, Code::kInvalidArgument,
-                         {"1099511627776"}));
+  EXPECT_TRUE(fails_with(
+      [] {
+        Shape{1LL << 40, 1LL << 40};
+      },
+      Code::kInvalidArgument, {"1099511627776"}));
   EXPECT_EQ((Shape{1LL << 40, 1LL << 40, 0}).numel(), 0);
 }
 

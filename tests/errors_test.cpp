@@ -146,7 +146,8 @@ TEST_F(Errors, ShapesThatOverflow) {
   bad([] { zeros({int64_t{1} << 40, int64_t{1} << 40}); }, {"1099511627776"});
   // The count fits in int64; the bytes don't.
   bad([] { (zeros({int64_t{1} << 61}, DType::kFloat64) + 1.0).eval(); }, {"2305843009213693952"});
-  bad([] { broadcast_to(zeros({1}), {int64_t{1} << 62}); }, {"broadcast_to", "4611686018427387904"});
+  bad([] { broadcast_to(zeros({1}), {int64_t{1} << 62}); },
+      {"broadcast_to", "4611686018427387904"});
   bad([&] { tile(m_, {int64_t{1} << 62, 1}); }, {"tile", "(2, 3)"});
 }
 
@@ -206,7 +207,7 @@ TEST_F(Errors, EmptyHandles) {
   bad([&] { none.item<float>(); }, {"item", "empty"}, Code::kFailedPrecondition);
   bad([&] { none.eval(); }, {"eval", "empty"}, Code::kFailedPrecondition);
   bad([&] { none + x_; }, {"add", "empty"}, Code::kFailedPrecondition);
-  bad([&] { x_ * none; }, {"mul", "empty"}, Code::kFailedPrecondition);
+  bad([&] { x_* none; }, {"mul", "empty"}, Code::kFailedPrecondition);
   bad([&] { exp(none); }, {"exp", "empty"}, Code::kFailedPrecondition);
   bad([&] { sum(none); }, {"sum", "empty"}, Code::kFailedPrecondition);
   bad([&] { none.reshape({1}); }, {"reshape", "empty"}, Code::kFailedPrecondition);

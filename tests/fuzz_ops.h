@@ -28,9 +28,8 @@ const Op& find_op(const std::vector<Op>& ops, const std::string& name) {
 }
 
 inline bool make_unary(G& g, Step& step) {
-  return operand(g, step, [&](const NdArray& x) {
-    return oracle::types_of(step.op, {x.dtype}).has_value();
-  });
+  return operand(
+      g, step, [&](const NdArray& x) { return oracle::types_of(step.op, {x.dtype}).has_value(); });
 }
 
 inline bool make_binary(G& g, Step& step) {
@@ -131,8 +130,9 @@ inline bool make_soft(G& g, Step& step) {
 
 inline bool make_join(G& g, Step& step) {
   const bool is_stack = step.op == "stack";
-  if (!operand(g, step, [&](const NdArray& x) { return is_stack ? x.rank() < 5 && x.numel() <= 4000
-                                                                : has_axes_and_is_small(x); })) {
+  if (!operand(g, step, [&](const NdArray& x) {
+        return is_stack ? x.rank() < 5 && x.numel() <= 4000 : has_axes_and_is_small(x);
+      })) {
     return false;
   }
   const NdArray x = g.value(step.args[0]);
@@ -176,8 +176,10 @@ inline bool make_matmul(G& g, Step& step) {
     return y.dtype == dtype && y.rank() == 2 && y.shape[0] == k && y.numel() <= 3000;
   });
   Shape shape{k, g.pick(1, 12)};
-  if (g.chance(15)) shape = Shape{k};
-  else if (x.rank() == 3 && g.chance(40)) shape = Shape{x.shape[0], k, g.pick(1, 8)};
+  if (g.chance(15))
+    shape = Shape{k};
+  else if (x.rank() == 3 && g.chance(40))
+    shape = Shape{x.shape[0], k, g.pick(1, 8)};
   step.args.push_back(other ? *other : g.add_leaf(shape, dtype));
   return g.value(step.args[0]).rank() < 3 || g.value(step.args[0]).shape[0] > 0;
 }
@@ -207,8 +209,9 @@ inline bool make_take(G& g, Step& step) {
 
 inline bool make_random(G& g, Step& step) {
   step.shape = g.any_shape();
-  step.dtype = step.op == "randint" ? DType::kInt64
-                                    : static_cast<DType>(g.pick(int(DType::kFloat16), kNumDTypes - 1));
+  step.dtype = step.op == "randint"
+                   ? DType::kInt64
+                   : static_cast<DType>(g.pick(int(DType::kFloat16), kNumDTypes - 1));
   return true;
 }
 // Nothing is known of random numbers but that they are the same in every mode.
@@ -242,13 +245,10 @@ inline const std::vector<OpRow>& op_table() {
     }
     for (const BinaryOp& op : binary_ops()) {
       if (is_operator(op.name)) continue;
-      rows.push_back({op.name, make_binary,
-                      [](const Step& s, Tensors&& t) {
-                        return find_op(binary_ops(), s.op).f(t[0], t[1]);
-                      },
-                      [](const Step& s, const Arrays& x) {
-                        return oracle::binary(s.op, x[0], x[1]);
-                      }});
+      rows.push_back(
+          {op.name, make_binary,
+           [](const Step& s, Tensors&& t) { return find_op(binary_ops(), s.op).f(t[0], t[1]); },
+           [](const Step& s, const Arrays& x) { return oracle::binary(s.op, x[0], x[1]); }});
     }
     // The ops that programs are made of are drawn more often.
     for (const char* name : {"add", "mul", "sub", "maximum", "less"}) {
@@ -298,21 +298,22 @@ inline const std::vector<OpRow>& op_table() {
     rows.push_back({"var", make_reduction,
                     [](const Step& s, Tensors&& t) { return var(std::move(t[0]), s.axes, s.flag); },
                     compute_reduction});
-    rows.push_back({"std", make_reduction,
-                    [](const Step& s, Tensors&& t) {
-                      return sluice::std(std::move(t[0]), s.axes, s.flag);
-                    },
-                    compute_reduction});
-    rows.push_back({"softmax", make_soft,
-                    [](const Step& s, Tensors&& t) { return softmax(std::move(t[0]), s.axes[0]); },
-                    [](const Step& s, const Arrays& x) { return oracle::softmax(x[0], s.axes[0]); }});
+    rows.push_back(
+        {"std", make_reduction,
+         [](const Step& s, Tensors&& t) { return sluice::std(std::move(t[0]), s.axes, s.flag); },
+         compute_reduction});
+    rows.push_back(
+        {"softmax", make_soft,
+         [](const Step& s, Tensors&& t) { return softmax(std::move(t[0]), s.axes[0]); },
+         [](const Step& s, const Arrays& x) { return oracle::softmax(x[0], s.axes[0]); }});
     rows.push_back(
         {"log_softmax", make_soft,
          [](const Step& s, Tensors&& t) { return log_softmax(std::move(t[0]), s.axes[0]); },
          [](const Step& s, const Arrays& x) { return oracle::log_softmax(x[0], s.axes[0]); }});
-    rows.push_back({"matmul", make_matmul,
-                    [](const Step&, Tensors&& t) { return matmul(std::move(t[0]), std::move(t[1])); },
-                    [](const Step&, const Arrays& x) { return oracle::matmul(x[0], x[1]); }});
+    rows.push_back(
+        {"matmul", make_matmul,
+         [](const Step&, Tensors&& t) { return matmul(std::move(t[0]), std::move(t[1])); },
+         [](const Step&, const Arrays& x) { return oracle::matmul(x[0], x[1]); }});
     rows.push_back(rows.back());
 
     rows.push_back({"reshape",
@@ -332,23 +333,23 @@ inline const std::vector<OpRow>& op_table() {
                     },
                     [](const Step& s, Tensors&& t) { return permute(std::move(t[0]), s.axes); },
                     [](const Step& s, const Arrays& x) { return oracle::permute(x[0], s.axes); }});
-    rows.push_back({"transpose",
-                    [](G& g, Step& s) { return operand(g, s, [](const NdArray&) { return true; }); },
-                    [](const Step&, Tensors&& t) { return transpose(std::move(t[0])); },
-                    [](const Step&, const Arrays& x) { return oracle::transpose(x[0]); }});
+    rows.push_back(
+        {"transpose",
+         [](G& g, Step& s) { return operand(g, s, [](const NdArray&) { return true; }); },
+         [](const Step&, Tensors&& t) { return transpose(std::move(t[0])); },
+         [](const Step&, const Arrays& x) { return oracle::transpose(x[0]); }});
     rows.push_back(rows.back());
-    rows.push_back({"swapaxes",
-                    [](G& g, Step& s) {
-                      if (!operand(g, s, has_axes)) return false;
-                      s.axes = {g.any_axis(g.value(s.args[0])), g.any_axis(g.value(s.args[0]))};
-                      return true;
-                    },
-                    [](const Step& s, Tensors&& t) {
-                      return swapaxes(std::move(t[0]), s.axes[0], s.axes[1]);
-                    },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::swapaxes(x[0], s.axes[0], s.axes[1]);
-                    }});
+    rows.push_back(
+        {"swapaxes",
+         [](G& g, Step& s) {
+           if (!operand(g, s, has_axes)) return false;
+           s.axes = {g.any_axis(g.value(s.args[0])), g.any_axis(g.value(s.args[0]))};
+           return true;
+         },
+         [](const Step& s, Tensors&& t) { return swapaxes(std::move(t[0]), s.axes[0], s.axes[1]); },
+         [](const Step& s, const Arrays& x) {
+           return oracle::swapaxes(x[0], s.axes[0], s.axes[1]);
+         }});
     rows.push_back({"slice", make_slice,
                     [](const Step& s, Tensors&& t) {
                       return slice(std::move(t[0]), s.axes[0], s.ints[0], s.ints[1], s.ints[2]);
@@ -365,39 +366,33 @@ inline const std::vector<OpRow>& op_table() {
                     },
                     [](const Step&, Tensors&& t) { return squeeze(std::move(t[0])); },
                     [](const Step&, const Arrays& x) { return oracle::squeeze(x[0], {}); }});
-    rows.push_back({"expand_dims",
-                    [](G& g, Step& s) {
-                      if (!operand(g, s, [](const NdArray& x) { return x.rank() < 5; })) return false;
-                      const int rank = g.value(s.args[0]).rank();
-                      s.axes = {static_cast<int>(g.pick(-rank - 1, rank))};
-                      return true;
-                    },
-                    [](const Step& s, Tensors&& t) {
-                      return expand_dims(std::move(t[0]), s.axes[0]);
-                    },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::expand_dims(x[0], s.axes[0]);
-                    }});
-    rows.push_back({"broadcast_to",
-                    [](G& g, Step& s) {
-                      if (!operand(g, s, [](const NdArray& x) {
-                            return x.rank() < 5 && x.numel() <= 500;
-                          })) {
-                        return false;
-                      }
-                      const NdArray& x = g.value(s.args[0]);
-                      std::vector<int64_t> dims(x.shape.begin(), x.shape.end());
-                      for (int64_t& dim : dims) {
-                        if (dim == 1) dim = g.pick(0, 5);
-                      }
-                      if (g.chance(50)) dims.insert(dims.begin(), g.pick(1, 4));
-                      s.shape = Shape(std::span<const int64_t>(dims));
-                      return s.shape.numel() <= kMostElements;
-                    },
-                    [](const Step& s, Tensors&& t) { return broadcast_to(std::move(t[0]), s.shape); },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::broadcast_to(x[0], s.shape);
-                    }});
+    rows.push_back(
+        {"expand_dims",
+         [](G& g, Step& s) {
+           if (!operand(g, s, [](const NdArray& x) { return x.rank() < 5; })) return false;
+           const int rank = g.value(s.args[0]).rank();
+           s.axes = {static_cast<int>(g.pick(-rank - 1, rank))};
+           return true;
+         },
+         [](const Step& s, Tensors&& t) { return expand_dims(std::move(t[0]), s.axes[0]); },
+         [](const Step& s, const Arrays& x) { return oracle::expand_dims(x[0], s.axes[0]); }});
+    rows.push_back(
+        {"broadcast_to",
+         [](G& g, Step& s) {
+           if (!operand(g, s, [](const NdArray& x) { return x.rank() < 5 && x.numel() <= 500; })) {
+             return false;
+           }
+           const NdArray& x = g.value(s.args[0]);
+           std::vector<int64_t> dims(x.shape.begin(), x.shape.end());
+           for (int64_t& dim : dims) {
+             if (dim == 1) dim = g.pick(0, 5);
+           }
+           if (g.chance(50)) dims.insert(dims.begin(), g.pick(1, 4));
+           s.shape = Shape(std::span<const int64_t>(dims));
+           return s.shape.numel() <= kMostElements;
+         },
+         [](const Step& s, Tensors&& t) { return broadcast_to(std::move(t[0]), s.shape); },
+         [](const Step& s, const Arrays& x) { return oracle::broadcast_to(x[0], s.shape); }});
     rows.push_back({"flip",
                     [](G& g, Step& s) {
                       if (!operand(g, s, [](const NdArray&) { return true; })) return false;
@@ -431,64 +426,55 @@ inline const std::vector<OpRow>& op_table() {
                       const int64_t part = x[0].shape[axis] / s.ints[0];
                       return oracle::slice(x[0], axis, part * s.ints[1], part * (s.ints[1] + 1), 1);
                     }});
-    rows.push_back({"pad",
-                    [](G& g, Step& s) {
-                      if (!operand(g, s, [](const NdArray& x) {
-                            return x.rank() > 0 && x.rank() < 4 && x.numel() <= 800;
-                          })) {
-                        return false;
-                      }
-                      for (int i = 0; i < 2 * g.value(s.args[0]).rank(); ++i) {
-                        s.ints.push_back(g.pick(0, 2));
-                      }
-                      s.flag = g.chance(50);  // pads with 1
-                      return true;
-                    },
-                    [](const Step& s, Tensors&& t) {
-                      return pad(std::move(t[0]), widths_of(s), s.flag);
-                    },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::pad(x[0], widths_of(s), s.flag);
-                    }});
-    rows.push_back({"tile",
-                    [](G& g, Step& s) {
-                      if (!operand(g, s, [](const NdArray& x) {
-                            return x.rank() < 4 && x.numel() <= 500;
-                          })) {
-                        return false;
-                      }
-                      for (int64_t n = g.pick(1, 3); n > 0; --n) s.ints.push_back(g.pick(0, 3));
-                      return true;
-                    },
-                    [](const Step& s, Tensors&& t) { return tile(std::move(t[0]), s.ints); },
-                    [](const Step& s, const Arrays& x) { return oracle::tile(x[0], s.ints); }});
-    rows.push_back({"repeat", [](G& g, Step& s) { return make_axis_and_int(g, s, 0, 3); },
-                    [](const Step& s, Tensors&& t) {
-                      return repeat(std::move(t[0]), s.ints[0], s.axes[0]);
-                    },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::repeat(x[0], s.ints[0], s.axes[0]);
-                    }});
-    rows.push_back({"roll", [](G& g, Step& s) { return make_axis_and_int(g, s, -50, 50); },
-                    [](const Step& s, Tensors&& t) {
-                      return roll(std::move(t[0]), s.ints[0], s.axes[0]);
-                    },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::roll(x[0], s.ints[0], s.axes[0]);
-                    }});
+    rows.push_back(
+        {"pad",
+         [](G& g, Step& s) {
+           if (!operand(g, s, [](const NdArray& x) {
+                 return x.rank() > 0 && x.rank() < 4 && x.numel() <= 800;
+               })) {
+             return false;
+           }
+           for (int i = 0; i < 2 * g.value(s.args[0]).rank(); ++i) {
+             s.ints.push_back(g.pick(0, 2));
+           }
+           s.flag = g.chance(50);  // pads with 1
+           return true;
+         },
+         [](const Step& s, Tensors&& t) { return pad(std::move(t[0]), widths_of(s), s.flag); },
+         [](const Step& s, const Arrays& x) { return oracle::pad(x[0], widths_of(s), s.flag); }});
+    rows.push_back(
+        {"tile",
+         [](G& g, Step& s) {
+           if (!operand(g, s, [](const NdArray& x) { return x.rank() < 4 && x.numel() <= 500; })) {
+             return false;
+           }
+           for (int64_t n = g.pick(1, 3); n > 0; --n) s.ints.push_back(g.pick(0, 3));
+           return true;
+         },
+         [](const Step& s, Tensors&& t) { return tile(std::move(t[0]), s.ints); },
+         [](const Step& s, const Arrays& x) { return oracle::tile(x[0], s.ints); }});
+    rows.push_back(
+        {"repeat", [](G& g, Step& s) { return make_axis_and_int(g, s, 0, 3); },
+         [](const Step& s, Tensors&& t) { return repeat(std::move(t[0]), s.ints[0], s.axes[0]); },
+         [](const Step& s, const Arrays& x) {
+           return oracle::repeat(x[0], s.ints[0], s.axes[0]);
+         }});
+    rows.push_back(
+        {"roll", [](G& g, Step& s) { return make_axis_and_int(g, s, -50, 50); },
+         [](const Step& s, Tensors&& t) { return roll(std::move(t[0]), s.ints[0], s.axes[0]); },
+         [](const Step& s, const Arrays& x) { return oracle::roll(x[0], s.ints[0], s.axes[0]); }});
     rows.push_back({"tril", make_triangle,
                     [](const Step& s, Tensors&& t) { return tril(std::move(t[0]), s.ints[0]); },
                     [](const Step& s, const Arrays& x) { return oracle::tril(x[0], s.ints[0]); }});
     rows.push_back({"triu", make_triangle,
                     [](const Step& s, Tensors&& t) { return triu(std::move(t[0]), s.ints[0]); },
                     [](const Step& s, const Arrays& x) { return oracle::triu(x[0], s.ints[0]); }});
-    rows.push_back({"take", make_take,
-                    [](const Step& s, Tensors&& t) {
-                      return take(std::move(t[0]), std::move(t[1]), s.axes[0]);
-                    },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::take(x[0], x[1], s.axes[0]);
-                    }});
+    rows.push_back(
+        {"take", make_take,
+         [](const Step& s, Tensors&& t) {
+           return take(std::move(t[0]), std::move(t[1]), s.axes[0]);
+         },
+         [](const Step& s, const Arrays& x) { return oracle::take(x[0], x[1], s.axes[0]); }});
     rows.push_back({"take_along_axis", make_take,
                     [](const Step& s, Tensors&& t) {
                       return take_along_axis(std::move(t[0]), std::move(t[1]), s.axes[0]);
@@ -496,25 +482,22 @@ inline const std::vector<OpRow>& op_table() {
                     [](const Step& s, const Arrays& x) {
                       return oracle::take_along_axis(x[0], x[1], s.axes[0]);
                     }});
-    rows.push_back({"one_hot",
-                    [](G& g, Step& s) {
-                      s.ints = {g.pick(1, 8)};
-                      s.dtype = g.any_dtype();
-                      s.args = {g.add_indices(Shape{g.pick(0, 12)}, s.ints[0])};
-                      // Negative indices are hot nowhere or counted from the end: not settled.
-                      return std::none_of(g.value(s.args[0]).values.begin(),
-                                          g.value(s.args[0]).values.end(),
-                                          [](Real i) { return i < 0; });
-                    },
-                    [](const Step& s, Tensors&& t) {
-                      return one_hot(std::move(t[0]), s.ints[0], s.dtype);
-                    },
-                    [](const Step& s, const Arrays& x) {
-                      return oracle::one_hot(x[0], s.ints[0], s.dtype);
-                    }});
+    rows.push_back(
+        {"one_hot",
+         [](G& g, Step& s) {
+           s.ints = {g.pick(1, 8)};
+           s.dtype = g.any_dtype();
+           s.args = {g.add_indices(Shape{g.pick(0, 12)}, s.ints[0])};
+           // Negative indices are hot nowhere or counted from the end: not settled.
+           return std::none_of(g.value(s.args[0]).values.begin(), g.value(s.args[0]).values.end(),
+                               [](Real i) { return i < 0; });
+         },
+         [](const Step& s, Tensors&& t) { return one_hot(std::move(t[0]), s.ints[0], s.dtype); },
+         [](const Step& s, const Arrays& x) { return oracle::one_hot(x[0], s.ints[0], s.dtype); }});
 
     rows.push_back({"rand", make_random,
-                    [](const Step& s, Tensors&&) { return rand(s.shape, s.dtype); }, compute_random});
+                    [](const Step& s, Tensors&&) { return rand(s.shape, s.dtype); },
+                    compute_random});
     rows.push_back({"randn", make_random,
                     [](const Step& s, Tensors&&) { return randn(s.shape, s.dtype); },
                     compute_random});
@@ -526,28 +509,26 @@ inline const std::vector<OpRow>& op_table() {
                     [](const Step& s, const Arrays&) {
                       return oracle::full(s.shape, static_cast<Real>(s.ints[0]), s.dtype);
                     }});
-    rows.push_back({"arange",
-                    [](G& g, Step& s) {
-                      s.dtype = g.chance(50) ? DType::kFloat32 : DType::kInt32;
-                      s.ints = {g.pick(-20, 20), g.pick(-20, 40), g.pick(1, 3)};
-                      return true;
-                    },
-                    [](const Step& s, Tensors&&) {
-                      return arange(s.ints[0], s.ints[1], s.ints[2], s.dtype);
-                    },
-                    [](const Step& s, const Arrays&) {
-                      return oracle::arange(s.ints[0], s.ints[1], s.ints[2], s.dtype);
-                    }});
-    rows.push_back({"eye",
-                    [](G& g, Step& s) {
-                      s.dtype = g.any_dtype();
-                      s.ints = {g.pick(0, 9), g.pick(0, 9)};
-                      return true;
-                    },
-                    [](const Step& s, Tensors&&) { return eye(s.ints[0], s.ints[1], s.dtype); },
-                    [](const Step& s, const Arrays&) {
-                      return oracle::eye(s.ints[0], s.ints[1], s.dtype);
-                    }});
+    rows.push_back(
+        {"arange",
+         [](G& g, Step& s) {
+           s.dtype = g.chance(50) ? DType::kFloat32 : DType::kInt32;
+           s.ints = {g.pick(-20, 20), g.pick(-20, 40), g.pick(1, 3)};
+           return true;
+         },
+         [](const Step& s, Tensors&&) { return arange(s.ints[0], s.ints[1], s.ints[2], s.dtype); },
+         [](const Step& s, const Arrays&) {
+           return oracle::arange(s.ints[0], s.ints[1], s.ints[2], s.dtype);
+         }});
+    rows.push_back(
+        {"eye",
+         [](G& g, Step& s) {
+           s.dtype = g.any_dtype();
+           s.ints = {g.pick(0, 9), g.pick(0, 9)};
+           return true;
+         },
+         [](const Step& s, Tensors&&) { return eye(s.ints[0], s.ints[1], s.dtype); },
+         [](const Step& s, const Arrays&) { return oracle::eye(s.ints[0], s.ints[1], s.dtype); }});
     return rows;
   }();
   return table;

@@ -19,14 +19,14 @@ namespace sluice::test {
 // One statement. `op` is a row of op_table(), or one of "leaf", "drop", "read", "eval", "flush".
 struct Step {
   std::string op;
-  int id = -1;             // of the value it makes
-  std::vector<int> args;   // ids of operands
+  int id = -1;            // of the value it makes
+  std::vector<int> args;  // ids of operands
   std::vector<int64_t> ints;
   std::vector<int> axes;
   Shape shape;
   DType dtype = DType::kFloat32;
   bool flag = false;
-  bool consume = false;    // gives its first operand up
+  bool consume = false;  // gives its first operand up
   NdArray leaf;
 };
 using Program = std::vector<Step>;
@@ -113,12 +113,15 @@ class Generator {
     }
     return Shape(std::span<const int64_t>(dims));
   }
-  int add_leaf(std::optional<Shape> shape = std::nullopt, std::optional<DType> dtype = std::nullopt) {
+  int add_leaf(std::optional<Shape> shape = std::nullopt,
+               std::optional<DType> dtype = std::nullopt) {
     Step step;
     step.op = "leaf";
     const Shape extents = shape ? *shape : any_shape();
     step.leaf = random_array(rng, dtype ? *dtype : any_dtype(), extents,
-                             chance(30) ? 0.3 : chance(50) ? 0.02 : 0);
+                             chance(30)   ? 0.3
+                             : chance(50) ? 0.02
+                                          : 0);
     return finish(std::move(step), std::nullopt);
   }
   // An array of valid indices into `extent`, some of them negative.
@@ -203,7 +206,6 @@ class Generator {
 
   int next_id_ = 0;
 };
-
 
 }  // namespace sluice::test
 

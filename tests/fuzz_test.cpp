@@ -126,11 +126,16 @@ std::vector<Output> run(const Program& program, const Mode& mode) {
   std::vector<Output> outputs;
   for (size_t i = 0; i < program.size(); ++i) {
     const Step& step = program[i];
-    if (step.op == "leaf") handles[step.id] = to_tensor(step.leaf);
-    else if (step.op == "drop") handles.erase(step.args[0]);
-    else if (step.op == "read") outputs.push_back({i, step.args[0], read_bytes(handles.at(step.args[0]))});
-    else if (step.op == "eval") handles.at(step.args[0]).eval();
-    else if (step.op == "flush") flush();
+    if (step.op == "leaf")
+      handles[step.id] = to_tensor(step.leaf);
+    else if (step.op == "drop")
+      handles.erase(step.args[0]);
+    else if (step.op == "read")
+      outputs.push_back({i, step.args[0], read_bytes(handles.at(step.args[0]))});
+    else if (step.op == "eval")
+      handles.at(step.args[0]).eval();
+    else if (step.op == "flush")
+      flush();
     else {
       Tensors operands;
       for (int arg : step.args) operands.push_back(handles.at(arg));
@@ -193,8 +198,10 @@ Program without(const Program& program, size_t index) {
     const bool depends = std::any_of(step.args.begin(), step.args.end(), [&](int arg) {
       return std::find(gone.begin(), gone.end(), arg) != gone.end();
     });
-    if (i != index && !depends) result.push_back(step);
-    else if (step.id >= 0) gone.push_back(step.id);
+    if (i != index && !depends)
+      result.push_back(step);
+    else if (step.id >= 0)
+      gone.push_back(step.id);
   }
   // A value that a removed step consumed lives on: nothing later names it.
   return result;

@@ -84,8 +84,8 @@ TEST_P(EveryDType, MixedOperandsArePromotedFirst) {
     for (const char* name : {"add", "mul", "maximum", "div", "less", "equal", "logical_and"}) {
       for (const BinaryOp& op : binary_ops()) {
         if (op.name != name) continue;
-        EXPECT_TRUE(matches(op.f(a, b), oracle::binary(name, x, y))) << name << " "
-                                                                    << name_of(dtype);
+        EXPECT_TRUE(matches(op.f(a, b), oracle::binary(name, x, y)))
+            << name << " " << name_of(dtype);
       }
     }
     EXPECT_EQ((a + b).dtype(), promote(GetParam(), dtype));
@@ -97,13 +97,22 @@ TEST_P(EveryDType, OperatorsAreTheirFunctions) {
   const NdArray x = nasty(GetParam());
   const NdArray y = oracle::flip(x, {});
   const Tensor a = to_tensor(x), b = to_tensor(y);
-  const std::pair<const char*, const char*> names[] = {
-      {"operator+", "add"},          {"operator-", "sub"},         {"operator*", "mul"},
-      {"operator/", "div"},          {"operator%", "remainder"},   {"operator==", "equal"},
-      {"operator!=", "not_equal"},   {"operator<", "less"},        {"operator<=", "less_equal"},
-      {"operator>", "greater"},      {"operator>=", "greater_equal"}, {"operator&", "bitwise_and"},
-      {"operator|", "bitwise_or"},   {"operator^", "bitwise_xor"}, {"operator&&", "logical_and"},
-      {"operator||", "logical_or"}};
+  const std::pair<const char*, const char*> names[] = {{"operator+", "add"},
+                                                       {"operator-", "sub"},
+                                                       {"operator*", "mul"},
+                                                       {"operator/", "div"},
+                                                       {"operator%", "remainder"},
+                                                       {"operator==", "equal"},
+                                                       {"operator!=", "not_equal"},
+                                                       {"operator<", "less"},
+                                                       {"operator<=", "less_equal"},
+                                                       {"operator>", "greater"},
+                                                       {"operator>=", "greater_equal"},
+                                                       {"operator&", "bitwise_and"},
+                                                       {"operator|", "bitwise_or"},
+                                                       {"operator^", "bitwise_xor"},
+                                                       {"operator&&", "logical_and"},
+                                                       {"operator||", "logical_or"}};
   for (const auto& [symbol, name] : names) {
     for (const BinaryOp& op : binary_ops()) {
       if (op.name != symbol) continue;
@@ -232,7 +241,8 @@ TEST(Ops, ScalarsOnEitherSideAndInEveryOperand) {
   EXPECT_EQ(values_of<float>(where(x > 0, 1.f, x)), (std::vector<float>{1, 1, -3}));
   EXPECT_EQ(values_of<float>(lerp(x, 3.f, 0.5f)), (std::vector<float>{2, 2.5f, 0}));
   EXPECT_EQ(values_of<bool>(x == 2), (std::vector<bool>{false, true, false}));
-  EXPECT_EQ(values_of<uint8_t>(Tensor::from<uint8_t>({250, 3}) + 10), (std::vector<uint8_t>{4, 13}));
+  EXPECT_EQ(values_of<uint8_t>(Tensor::from<uint8_t>({250, 3}) + 10),
+            (std::vector<uint8_t>{4, 13}));
   EXPECT_EQ((Tensor::from<int32_t>({7}) / 2).item<float>(), 3.5f);
 }
 
@@ -250,8 +260,8 @@ TEST(Ops, CompoundAssignmentChangesOneHandle) {
   n |= 8;
   n &= 14;
   n ^= 1;
-  EXPECT_EQ(values_of<int32_t>(n), (std::vector<int32_t>{((12 % 5 | 8) & 14) ^ 1,
-                                                        ((7 % 5 | 8) & 14) ^ 1}));
+  EXPECT_EQ(values_of<int32_t>(n),
+            (std::vector<int32_t>{((12 % 5 | 8) & 14) ^ 1, ((7 % 5 | 8) & 14) ^ 1}));
 }
 
 TEST(Ops, HalfTypesRoundAfterEveryOp) {

@@ -15,11 +15,13 @@ struct Reduction {
 };
 
 const std::vector<Reduction>& reductions() {
-#define ROW(name) \
-  {#name, [](const Tensor& x, const Axes& a, bool k) { return ::sluice::name(x, a, k); }}
+#define ROW(name)                                                                         \
+  {                                                                                       \
+#name, [](const Tensor& x, const Axes& a, bool k) { return ::sluice::name(x, a, k); } \
+  }
   static const std::vector<Reduction> rows = {
-      ROW(sum),  ROW(prod),   ROW(max),    ROW(min), ROW(mean), ROW(any), ROW(all), ROW(argmax),
-      ROW(argmin), ROW(logsumexp), ROW(norm), ROW(var), ROW(std)};
+      ROW(sum),    ROW(prod),   ROW(max),       ROW(min),  ROW(mean), ROW(any), ROW(all),
+      ROW(argmax), ROW(argmin), ROW(logsumexp), ROW(norm), ROW(var),  ROW(std)};
 #undef ROW
   return rows;
 }
@@ -35,7 +37,7 @@ TEST_P(EveryDType, AllReductionsOverAllAxes) {
   std::mt19937_64 rng(11);
   const NdArray x = random_array(rng, GetParam(), {3, 5, 4}, 0);
   const Tensor t = to_tensor(x);
-  const std::vector<std::vector<int>> all_axes = {{},     {0},    {1},     {2},      {-1},
+  const std::vector<std::vector<int>> all_axes = {{},     {0},    {1},     {2},    {-1},
                                                   {0, 1}, {1, 2}, {0, -1}, {2, 0}, {0, 1, 2}};
   for (const Reduction& op : reductions()) {
     for (const std::vector<int>& axes : all_axes) {
@@ -181,8 +183,8 @@ TEST(Reduction, OfViewsAndComputedValues) {
   EXPECT_TRUE(matches(sum(t.T(), 0), oracle::reduce("sum", oracle::transpose(x), {0}, false)));
   EXPECT_TRUE(matches(sum(t.slice(1, 6, -100, -2), {1, 2}),
                       oracle::reduce("sum", oracle::slice(x, 1, 6, -100, -2), {1, 2}, false)));
-  EXPECT_TRUE(matches(max(t * t, 1),
-                      oracle::reduce("max", oracle::unary("square", x), {1}, false)));
+  EXPECT_TRUE(
+      matches(max(t * t, 1), oracle::reduce("max", oracle::unary("square", x), {1}, false)));
   const NdArray m = oracle::reduce("max", x, {2}, true);
   EXPECT_TRUE(matches(sum(t - max(t, 2, true), 2),
                       oracle::reduce("sum", oracle::binary("sub", x, m), {2}, false)));
@@ -200,8 +202,8 @@ TEST(Reduction, SumIsTheSameWhateverTheLayout) {
 
 TEST(Softmax, MatchesTheOracle) {
   std::mt19937_64 rng(10);
-  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
-                      DType::kInt32}) {
+  for (DType dtype :
+       {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16, DType::kInt32}) {
     for (double nastiness : {0.0, 0.1}) {
       const NdArray x = random_array(rng, dtype, {4, 9, 3}, nastiness);
       for (int axis : {-1, 0, 1}) {
@@ -214,11 +216,20 @@ TEST(Softmax, MatchesTheOracle) {
 
 TEST(Matmul, ShapesMatchTheOracle) {
   std::mt19937_64 rng(15);
-  const std::pair<Shape, Shape> shapes[] = {
-      {{3, 4}, {4, 5}},       {{4}, {4}},          {{4}, {4, 5}},          {{3, 4}, {4}},
-      {{2, 3, 4}, {4, 5}},    {{2, 3, 4}, {2, 4, 5}}, {{2, 1, 3, 4}, {5, 4, 2}}, {{1, 1}, {1, 1}},
-      {{3, 0}, {0, 5}},       {{0, 4}, {4, 5}},    {{2, 3, 4}, {4}},       {{4}, {2, 4, 3}},
-      {{65, 130}, {130, 33}}, {{1, 700}, {700, 1}}};
+  const std::pair<Shape, Shape> shapes[] = {{{3, 4}, {4, 5}},
+                                            {{4}, {4}},
+                                            {{4}, {4, 5}},
+                                            {{3, 4}, {4}},
+                                            {{2, 3, 4}, {4, 5}},
+                                            {{2, 3, 4}, {2, 4, 5}},
+                                            {{2, 1, 3, 4}, {5, 4, 2}},
+                                            {{1, 1}, {1, 1}},
+                                            {{3, 0}, {0, 5}},
+                                            {{0, 4}, {4, 5}},
+                                            {{2, 3, 4}, {4}},
+                                            {{4}, {2, 4, 3}},
+                                            {{65, 130}, {130, 33}},
+                                            {{1, 700}, {700, 1}}};
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {
     for (const auto& [left, right] : shapes) {
       const NdArray a = random_array(rng, dtype, left, 0);
@@ -235,15 +246,16 @@ TEST(Matmul, OfViewsAndMixedTypes) {
   const NdArray b = random_array(rng, DType::kFloat32, {6, 5}, 0);
   const Tensor s = to_tensor(a), t = to_tensor(b);
   EXPECT_TRUE(matches(matmul(s.T(), t), oracle::matmul(oracle::transpose(a), b)));
-  EXPECT_TRUE(matches(matmul(s.slice(1, 0, 4, 2).T(), t.flip({0})),
-                      oracle::matmul(oracle::transpose(oracle::slice(a, 1, 0, 4, 2)),
-                                     oracle::flip(b, {0}))));
-  EXPECT_TRUE(matches(matmul(s.T() * 2, relu(t)) + 1,
-                      oracle::binary("add",
-                                     oracle::matmul(oracle::binary("mul", oracle::transpose(a),
-                                                                   oracle::full({}, 2, DType::kFloat32)),
-                                                    oracle::unary("relu", b)),
-                                     oracle::full({}, 1, DType::kFloat32))));
+  EXPECT_TRUE(matches(
+      matmul(s.slice(1, 0, 4, 2).T(), t.flip({0})),
+      oracle::matmul(oracle::transpose(oracle::slice(a, 1, 0, 4, 2)), oracle::flip(b, {0}))));
+  EXPECT_TRUE(
+      matches(matmul(s.T() * 2, relu(t)) + 1,
+              oracle::binary("add",
+                             oracle::matmul(oracle::binary("mul", oracle::transpose(a),
+                                                           oracle::full({}, 2, DType::kFloat32)),
+                                            oracle::unary("relu", b)),
+                             oracle::full({}, 1, DType::kFloat32))));
   const NdArray h = oracle::cast(b, DType::kFloat16);
   EXPECT_TRUE(matches(matmul(s.T(), to_tensor(h)), oracle::matmul(oracle::transpose(a), h)));
 }

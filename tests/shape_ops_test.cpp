@@ -38,8 +38,8 @@ TEST(ShapeOps, Reshape) {
   const NdArray x = counted({4, 6});
   const Tensor t = to_tensor(x);
   EXPECT_TRUE(matches(reshape(t, {2, 2, 6}), oracle::reshape(x, {2, 2, 6})));
-  EXPECT_TRUE(matches(Tensor(t.T()).reshape({3, 8}),
-                      oracle::reshape(oracle::transpose(x), {3, 8})));
+  EXPECT_TRUE(
+      matches(Tensor(t.T()).reshape({3, 8}), oracle::reshape(oracle::transpose(x), {3, 8})));
   EXPECT_TRUE(matches(t.slice(1, 1, 6, 2).reshape({12}),
                       oracle::reshape(oracle::slice(x, 1, 1, 6, 2), {12})));
   EXPECT_TRUE(matches(full({}, 3.f).reshape({1, 1}), oracle::full({1, 1}, 3, DType::kFloat32)));
@@ -50,14 +50,28 @@ TEST(ShapeOps, Reshape) {
 
 TEST(ShapeOps, PermuteTransposeSwapaxes) {
   const NdArray x = counted({3, 4, 5});
-  check(x, [](const Tensor& t) { return transpose(t); },
-        [](const NdArray& a) { return oracle::transpose(a); });
-  check(x, [](const Tensor& t) { return permute(t, {1, 2, 0}); },
-        [](const NdArray& a) { return oracle::permute(a, {1, 2, 0}); });
-  check(x, [](const Tensor& t) { return permute(t, {-1, 0, -2}); },
-        [](const NdArray& a) { return oracle::permute(a, {-1, 0, -2}); });
-  check(x, [](const Tensor& t) { return swapaxes(t, 0, -1); },
-        [](const NdArray& a) { return oracle::swapaxes(a, 0, -1); });
+  check(
+      x, [](const Tensor& t) { return transpose(t); },
+      [](const NdArray& a) { return oracle::transpose(a); });
+  check(
+      x,
+      [](const Tensor& t) {
+        return permute(t, {1, 2, 0});
+      },
+      [](const NdArray& a) {
+        return oracle::permute(a, {1, 2, 0});
+      });
+  check(
+      x,
+      [](const Tensor& t) {
+        return permute(t, {-1, 0, -2});
+      },
+      [](const NdArray& a) {
+        return oracle::permute(a, {-1, 0, -2});
+      });
+  check(
+      x, [](const Tensor& t) { return swapaxes(t, 0, -1); },
+      [](const NdArray& a) { return oracle::swapaxes(a, 0, -1); });
   EXPECT_EQ(full({}, 1.f).T().shape(), Shape{});
 }
 
@@ -78,22 +92,38 @@ TEST(ShapeOps, SliceLikePython) {
 TEST(ShapeOps, FlipSqueezeExpandBroadcast) {
   const NdArray x = counted({2, 3, 4});
   for (const std::vector<int>& axes : {std::vector<int>{}, {0}, {-1}, {0, 2}}) {
-    check(x, [&](const Tensor& t) { return flip(t, axes); },
-          [&](const NdArray& a) { return oracle::flip(a, axes); });
+    check(
+        x, [&](const Tensor& t) { return flip(t, axes); },
+        [&](const NdArray& a) { return oracle::flip(a, axes); });
   }
   for (int axis = -4; axis < 4; ++axis) {
-    check(x, [&](const Tensor& t) { return expand_dims(t, axis); },
-          [&](const NdArray& a) { return oracle::expand_dims(a, axis); });
+    check(
+        x, [&](const Tensor& t) { return expand_dims(t, axis); },
+        [&](const NdArray& a) { return oracle::expand_dims(a, axis); });
   }
   const NdArray y = counted({1, 3, 1});
-  check(y, [](const Tensor& t) { return squeeze(t); },
-        [](const NdArray& a) { return oracle::squeeze(a, {}); });
-  check(y, [](const Tensor& t) { return squeeze(t, {-1}); },
-        [](const NdArray& a) { return oracle::squeeze(a, {-1}); });
-  check(y, [](const Tensor& t) { return broadcast_to(t, {2, 5, 3, 4}); },
-             [](const NdArray& a) { return oracle::broadcast_to(a, {2, 5, 3, 4}); });
-  check(y, [](const Tensor& t) { return broadcast_to(t, {0, 3, 4}); },
-             [](const NdArray& a) { return oracle::broadcast_to(a, {0, 3, 4}); });
+  check(
+      y, [](const Tensor& t) { return squeeze(t); },
+      [](const NdArray& a) { return oracle::squeeze(a, {}); });
+  check(
+      y, [](const Tensor& t) { return squeeze(t, {-1}); },
+      [](const NdArray& a) { return oracle::squeeze(a, {-1}); });
+  check(
+      y,
+      [](const Tensor& t) {
+        return broadcast_to(t, {2, 5, 3, 4});
+      },
+      [](const NdArray& a) {
+        return oracle::broadcast_to(a, {2, 5, 3, 4});
+      });
+  check(
+      y,
+      [](const Tensor& t) {
+        return broadcast_to(t, {0, 3, 4});
+      },
+      [](const NdArray& a) {
+        return oracle::broadcast_to(a, {0, 3, 4});
+      });
 }
 
 TEST(ShapeOps, ConcatAndStack) {
@@ -126,25 +156,38 @@ TEST(ShapeOps, Split) {
 
 TEST(ShapeOps, PadTileRepeatRoll) {
   const NdArray x = counted({2, 3});
-  check(x, [](const Tensor& t) { return pad(t, {{1, 2}, {0, 3}}, 9); },
-             [](const NdArray& a) { return oracle::pad(a, {{1, 2}, {0, 3}}, 9); });
-  check(x, [](const Tensor& t) { return pad(t, {{0, 0}, {0, 0}}); },
-             [](const NdArray& a) { return a; });
+  check(
+      x,
+      [](const Tensor& t) {
+        return pad(t, {{1, 2}, {0, 3}}, 9);
+      },
+      [](const NdArray& a) {
+        return oracle::pad(a, {{1, 2}, {0, 3}}, 9);
+      });
+  check(
+      x,
+      [](const Tensor& t) {
+        return pad(t, {{0, 0}, {0, 0}});
+      },
+      [](const NdArray& a) { return a; });
   EXPECT_TRUE(matches(pad(to_tensor(NdArray(DType::kFloat32, Shape{0, 2})), {{1, 1}, {1, 1}}, 1.f),
                       oracle::full({2, 4}, 1, DType::kFloat32)));
   for (const std::vector<int64_t>& reps :
        {std::vector<int64_t>{2}, {2, 3}, {4, 1, 2}, {1, 1}, {0, 2}}) {
-    check(x, [&](const Tensor& t) { return tile(t, reps); },
-               [&](const NdArray& a) { return oracle::tile(a, reps); });
+    check(
+        x, [&](const Tensor& t) { return tile(t, reps); },
+        [&](const NdArray& a) { return oracle::tile(a, reps); });
   }
   for (int axis : {0, 1, -1}) {
     for (int64_t n : {0, 1, 3}) {
-      check(x, [&](const Tensor& t) { return repeat(t, n, axis); },
-                 [&](const NdArray& a) { return oracle::repeat(a, n, axis); });
+      check(
+          x, [&](const Tensor& t) { return repeat(t, n, axis); },
+          [&](const NdArray& a) { return oracle::repeat(a, n, axis); });
     }
     for (int64_t n : {0, 1, -1, 2, 50, -50}) {
-      check(x, [&](const Tensor& t) { return roll(t, n, axis); },
-            [&](const NdArray& a) { return oracle::roll(a, n, axis); });
+      check(
+          x, [&](const Tensor& t) { return roll(t, n, axis); },
+          [&](const NdArray& a) { return oracle::roll(a, n, axis); });
     }
   }
 }
@@ -152,10 +195,12 @@ TEST(ShapeOps, PadTileRepeatRoll) {
 TEST(ShapeOps, Triangles) {
   for (const Shape& shape : {Shape{4, 4}, Shape{3, 5}, Shape{5, 2}, Shape{2, 3, 3}}) {
     for (int64_t k = -6; k <= 6; ++k) {
-      check(counted(shape), [&](const Tensor& t) { return tril(t, k); },
-            [&](const NdArray& a) { return oracle::tril(a, k); });
-      check(counted(shape), [&](const Tensor& t) { return triu(t, k); },
-            [&](const NdArray& a) { return oracle::triu(a, k); });
+      check(
+          counted(shape), [&](const Tensor& t) { return tril(t, k); },
+          [&](const NdArray& a) { return oracle::tril(a, k); });
+      check(
+          counted(shape), [&](const Tensor& t) { return triu(t, k); },
+          [&](const NdArray& a) { return oracle::triu(a, k); });
     }
   }
   // What is masked away leaves no trace.
@@ -192,18 +237,19 @@ TEST(ShapeOps, TakeShapes) {
 TEST(ShapeOps, TakeAlongAxis) {
   const NdArray x = counted({3, 4});
   const NdArray i(DType::kInt64, Shape{3, 2}, {0, -1, 3, -4, 2, 1});
-  EXPECT_TRUE(matches(take_along_axis(to_tensor(x), to_tensor(i), 1),
-                      oracle::take_along_axis(x, i, 1)));
+  EXPECT_TRUE(
+      matches(take_along_axis(to_tensor(x), to_tensor(i), 1), oracle::take_along_axis(x, i, 1)));
   EXPECT_TRUE(matches(gather(to_tensor(x), to_tensor(i), -1), oracle::take_along_axis(x, i, 1)));
   const NdArray j(DType::kInt32, Shape{2, 4}, {0, 1, 2, -1, 2, -2, 0, 0});
-  EXPECT_TRUE(matches(take_along_axis(to_tensor(x), to_tensor(j), 0),
-                      oracle::take_along_axis(x, j, 0)));
+  EXPECT_TRUE(
+      matches(take_along_axis(to_tensor(x), to_tensor(j), 0), oracle::take_along_axis(x, j, 0)));
 }
 
 TEST(ShapeOps, OneHot) {
   const NdArray i(DType::kInt32, Shape{2, 3}, {0, 1, 2, 4, 3, 1});
   EXPECT_TRUE(matches(one_hot(to_tensor(i), 5), oracle::one_hot(i, 5, DType::kFloat32)));
-  EXPECT_TRUE(matches(one_hot(to_tensor(i), 7, DType::kInt64), oracle::one_hot(i, 7, DType::kInt64)));
+  EXPECT_TRUE(
+      matches(one_hot(to_tensor(i), 7, DType::kInt64), oracle::one_hot(i, 7, DType::kInt64)));
 }
 
 TEST(ShapeOps, CreationMatchesTheOracle) {
@@ -233,15 +279,21 @@ TEST(ShapeOps, CreationMatchesTheOracle) {
 TEST(ShapeOps, ViewsOfViews) {
   const NdArray x = counted({6, 8});
   const Tensor t = to_tensor(x);
-  const Tensor y = t.slice(0, 4, -100, -2).T().flip({0}).slice(0, 1, 7, 3).expand_dims(1)
-                       .broadcast_to({2, 5, 3}).reshape({10, 3}).slice(1, 2, -100, -1);
+  const Tensor y = t.slice(0, 4, -100, -2)
+                       .T()
+                       .flip({0})
+                       .slice(0, 1, 7, 3)
+                       .expand_dims(1)
+                       .broadcast_to({2, 5, 3})
+                       .reshape({10, 3})
+                       .slice(1, 2, -100, -1);
   const NdArray z = oracle::slice(
       oracle::reshape(
           oracle::broadcast_to(
               oracle::expand_dims(
-                  oracle::slice(oracle::flip(oracle::transpose(oracle::slice(x, 0, 4, -100, -2)),
-                                             {0}),
-                                0, 1, 7, 3),
+                  oracle::slice(
+                      oracle::flip(oracle::transpose(oracle::slice(x, 0, 4, -100, -2)), {0}), 0, 1,
+                      7, 3),
                   1),
               Shape{2, 5, 3}),
           Shape{10, 3}),

@@ -79,8 +79,10 @@ inline Real element(const std::vector<uint8_t>& bytes, DType dtype, int64_t i) {
   return visit_dtype(dtype, [&]<typename T>() -> Real {
     T value;
     std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    if constexpr (is_half(dtype_of<T>())) return static_cast<float>(value);
-    else return value;
+    if constexpr (is_half(dtype_of<T>()))
+      return static_cast<float>(value);
+    else
+      return value;
   });
 }
 
@@ -98,9 +100,8 @@ inline testing::AssertionResult bytes_match(const std::vector<uint8_t>& bytes,
     if (close_enough(actual, expected.values[i], expected.errors[i])) continue;
     return testing::AssertionFailure()
            << "element " << i << " of " << name_of(expected.dtype) << " "
-           << to_string(expected.shape) << " is "
-           << oracle::to_string(actual, expected.dtype) << ", expected "
-           << oracle::to_string(expected.values[i], expected.dtype) << " +- "
+           << to_string(expected.shape) << " is " << oracle::to_string(actual, expected.dtype)
+           << ", expected " << oracle::to_string(expected.values[i], expected.dtype) << " +- "
            << static_cast<double>(expected.errors[i]);
   }
   return testing::AssertionSuccess();
@@ -109,12 +110,12 @@ inline testing::AssertionResult bytes_match(const std::vector<uint8_t>& bytes,
 // Dtype, shape, and every element within the error that `expected` states.
 inline testing::AssertionResult matches(const Tensor& actual, const NdArray& expected) {
   if (actual.dtype() != expected.dtype) {
-    return testing::AssertionFailure() << "dtype is " << name_of(actual.dtype()) << ", expected "
-                                       << name_of(expected.dtype);
+    return testing::AssertionFailure()
+           << "dtype is " << name_of(actual.dtype()) << ", expected " << name_of(expected.dtype);
   }
   if (actual.shape() != expected.shape) {
-    return testing::AssertionFailure() << "shape is " << to_string(actual.shape())
-                                       << ", expected " << to_string(expected.shape);
+    return testing::AssertionFailure() << "shape is " << to_string(actual.shape()) << ", expected "
+                                       << to_string(expected.shape);
   }
   return bytes_match(read_bytes(actual), expected);
 }
@@ -125,8 +126,21 @@ inline std::vector<Real> nasty_values(DType dtype) {
   return visit_dtype(dtype, [&]<typename T>() -> std::vector<Real> {
     if constexpr (std::is_integral_v<T>) {
       using Limits = std::numeric_limits<T>;
-      std::vector<Real> values = {0, 1, 2, 3, 5, 7, 8, 31, 63, 64, 100, 127, Limits::max(),
-                                  Limits::max() - 1, Limits::max() / 2};
+      std::vector<Real> values = {0,
+                                  1,
+                                  2,
+                                  3,
+                                  5,
+                                  7,
+                                  8,
+                                  31,
+                                  63,
+                                  64,
+                                  100,
+                                  127,
+                                  Limits::max(),
+                                  Limits::max() - 1,
+                                  Limits::max() / 2};
       if (std::is_signed_v<T>) {
         for (Real v : {-1.0L, -2.0L, -3.0L, -7.0L, -64.0L, Real(Limits::min()),
                        Real(Limits::min()) + 1, Real(Limits::min() / 2)}) {
@@ -138,9 +152,32 @@ inline std::vector<Real> nasty_values(DType dtype) {
       const oracle::FloatFormat format = oracle::format_of(dtype);
       const Real least = std::ldexp(Real(1), format.min_exponent);
       const Real inf = std::numeric_limits<Real>::infinity();
-      std::vector<Real> values = {0, 0.5L, 1, 1 + oracle::ulp(1, dtype), 1.5L, 2, 2.5L, 3, 3.1416L,
-                                  0.1L, 0.9L, 1e-3L, 7, 10, 17.3L, 42, 88, 100, 300, 1000, 40000,
-                                  format.max, least, least * 0.75L, oracle::smallest(dtype), inf};
+      std::vector<Real> values = {0,
+                                  0.5L,
+                                  1,
+                                  1 + oracle::ulp(1, dtype),
+                                  1.5L,
+                                  2,
+                                  2.5L,
+                                  3,
+                                  3.1416L,
+                                  0.1L,
+                                  0.9L,
+                                  1e-3L,
+                                  7,
+                                  10,
+                                  17.3L,
+                                  42,
+                                  88,
+                                  100,
+                                  300,
+                                  1000,
+                                  40000,
+                                  format.max,
+                                  least,
+                                  least * 0.75L,
+                                  oracle::smallest(dtype),
+                                  inf};
       const size_t count = values.size();
       for (size_t i = 0; i < count; ++i) values.push_back(-values[i]);
       values.push_back(std::numeric_limits<Real>::quiet_NaN());
@@ -158,10 +195,14 @@ inline NdArray random_array(std::mt19937_64& rng, DType dtype, const Shape& shap
   std::uniform_real_distribution<double> unit(0, 1);
   std::normal_distribution<double> normal(0, 2);
   for (Real& value : x.values) {
-    if (unit(rng) < nastiness) value = nasty[rng() % nasty.size()];
-    else if (is_float(dtype)) value = oracle::round_float(normal(rng), dtype);
-    else if (dtype == DType::kBool) value = rng() % 2;
-    else value = static_cast<int>(rng() % 24) - (kind_of(dtype) == DTypeKind::kSigned ? 12 : 0);
+    if (unit(rng) < nastiness)
+      value = nasty[rng() % nasty.size()];
+    else if (is_float(dtype))
+      value = oracle::round_float(normal(rng), dtype);
+    else if (dtype == DType::kBool)
+      value = rng() % 2;
+    else
+      value = static_cast<int>(rng() % 24) - (kind_of(dtype) == DTypeKind::kSigned ? 12 : 0);
   }
   return x;
 }
@@ -204,14 +245,14 @@ testing::AssertionResult fails_with(F&& f, absl::StatusCode code,
   } catch (const Error& error) {
     const std::string message = error.what();
     if (error.code() != code) {
-      return testing::AssertionFailure() << "code " << static_cast<int>(error.code())
-                                         << ", expected " << static_cast<int>(code) << ": "
-                                         << message;
+      return testing::AssertionFailure()
+             << "code " << static_cast<int>(error.code()) << ", expected " << static_cast<int>(code)
+             << ": " << message;
     }
     for (const std::string& part : parts) {
       if (message.find(part) == std::string::npos) {
-        return testing::AssertionFailure() << "\"" << message << "\" does not say \"" << part
-                                           << "\"";
+        return testing::AssertionFailure()
+               << "\"" << message << "\" does not say \"" << part << "\"";
       }
     }
     return testing::AssertionSuccess();

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -56,43 +56,59 @@ struct Operand {
   }
 };
 
-struct Primitive {
-  dnnl::memory::desc a, b, c;
-  dnnl::matmul matmul;
-};
-
 dnnl::engine& cpu_engine() {
   static auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *engine;
 }
 
+// A primitive and what it is run with, made once a thread: making the memory objects and a
+// scratchpad for each call would cost more than a small product.
+struct Primitive {
+  dnnl::matmul matmul;
+  dnnl::memory a, b, c;
+  std::unordered_map<int, dnnl::memory> arguments;
+
+  Primitive(const dnnl::memory::desc& a_desc, const dnnl::memory::desc& b_desc,
+            const dnnl::memory::desc& c_desc)
+      : a(a_desc, cpu_engine(), nullptr),
+        b(b_desc, cpu_engine(), nullptr),
+        c(c_desc, cpu_engine(), nullptr) {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+#if DNNL_VERSION_MAJOR >= 3
+    const dnnl::matmul::primitive_desc descriptor(cpu_engine(), a_desc, b_desc, c_desc, attributes);
+#else
+    const dnnl::matmul::primitive_desc descriptor(dnnl::matmul::desc(a_desc, b_desc, c_desc),
+                                                  attributes, cpu_engine());
+#endif
+    matmul = dnnl::matmul(descriptor);
+    const dnnl::memory scratchpad(descriptor.scratchpad_desc(), cpu_engine());
+    arguments = {{DNNL_ARG_SRC, a},
+                 {DNNL_ARG_WEIGHTS, b},
+                 {DNNL_ARG_DST, c},
+                 {DNNL_ARG_SCRATCHPAD, scratchpad}};
+  }
+};
+
 // Dims and strides of both operands: what a primitive is made for.
 using Key = std::array<int64_t, 12>;
 
-std::shared_ptr<const Primitive> find_primitive(const Operand& a, const Operand& b, int64_t batch) {
-  static auto* mutex = new std::mutex;
-  static auto* primitives = new absl::flat_hash_map<Key, std::shared_ptr<const Primitive>>;
+Primitive& find_primitive(const Operand& a, const Operand& b, int64_t batch) {
+  thread_local absl::flat_hash_map<Key, std::unique_ptr<Primitive>> primitives;
   Key key;
   auto out = std::copy(a.dims.begin(), a.dims.end(), key.begin());
   out = std::copy(a.strides.begin(), a.strides.end(), out);
   out = std::copy(b.dims.begin(), b.dims.end(), out);
   std::copy(b.strides.begin(), b.strides.end(), out);
-  std::lock_guard lock(*mutex);
-  if (primitives->size() >= kMaxPrimitives) primitives->clear();
-  std::shared_ptr<const Primitive>& primitive = (*primitives)[key];
+  if (primitives.size() >= kMaxPrimitives) primitives.clear();
+  std::unique_ptr<Primitive>& primitive = primitives[key];
   if (primitive == nullptr) {
     const int64_t m = a.dims[1];
     const int64_t n = b.dims[2];
     const dnnl::memory::desc c({batch, m, n}, kF32, dnnl::memory::dims{m * n, n, 1});
-#if DNNL_VERSION_MAJOR >= 3
-    const dnnl::matmul::primitive_desc descriptor(cpu_engine(), a.desc(), b.desc(), c);
-#else
-    const dnnl::matmul::primitive_desc descriptor(dnnl::matmul::desc(a.desc(), b.desc(), c),
-                                                  cpu_engine());
-#endif
-    primitive = std::make_shared<Primitive>(Primitive{a.desc(), b.desc(), c, dnnl::matmul(descriptor)});
+    primitive = std::make_unique<Primitive>(a.desc(), b.desc(), c);
   }
-  return primitive;
+  return *primitive;
 }
 
 }  // namespace
@@ -108,13 +124,12 @@ absl::Status matmul(const Matmul& x) {
     const Operand b(x.b, x.batch, x.k, x.n, x.b_strides);
     const double products = static_cast<double>(x.batch * x.m) * static_cast<double>(x.n * x.k);
     const ScopedThreads threads(products < kMinParallelProducts ? 1 : num_threads());
-    const auto primitive = find_primitive(a, b, x.batch);
+    Primitive& primitive = find_primitive(a, b, x.batch);
+    primitive.a.set_data_handle(const_cast<float*>(a.data));
+    primitive.b.set_data_handle(const_cast<float*>(b.data));
+    primitive.c.set_data_handle(x.c);
     thread_local dnnl::stream stream(cpu_engine());
-    dnnl::memory a_memory(primitive->a, cpu_engine(), const_cast<float*>(a.data));
-    dnnl::memory b_memory(primitive->b, cpu_engine(), const_cast<float*>(b.data));
-    dnnl::memory c_memory(primitive->c, cpu_engine(), x.c);
-    primitive->matmul.execute(
-        stream, {{DNNL_ARG_SRC, a_memory}, {DNNL_ARG_WEIGHTS, b_memory}, {DNNL_ARG_DST, c_memory}});
+    primitive.matmul.execute(stream, primitive.arguments);
     stream.wait();
   } catch (const dnnl::error& error) {
     return absl::InternalError(absl::StrCat("oneDNN: ", error.what()));

@@ -9,8 +9,7 @@
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 namespace internal {
 
-// Square and multiply over every bit of the exponent; wraps. Negative exponents give 0, but for
-// the bases 1 and -1.
+// Square and multiply over every bit of the exponent; wraps. Negative exponents give 0.
 template <typename V>
 SLUICE_MATH_INLINE V integer_pow(V base, V exponent) {
   const V zero = constant<V>(0);
@@ -23,9 +22,7 @@ SLUICE_MATH_INLINE V integer_pow(V base, V exponent) {
     square = mul(square, square);
   }
   if constexpr (kIsSigned<V>) {
-    const V odd_sign = select(ne(bit_and(exponent, one), zero), base, one);
-    const MaskOf<V> is_unit = mask_or(eq(base, one), eq(base, constant<V>(-1)));
-    result = select(lt(exponent, zero), select(is_unit, odd_sign, zero), result);
+    result = select(lt(exponent, zero), zero, result);
   }
   return result;
 }

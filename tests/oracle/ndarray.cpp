@@ -37,9 +37,12 @@ Real round_float(Real value, DType dtype) {
 
 Real wrap_integer(__int128 value, DType dtype) {
   return visit_dtype(dtype, [&]<typename T>() -> Real {
-    if constexpr (std::is_same_v<T, bool>) return value != 0;
-    else if constexpr (std::is_integral_v<T>) return static_cast<T>(value);
-    else throw std::logic_error("wrap_integer of a float dtype");
+    if constexpr (std::is_same_v<T, bool>)
+      return value != 0;
+    else if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(value);
+    else
+      throw std::logic_error("wrap_integer of a float dtype");
   });
 }
 
@@ -77,7 +80,8 @@ NdArray cast(const NdArray& x, DType dtype) {
     const Real high = convert(x.values[i] + error, x.dtype, dtype);
     // A number next to zero may be zero.
     const bool may_be_zero = dtype == DType::kBool && !(std::fabs(x.values[i]) > error);
-    if (error == kUnknown || may_be_zero || std::isnan(value) || std::isinf(high) || std::isinf(low)) {
+    if (error == kUnknown || may_be_zero || std::isnan(value) || std::isinf(high) ||
+        std::isinf(low)) {
       result.errors[i] = kUnknown;
     } else if (is_float(dtype)) {
       result.errors[i] = std::max(high - value, value - low) + ulp(value, dtype);
@@ -138,8 +142,10 @@ int64_t broadcast_offset(const Index& index, const Shape& shape) {
 
 std::string to_string(Real value, DType dtype) {
   char text[64];
-  if (is_float(dtype)) std::snprintf(text, sizeof text, "%.17Lg (%La)", value, value);
-  else std::snprintf(text, sizeof text, "%.0Lf", value);
+  if (is_float(dtype))
+    std::snprintf(text, sizeof text, "%.17Lg (%La)", value, value);
+  else
+    std::snprintf(text, sizeof text, "%.0Lf", value);
   return text;
 }
 

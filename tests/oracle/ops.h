@@ -29,8 +29,8 @@ struct OpTypes {
 std::optional<OpTypes> types_of(const std::string& op, const std::vector<DType>& operands);
 
 // Reductions: sum prod max min mean var std any all argmax argmin logsumexp norm.
-NdArray reduce(const std::string& op, const NdArray& x, const std::vector<int>& axes,
-               bool keepdims, int ddof = 0);
+NdArray reduce(const std::string& op, const NdArray& x, const std::vector<int>& axes, bool keepdims,
+               int ddof = 0);
 NdArray softmax(const NdArray& x, int axis);
 NdArray log_softmax(const NdArray& x, int axis);
 NdArray matmul(const NdArray& a, const NdArray& b);

@@ -35,8 +35,8 @@ template <typename F>
 Real arithmetic(DType type, Real a, Real b, F f) {
   if (!is_float(type)) {
     using Wide = unsigned __int128;
-    const auto wide = f(static_cast<Wide>(static_cast<__int128>(a)),
-                        static_cast<Wide>(static_cast<__int128>(b)));
+    const auto wide =
+        f(static_cast<Wide>(static_cast<__int128>(a)), static_cast<Wide>(static_cast<__int128>(b)));
     return wrap_integer(static_cast<__int128>(wide), type);
   }
   if (type == DType::kFloat64) return f(static_cast<double>(a), static_cast<double>(b));
@@ -125,20 +125,31 @@ Real lerp_steps(const Real* x, DType type) {
 #define FN(expression) [](const Real* x, [[maybe_unused]] DType type) -> Real { return expression; }
 #define ARITHMETIC(a, symbol, b) \
   FN(arithmetic(type, a, b, [](auto p, auto q) { return p symbol q; }))
-#define INEXACT(expression) {Rule::kFloat, kFloats, kInexact, FN(expression)}
-#define ROUNDING(function) {Rule::kSame, kNumbers, kExact, FN(is_float(type) ? function(x[0]) : x[0])}
-#define COMPARE(symbol) {Rule::kPredicate, kEvery, kExact, FN(x[0] symbol x[1])}
-#define LOGICAL(expression) {Rule::kLogical, kBools, kExact, FN(expression)}
-#define BITS(symbol) {Rule::kSame, kIntegral, kExact, FN(Real(integer(x[0]) symbol integer(x[1])))}
+#define INEXACT(expression) \
+  { Rule::kFloat, kFloats, kInexact, FN(expression) }
+#define ROUNDING(function) \
+  { Rule::kSame, kNumbers, kExact, FN(is_float(type) ? function(x[0]) : x[0]) }
+#define COMPARE(symbol) \
+  { Rule::kPredicate, kEvery, kExact, FN(x[0] symbol x[1]) }
+#define LOGICAL(expression) \
+  { Rule::kLogical, kBools, kExact, FN(expression) }
+#define BITS(symbol) \
+  { Rule::kSame, kIntegral, kExact, FN(Real(integer(x[0]) symbol integer(x[1]))) }
 
 const std::map<std::string, Entry>& table() {
   static const std::map<std::string, Entry> entries = {
-      {"neg", {Rule::kSame, kNumbers, kSignedZero,
-               FN(is_float(type) ? -x[0] : wrap_integer(-integer(x[0]), type))}},
-      {"abs", {Rule::kSame, kNumbers, kSignedZero,
-               FN(is_float(type) ? std::fabs(x[0])
-                                 : wrap_integer(x[0] < 0 ? -integer(x[0]) : integer(x[0]), type))}},
-      {"sign", {Rule::kSame, kNumbers, kExact, FN(x[0] > 0 ? 1 : x[0] < 0 ? -1 : x[0])}},
+      {"neg",
+       {Rule::kSame, kNumbers, kSignedZero,
+        FN(is_float(type) ? -x[0] : wrap_integer(-integer(x[0]), type))}},
+      {"abs",
+       {Rule::kSame, kNumbers, kSignedZero,
+        FN(is_float(type) ? std::fabs(x[0])
+                          : wrap_integer(x[0] < 0 ? -integer(x[0]) : integer(x[0]), type))}},
+      {"sign",
+       {Rule::kSame, kNumbers, kExact,
+        FN(x[0] > 0   ? 1
+           : x[0] < 0 ? -1
+                      : x[0])}},
       {"exp", INEXACT(std::exp(x[0]))},
       {"exp2", INEXACT(std::exp2(x[0]))},
       {"expm1", INEXACT(std::expm1(x[0]))},
@@ -146,9 +157,10 @@ const std::map<std::string, Entry>& table() {
       {"log2", INEXACT(std::log2(x[0]))},
       {"log10", INEXACT(std::log10(x[0]))},
       {"log1p", INEXACT(std::log1p(x[0]))},
-      {"sqrt", {Rule::kFloat, kFloats, kSignedZero,
-                FN(type == DType::kFloat64 ? Real(std::sqrt(static_cast<double>(x[0])))
-                                           : std::sqrt(x[0]))}},
+      {"sqrt",
+       {Rule::kFloat, kFloats, kSignedZero,
+        FN(type == DType::kFloat64 ? Real(std::sqrt(static_cast<double>(x[0])))
+                                   : std::sqrt(x[0]))}},
       {"rsqrt", INEXACT(1 / std::sqrt(x[0]))},
       {"square", {Rule::kSame, kNumbers, kSignedZero, ARITHMETIC(x[0], *, x[0])}},
       {"reciprocal", {Rule::kFloat, kFloats, kSignedZero | kPole, ARITHMETIC(1, /, x[0])}},
@@ -174,21 +186,25 @@ const std::map<std::string, Entry>& table() {
       {"isinf", {Rule::kPredicate, kEvery, kExact, FN(std::isinf(x[0]))}},
       {"isfinite", {Rule::kPredicate, kEvery, kExact, FN(std::isfinite(x[0]))}},
       {"logical_not", LOGICAL(x[0] == 0)},
-      {"bitwise_not", {Rule::kSame, kIntegral, kExact,
-                       FN(type == DType::kBool ? x[0] == 0 : wrap_integer(~integer(x[0]), type))}},
+      {"bitwise_not",
+       {Rule::kSame, kIntegral, kExact,
+        FN(type == DType::kBool ? x[0] == 0 : wrap_integer(~integer(x[0]), type))}},
       {"sigmoid", INEXACT(1 / (1 + std::exp(-x[0])))},
       {"relu", {Rule::kSame, kNumbers, kExact, FN(x[0] < 0 ? 0 : x[0])}},
-      {"gelu", INEXACT(with_limit(x[0], x[0] * std::erfc(-x[0] * 0.707106781186547524400844362L) / 2))},
+      {"gelu",
+       INEXACT(with_limit(x[0], x[0] * std::erfc(-x[0] * 0.707106781186547524400844362L) / 2))},
       {"silu", INEXACT(with_limit(x[0], x[0] / (1 + std::exp(-x[0]))))},
       {"softplus", INEXACT(std::isnan(x[0]) ? x[0] : softplus(x[0]))},
-      {"mish", INEXACT(with_limit(x[0], std::isnan(x[0]) ? x[0] : x[0] * std::tanh(softplus(x[0]))))},
+      {"mish",
+       INEXACT(with_limit(x[0], std::isnan(x[0]) ? x[0] : x[0] * std::tanh(softplus(x[0]))))},
 
       {"add", {Rule::kSame, kEvery, kSignedZero, ARITHMETIC(x[0], +, x[1])}},
       {"sub", {Rule::kSame, kNumbers, kSignedZero, ARITHMETIC(x[0], -, x[1])}},
       {"mul", {Rule::kSame, kEvery, kSignedZero, ARITHMETIC(x[0], *, x[1])}},
-      {"div", {Rule::kFloat, kFloats, kSignedZero | kPole,
-               FN(type == DType::kFloat64
-                      ? Real(static_cast<double>(x[0]) / static_cast<double>(x[1])) : x[0] / x[1])}},
+      {"div",
+       {Rule::kFloat, kFloats, kSignedZero | kPole,
+        FN(type == DType::kFloat64 ? Real(static_cast<double>(x[0]) / static_cast<double>(x[1]))
+                                   : x[0] / x[1])}},
       {"floor_divide", {Rule::kSame, kNumbers, kExact | kPole, floor_div}},
       {"remainder", {Rule::kSame, kNumbers, kExact | kPole, python_remainder}},
       {"pow", {Rule::kSame, kNumbers, kPole, power}},
@@ -213,7 +229,8 @@ const std::map<std::string, Entry>& table() {
       {"bitwise_left_shift", {Rule::kSame, kIntegers, kExact, shift_left}},
       {"bitwise_right_shift", {Rule::kSame, kIntegers, kExact, shift_right}},
 
-      {"clip", {Rule::kSame, kNumbers, kExact, FN(extreme(extreme(x[0], x[1], true), x[2], false))}},
+      {"clip",
+       {Rule::kSame, kNumbers, kExact, FN(extreme(extreme(x[0], x[1], true), x[2], false))}},
       {"lerp", {Rule::kFloat, kFloats, kExact, lerp_steps}},
   };
   return entries;
@@ -239,8 +256,8 @@ bool same_class(Real a, Real b) {
 // Where the settled rules leave the result open, or no two implementations agree.
 bool is_open(const std::string& op, const Real* x, DType type) {
   if (op == "copysign") return std::isnan(x[1]);
-  if (op == "hypot") return std::isnan(x[0]) != std::isnan(x[1]) &&
-                            (std::isinf(x[0]) || std::isinf(x[1]));
+  if (op == "hypot")
+    return std::isnan(x[0]) != std::isnan(x[1]) && (std::isinf(x[0]) || std::isinf(x[1]));
   if (op == "pow" && !is_float(type)) return x[1] < 0 && std::fabs(x[0]) == 1;
   if (op == "pow") return std::isnan(x[0]) || std::isnan(x[1]);
   if (op == "bitwise_left_shift" || op == "bitwise_right_shift") return x[1] < 0;
@@ -290,8 +307,8 @@ Real error_of(const std::string& op, const Entry& entry, const Real* x, const Re
   if (!exact_operands) {
     const bool periodic = op == "sin" || op == "cos" || op == "tan";
     if (periodic && errors[0] > 0.01L) return kUnknown;
-    if (op == "remainder" && !(errors[0] + std::fabs(x[0] / x[1]) * errors[1] <
-                               std::fabs(x[1]) / 4)) {
+    if (op == "remainder" &&
+        !(errors[0] + std::fabs(x[0] / x[1]) * errors[1] < std::fabs(x[1]) / 4)) {
       return kUnknown;
     }
     // Numbers that may be equal, though no corner makes them so.
@@ -305,16 +322,16 @@ Real error_of(const std::string& op, const Entry& entry, const Real* x, const Re
   }
   if (!is_float(types.result)) return error > 0 ? kUnknown : 0;
   if (std::isnan(value)) return error;
-  const bool exact = (entry.traits & kExact) &&
-                     !(op == "floor_divide" && std::fabs(value) > 0x1p11L);
+  const bool exact =
+      (entry.traits & kExact) && !(op == "floor_divide" && std::fabs(value) > 0x1p11L);
   if (!exact || !exact_operands) {
     const Real place = ulp(scale_of(op, x, value), types.result);
     error = 1.25L * error + (is_half(types.result) ? 1 : 4) * place;
     // Where it may overflow, or may not.
     const Real limit = format_of(types.result).max;
-    const bool can_overflow = std::isinf(value) ? std::fabs(entry.f(x, types.operand)) <
-                                                      limit * 1.01L && !exact
-                                                : std::fabs(value) + error > limit;
+    const bool can_overflow = std::isinf(value)
+                                  ? std::fabs(entry.f(x, types.operand)) < limit * 1.01L && !exact
+                                  : std::fabs(value) + error > limit;
     if (can_overflow || (std::isinf(value) && !exact_operands)) return kUnknown;
     if (std::isinf(value)) return 0;
   }

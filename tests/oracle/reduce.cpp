@@ -38,7 +38,8 @@ Result rounded(Real value, Real error, DType dtype) {
   if (std::isnan(value) || std::isinf(value)) return {value, error == 0 ? 0 : kUnknown};
   if (std::isnan(error)) return {value, kUnknown};
   const bool close = std::fabs(value) - error < limit * 1.001L;
-  if (std::fabs(value) + error > limit * 0.999L && close) return {round_float(value, dtype), kUnknown};
+  if (std::fabs(value) + error > limit * 0.999L && close)
+    return {round_float(value, dtype), kUnknown};
   return {round_float(value, dtype), error + ulp(value, dtype)};
 }
 
@@ -86,8 +87,7 @@ Result prod(const Row& row, DType dtype) {
   // A partial product that overflows or loses bits makes the order matter.
   const FloatFormat format = format_of(compute_type(dtype));
   const bool extreme = up > -format.min_exponent || down < format.min_exponent;
-  if (row.any_unknown() || std::isnan(relative) || relative > 0.1L ||
-      (extreme && !row.any_nan())) {
+  if (row.any_unknown() || std::isnan(relative) || relative > 0.1L || (extreme && !row.any_nan())) {
     return {round_float(product, dtype), kUnknown};
   }
   if (!std::isfinite(product)) return {product, relative == 0 ? 0 : kUnknown};
@@ -163,8 +163,8 @@ Result variance(const Row& row, DType dtype, int ddof) {
   }
   // How far each deviation from the mean may be off.
   const Real e = epsilon(dtype);
-  const Real delta = 2 * shift + (n * epsilon(compute_type(dtype)) + 4 * e) * greatest +
-                     smallest(dtype);
+  const Real delta =
+      2 * shift + (n * epsilon(compute_type(dtype)) + 4 * e) * greatest + smallest(dtype);
   Real squares = 0, error = 0;
   for (Real value : row.values) {
     const Real deviation = value - center;
@@ -251,7 +251,8 @@ std::vector<Result> soft(const Row& row, DType dtype, bool logarithm) {
       continue;
     }
     if (row.any_nan() || std::isinf(e.max)) {
-      // NaN everywhere, but for a finite element beside an infinite maximum, which forms disagree on.
+      // NaN everywhere, but for a finite element beside an infinite maximum, which forms disagree
+      // on.
       results[i].value = std::numeric_limits<Real>::quiet_NaN();
       results[i].error = row.any_nan() || row.values[i] == e.max ? 0 : kUnknown;
       continue;
@@ -261,8 +262,8 @@ std::vector<Result> soft(const Row& row, DType dtype, bool logarithm) {
       results[i].value = logarithm ? d : 0;
       results[i].error = logarithm ? 0 : smallest(dtype);
     } else if (logarithm) {
-      const Real error = e.relative + 4 * unit * (std::fabs(d) + std::log(e.sum) + 1) +
-                         2 * e.greatest_error;
+      const Real error =
+          e.relative + 4 * unit * (std::fabs(d) + std::log(e.sum) + 1) + 2 * e.greatest_error;
       results[i] = rounded(d - std::log(e.sum), error, dtype);
     } else {
       const Real value = std::exp(d) / e.sum;
@@ -344,8 +345,8 @@ NdArray reduce(const std::string& op, const NdArray& operand, const std::vector<
   });
   NdArray result(dtype, Shape(std::span<const int64_t>(dims)));
   for (size_t r = 0; r < rows.size(); ++r) {
-    const Result one = reduce_row(op, rows[r], compute == dtype || is_float(dtype) ? dtype : compute,
-                                  ddof);
+    const Result one =
+        reduce_row(op, rows[r], compute == dtype || is_float(dtype) ? dtype : compute, ddof);
     result.values[r] = one.value;
     result.errors[r] = is_float(dtype) ? one.error : (one.error != 0 ? kUnknown : 0);
   }
@@ -354,8 +355,7 @@ NdArray reduce(const std::string& op, const NdArray& operand, const std::vector<
 
 NdArray softmax(const NdArray& x, int axis) {
   const NdArray operand = cast(x, float_type(x.dtype));
-  return map_rows(operand, axis,
-                  [&](const Row& row) { return soft(row, operand.dtype, false); });
+  return map_rows(operand, axis, [&](const Row& row) { return soft(row, operand.dtype, false); });
 }
 
 NdArray log_softmax(const NdArray& x, int axis) {
@@ -390,8 +390,8 @@ NdArray matmul(const NdArray& left, const NdArray& right) {
           const Real u = a.values[start_a + i * k + l], v = b.values[start_b + l * n + j];
           const Real eu = a.errors[start_a + i * k + l], ev = b.errors[start_b + l * n + j];
           if (!is_float(dtype)) {
-            products.values[l] = wrap_integer(static_cast<__int128>(u) * static_cast<__int128>(v),
-                                              dtype);
+            products.values[l] =
+                wrap_integer(static_cast<__int128>(u) * static_cast<__int128>(v), dtype);
             products.errors[l] = eu + ev > 0 ? kUnknown : 0;
             continue;
           }

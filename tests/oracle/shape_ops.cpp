@@ -261,9 +261,10 @@ NdArray arange(Real start, Real stop, Real step, DType dtype) {
   const auto count = std::max<int64_t>(0, static_cast<int64_t>(std::ceil((stop - start) / step)));
   NdArray result(dtype, Shape{count});
   for (int64_t i = 0; i < count; ++i) {
-    const Real value = static_cast<double>(start) + static_cast<double>(i) * static_cast<double>(step);
-    result.values[i] = is_float(dtype) ? round_float(static_cast<double>(value), dtype)
-                                       : start + i * step;
+    const Real value =
+        static_cast<double>(start) + static_cast<double>(i) * static_cast<double>(step);
+    result.values[i] =
+        is_float(dtype) ? round_float(static_cast<double>(value), dtype) : start + i * step;
     // An engine may use a fused multiply-add.
     if (is_float(dtype) && value != start + i * step) result.errors[i] = ulp(value, dtype);
   }
