@@ -40,17 +40,17 @@ struct Flag {
 
 const std::vector<Flag>& flags() {
   static const std::vector<Flag> flags = {
-      {"--epochs", "N", "passes over the training images (30)",
+      {"--epochs", "N", "passes over the training images (12)",
        [](Options& o, auto& f, auto& v) { o.epochs = parse_number<int64_t>(f, v, 1, 100000); }},
-      {"--batch", "N", "images a step (32)",
+      {"--batch", "N", "images a step (8)",
        [](Options& o, auto& f, auto& v) { o.batch = parse_number<int64_t>(f, v, 1, 1000000); }},
-      {"--hidden", "N,N,..", "widths of the hidden layers (128,64)",
+      {"--hidden", "N,N,..", "widths of the hidden layers (512,256)",
        [](Options& o, auto& f, auto& v) { o.hidden = parse_widths(f, v); }},
       {"--seed", "N", "of the weights and of the order of the images (1)",
        [](Options& o, auto& f, auto& v) {
          o.seed = parse_number<uint64_t>(f, v, 0, std::numeric_limits<uint64_t>::max());
        }},
-      {"--lr", "X", "learning rate at the start; it falls to 0 as a cosine (0.003)",
+      {"--lr", "X", "learning rate at the start; it falls to 0 as a cosine (0.001)",
        [](Options& o, auto& f, auto& v) {
          o.learning_rate = parse_number<double>(f, v, 0.0, 100.0);
        }},

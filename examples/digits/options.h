@@ -15,11 +15,11 @@ struct UsageError : std::runtime_error {
 };
 
 struct Options {
-  int64_t epochs = 30;
-  int64_t batch = 32;
-  std::vector<int64_t> hidden = {128, 64};
+  int64_t epochs = 12;
+  int64_t batch = 8;
+  std::vector<int64_t> hidden = {512, 256};
   uint64_t seed = 1;
-  double learning_rate = 3e-3;
+  double learning_rate = 1e-3;
   bool quiet = false;
   bool compare = true;
   bool help = false;
