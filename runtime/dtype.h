@@ -25,6 +25,9 @@ enum class DType : uint8_t {
   kFloat64,
 };
 
+// sluice::kFloat32 is DType::kFloat32.
+using enum DType;
+
 inline constexpr int kNumDTypes = 13;
 
 // The kinds of the array API standard, in the order in which they widen.
