@@ -66,6 +66,7 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
       continue;
     }
     common_device(name, *first_tensor, x);
+    if (x.shape() == *shape) continue;
     shape = broadcast_shapes(*shape, x.shape());
     if (!shape) fail(name, "shapes do not broadcast: ", describe_operands(operands));
   }

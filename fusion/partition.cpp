@@ -14,7 +14,7 @@ namespace sluice::fusion {
 namespace {
 
 // A kernel's size is bounded so that compiling it is.
-constexpr int kMaxGroupNodes = 256;
+constexpr int kMaxGroupNodes = 320;
 // A value that a group would compute at more index maps than this is stored instead.
 constexpr int kMaxRecomputations = 3;
 // A costly value is stored if inlining would compute each element this many times.
@@ -368,7 +368,7 @@ class Partitioner {
                               position_in(n, g) == kept_dims(group(g).space, group(g).axes);
       const bool repeated = elements > 1 && is_costly(node(n).op) && !once_a_row &&
                             group(g).space.numel() / elements >= kMaxBroadcastOfCostly &&
-                            !may_become_row(n, g);
+                            !axes_to_come(n, g);
       return repeated ? std::optional(CutReason::kCost) : std::nullopt;
     }
     if (is_cheap(n)) return std::nullopt;
@@ -381,11 +381,11 @@ class Partitioner {
     return CutReason::kOrder;
   }
 
-  // True if `n` is made from a reduction over the dims of `g` that it does not vary along: once that has
-  // joined, `n` is computed once a row.
-  bool may_become_row(NodeId n, int g) {
+  // If `n` is made from a reduction over the dims of `g` that it does not vary along, the axes of that:
+  // once the reduction has joined, `n` is computed once a row.
+  std::optional<std::vector<int>> axes_to_come(NodeId n, int g) {
     const std::optional<Projection> position = position_in(n, g);
-    if (!position) return false;
+    if (!position || !group(g).axes.empty()) return std::nullopt;
     NodeId at = n;
     for (int depth = 0; depth < kMaxGroupNodes; ++depth) {
       NodeId next = kNoNode;
@@ -395,15 +395,16 @@ class Partitioner {
         if (is_reduction(node(value).op)) {
           const std::vector<int> axes(node(value).attrs.begin(), node(value).attrs.end());
           const Shape& space = node(node(value).operands[0].node).shape;
-          return space == group(g).space && rows_fit(space, axes) &&
-                 kept_dims(space, axes) == *position;
+          const bool fits = space == group(g).space && rows_fit(space, axes) &&
+                            kept_dims(space, axes) == *position;
+          return fits ? std::optional(axes) : std::nullopt;
         }
         if (next == kNoNode && is_pointwise(node(value).op)) next = value;
       }
-      if (next == kNoNode) return false;
+      if (next == kNoNode) return std::nullopt;
       at = next;
     }
-    return false;
+    return std::nullopt;
   }
 
   void add_member(NodeId n, int g) {
@@ -421,8 +422,13 @@ class Partitioner {
   // Stores `n` from a group that computes it in step, if there is one that may come before the others.
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
     for (int g : readers) {
-      if (is_view(node(n).op) || !has_room(g, 1) || !can_store(n, g)) continue;
+      if (is_view(node(n).op) || group(g).library || !has_room(g, 1)) continue;
       if (!comes_first(g, readers)) continue;
+      if (!can_store(n, g)) {
+        const std::optional<std::vector<int>> axes = axes_to_come(n, g);
+        if (!axes) continue;
+        group(g).axes = *axes;
+      }
       positions_[n] = position_in(n, g);
       add_member(n, g);
       finish_store(n, g, readers, reason);
