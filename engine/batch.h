@@ -13,7 +13,8 @@ namespace sluice::engine {
 
 class Batch : public runtime::CommandBatch {
  public:
-  Batch(std::shared_ptr<const ReadyPlan> plan, kernels::Tier tier) : plan_(std::move(plan)), tier_(tier) {}
+  Batch(std::shared_ptr<const ReadyPlan> plan, kernels::Tier tier)
+      : plan_(std::move(plan)), tier_(tier) {}
 
   void run() override;
   double cost() const override { return plan_->cost; }

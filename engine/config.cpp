@@ -76,12 +76,12 @@ Config& config() {
 std::string build_info() {
   const std::string target = kernels::llvm_target();
   const std::string cpu = target.substr(0, target.find(':'));
-  return absl::StrCat("compiler: ", __VERSION__, "\nkernels: ",
-                      kernels::llvm_available()
-                          ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
-                          : "interpreted only",
-                      "\nmatmul: ", kernels::matmul_library(), "\nmath: ",
-                      kernels::math::external_library(), "\nthreads: ", num_threads(), "\n");
+  return absl::StrCat(
+      "compiler: ", __VERSION__, "\nkernels: ",
+      kernels::llvm_available() ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
+                                : "interpreted only",
+      "\nmatmul: ", kernels::matmul_library(), "\nmath: ", kernels::math::external_library(),
+      "\nthreads: ", num_threads(), "\n");
 }
 
 }  // namespace sluice

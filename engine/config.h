@@ -13,16 +13,18 @@ enum class CompileMode : uint8_t {
   kOff,       // never compile: everything is interpreted
 };
 
-// Changing a field takes effect at the next flush. No field but fast_math changes any result's bits.
+// Changing a field takes effect at the next flush. No field but fast_math changes any result's
+// bits.
 struct Config {
-  bool fuse = true;                         // SLUICE_FUSE=off: one kernel an op
-  bool jit = true;                          // SLUICE_JIT=off: as CompileMode::kOff
+  bool fuse = true;                           // SLUICE_FUSE=off: one kernel an op
+  bool jit = true;                            // SLUICE_JIT=off: as CompileMode::kOff
   CompileMode compile = CompileMode::kAsync;  // SLUICE_COMPILE=async|blocking|off
 
-  // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. They do so now in any case: the
-  // engine does not yet start pending work by itself when the host is slow.
+  // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. They do so now in any case:
+  // the engine does not yet start pending work by itself when the host is slow.
   bool deterministic = false;
-  // SLUICE_FAST_MATH=1: allows arithmetic that changes bits where it is faster. Nothing uses it yet.
+  // SLUICE_FAST_MATH=1: allows arithmetic that changes bits where it is faster. Nothing uses it
+  // yet.
   bool fast_math = false;
 
   int64_t window_ops = 4096;              // SLUICE_WINDOW_OPS: pending ops that force a flush; >= 1
@@ -36,7 +38,8 @@ struct Config {
 // The process's settings; to be changed by one thread while no other uses the engine.
 Config& config();
 
-// What this build can do: compiler, SIMD level, LLVM, oneDNN, SLEEF, OpenMP; one "name: value" a line.
+// What this build can do: compiler, SIMD level, LLVM, oneDNN, SLEEF, OpenMP; one "name: value" a
+// line.
 std::string build_info();
 
 }  // namespace sluice

@@ -34,8 +34,8 @@ NodeRef alias(const Recording& recording, const Node& operand) {
 void copy_row_major(const Node& node, char* destination) {
   const Layout& layout = node.layout;
   const size_t size = size_of(node.dtype);
-  const char* base = static_cast<const char*>(node.buffer->data()) +
-                     layout.offset * static_cast<int64_t>(size);
+  const char* base =
+      static_cast<const char*>(node.buffer->data()) + layout.offset * static_cast<int64_t>(size);
   const int64_t count = layout.shape.numel();
   if (count == 0) return;
   if (is_contiguous(layout)) {
@@ -75,9 +75,8 @@ NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device devi
   runtime::set_memory_limit(config().memory_limit);
   absl::StatusOr<runtime::BufferRef> buffer = runtime::allocate(bytes);
   if (!buffer.ok()) {
-    throw Error(buffer.status().code(),
-                absl::StrCat("from: ", name_of(dtype), to_string(shape), ": ",
-                             buffer.status().message()));
+    throw Error(buffer.status().code(), absl::StrCat("from: ", name_of(dtype), to_string(shape),
+                                                     ": ", buffer.status().message()));
   }
   if (bytes > 0) std::memcpy((*buffer)->data(), data, bytes);
   NodeRef node(Node::create());

@@ -7,7 +7,8 @@
 
 namespace sluice::engine {
 
-// Records an op. A view of something that is in memory already is made on the spot and never pending.
+// Records an op. A view of something that is in memory already is made on the spot and never
+// pending.
 NodeRef record(const Recording& recording);
 
 // A submitted node that holds a copy of `data`. Throws Error if the memory cannot be had.

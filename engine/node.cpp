@@ -17,8 +17,8 @@ union Slot {
   alignas(Node) std::byte storage[sizeof(Node)];
 };
 
-// Free slots that no thread keeps. Slabs are never given back: the number of nodes is bounded by the
-// windows and the live handles.
+// Free slots that no thread keeps. Slabs are never given back: the number of nodes is bounded by
+// the windows and the live handles.
 class SharedSlots {
  public:
   static SharedSlots& get() {

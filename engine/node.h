@@ -84,9 +84,7 @@ struct Node {
   bool has_handles() const {
     return (references.load(std::memory_order_acquire) & (kPin - 1)) != 0;
   }
-  int64_t bytes() const {
-    return layout.shape.numel() * static_cast<int64_t>(size_of(dtype));
-  }
+  int64_t bytes() const { return layout.shape.numel() * static_cast<int64_t>(size_of(dtype)); }
 
   void add(uint64_t what) { references.fetch_add(what, std::memory_order_relaxed); }
   void drop(uint64_t what) {

@@ -67,7 +67,7 @@ struct ThreadQueue {
 }  // namespace
 
 const char* name_of(FlushCause cause) {
-  constexpr const char* kNames[] = {"read",      "eval",       "flush",       "sync",
+  constexpr const char* kNames[] = {"read",      "eval",        "flush",       "sync",
                                     "op budget", "byte budget", "other thread"};
   return kNames[static_cast<int>(cause)];
 }
@@ -109,8 +109,7 @@ NodeRef Queue::append(const Recording& recording) {
 
 // Written by the queue's own thread alone.
 void Queue::count_recorded() {
-  ops_recorded_.store(ops_recorded_.load(std::memory_order_relaxed) + 1,
-                      std::memory_order_relaxed);
+  ops_recorded_.store(ops_recorded_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 void Queue::count_alias() {

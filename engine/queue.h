@@ -31,8 +31,8 @@ struct Recording {
 enum class FlushCause : uint8_t { kRead, kEval, kFlush, kSync, kOps, kBytes, kOtherThread };
 const char* name_of(FlushCause cause);
 
-// Each thread records into a queue of its own; any thread may flush any queue. An op whose operand is
-// pending in another queue has that run first. Thread-safe.
+// Each thread records into a queue of its own; any thread may flush any queue. An op whose operand
+// is pending in another queue has that run first. Thread-safe.
 class Queue {
  public:
   // The calling thread's.

@@ -13,8 +13,9 @@ namespace sluice::engine {
 // Plans the graph of a window; on the way its programs become kernels.
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, bool fuse);
 
-// Allocates what the plan writes, submits it and gives every live node its value: afterwards they are
-// submitted. A result whose memory could not be had, and what depends on it, carries the failure.
+// Allocates what the plan writes, submits it and gives every live node its value: afterwards they
+// are submitted. A result whose memory could not be had, and what depends on it, carries the
+// failure.
 void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Stream* stream,
             runtime::SubmitMode mode);
 

@@ -13,7 +13,7 @@ namespace {
 
 struct Field {
   const char* name;
-  int64_t Stats::* member;
+  int64_t Stats::*member;
 };
 
 constexpr Field kFields[] = {

@@ -9,9 +9,10 @@ namespace sluice {
 
 // Process-wide sums since the start or the last reset_stats().
 struct Stats {
-  int64_t ops_recorded = 0;      // ops appended to a queue; scalar operands are not ops
-  int64_t ops_executed = 0;      // ops whose result was needed, whether in a kernel of their own or fused
-  int64_t windows = 0;           // flushes that had something to run
+  int64_t ops_recorded = 0;  // ops appended to a queue; scalar operands are not ops
+  int64_t ops_executed =
+      0;                // ops whose result was needed, whether in a kernel of their own or fused
+  int64_t windows = 0;  // flushes that had something to run
   int64_t kernels_launched = 0;  // own kernels, without library calls
   int64_t library_calls = 0;
   int64_t compiles = 0;  // completed ones

@@ -135,8 +135,8 @@ std::string window_text(const Json& window) {
   for (const Json& cut : window["cuts"]) {
     const Json& op = op_of(window, cut["producer"].get<int>());
     absl::StrAppend(&text, "  not fused: t", cut["producer"].get<int64_t>(), " = ",
-                    op["op"].get<std::string>(), " ", shape_text(op), " goes through memory: ",
-                    cut["reason"].get<std::string>(), "\n");
+                    op["op"].get<std::string>(), " ", shape_text(op),
+                    " goes through memory: ", cut["reason"].get<std::string>(), "\n");
   }
   return text;
 }
@@ -187,8 +187,7 @@ void record_window(FlushCause cause, const Window& window, const ReadyPlan& plan
   json["bytes_elided"] = plan.plan.bytes_elided;
   json["ops"] = Json::array();
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    json["ops"].push_back(
-        describe_op(graph, static_cast<fusion::NodeId>(n), window.inputs.size()));
+    json["ops"].push_back(describe_op(graph, static_cast<fusion::NodeId>(n), window.inputs.size()));
   }
   json["steps"] = Json::array();
   for (const fusion::Step& step : plan.plan.steps) json["steps"].push_back(describe_step(step));

@@ -6,8 +6,8 @@
 
 namespace sluice::trace {
 
-// Between start() and stop() every flushed window is recorded, the newest 1,024 of them. $SLUICE_TRACE=path starts
-// at once and writes the text to `path` when the process ends.
+// Between start() and stop() every flushed window is recorded, the newest 1,024 of them.
+// $SLUICE_TRACE=path starts at once and writes the text to `path` when the process ends.
 void start();
 void stop();
 
@@ -16,7 +16,8 @@ void stop();
 std::string to_text();
 std::string to_json();
 std::string to_dot();
-// Writes to_json(), to_dot() or to_text() by the path's ending (.json, .dot, any other). Throws Error.
+// Writes to_json(), to_dot() or to_text() by the path's ending (.json, .dot, any other). Throws
+// Error.
 void write(const std::string& path);
 
 }  // namespace sluice::trace

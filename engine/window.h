@@ -12,10 +12,11 @@
 namespace sluice::engine {
 
 struct Window {
-  std::vector<Node*> nodes;  // to be run, in recorded order
-  std::vector<bool> live;    // by node: its value has to be there afterwards
+  std::vector<Node*> nodes;   // to be run, in recorded order
+  std::vector<bool> live;     // by node: its value has to be there afterwards
   std::vector<Node*> inputs;  // submitted nodes that they read, each once, in order of first use
-  // The place of each in `inputs`. Not kept in the nodes: other queues may read them at the same time.
+  // The place of each in `inputs`. Not kept in the nodes: other queues may read them at the same
+  // time.
   absl::flat_hash_map<const Node*, uint32_t> input_numbers;
   std::vector<int32_t> input_pins;  // by input: pins that the window's own nodes hold on it
   std::vector<uint64_t> scalars;

@@ -25,11 +25,10 @@ Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, Scalar value);
 
-// start, start + step, ... below stop. The dtype is that of the arguments when not given: float32 if
-// any is a float, int64 otherwise. Element i is start + i * step, computed in float64 or int64.
+// start, start + step, ... below stop. The dtype is that of the arguments when not given: float32
+// if any is a float, int64 otherwise. Element i is start + i * step, computed in float64 or int64.
 Tensor arange(Scalar stop);
-Tensor arange(Scalar start, Scalar stop, Scalar step = 1,
-              std::optional<DType> dtype = std::nullopt,
+Tensor arange(Scalar start, Scalar stop, Scalar step = 1, std::optional<DType> dtype = std::nullopt,
               std::optional<Device> device = std::nullopt);
 // num >= 0 evenly spaced numbers, the first `start`, the last exactly `stop`.
 Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype = DType::kFloat32,
@@ -39,8 +38,8 @@ Tensor eye(int64_t n, std::optional<int64_t> m = std::nullopt, DType dtype = DTy
            std::optional<Device> device = std::nullopt);
 
 // Random numbers are counter-based (Philox4x32-10): element i of the k-th random call after
-// manual_seed(s) depends on s, k and i alone, whatever is fused or run in between. Calls are numbered
-// per process; the seed is 0 until set. Float dtypes only, but for randint.
+// manual_seed(s) depends on s, k and i alone, whatever is fused or run in between. Calls are
+// numbered per process; the seed is 0 until set. Float dtypes only, but for randint.
 void manual_seed(uint64_t seed);
 Tensor rand(const Shape& shape, DType dtype = DType::kFloat32,
             std::optional<Device> device = std::nullopt);  // uniform in [0, 1)

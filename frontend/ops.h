@@ -1,10 +1,10 @@
 // Every op on tensors, as free functions. Names and meaning are those of NumPy and the Python array
 // API standard where it has them.
 //
-// Common to all: operands broadcast as in NumPy; dtypes combine by promote() (runtime/dtype.h); a C++
-// number may stand for an operand. `axis` may be negative. A bad call throws Error at once, naming
-// the op and the shapes and dtypes it was given, and changes nothing. An op that is not there yet
-// throws Error (kUnimplemented) naming it.
+// Common to all: operands broadcast as in NumPy; dtypes combine by promote() (runtime/dtype.h); a
+// C++ number may stand for an operand. `axis` may be negative. A bad call throws Error at once,
+// naming the op and the shapes and dtypes it was given, and changes nothing. An op that is not
+// there yet throws Error (kUnimplemented) naming it.
 #ifndef SLUICE_FRONTEND_OPS_H_
 #define SLUICE_FRONTEND_OPS_H_
 
@@ -26,37 +26,37 @@ Tensor binary(fusion::Op op, Operand a, Operand b);
 
 // Unary and binary element-wise ops: see frontend/elementwise.def for the list. Overloads for
 // temporaries let them go before the statement ends.
-#define SLUICE_UNARY(name, id)                                                                   \
-  inline Tensor name(const Tensor& x) { return frontend::unary(fusion::Op::id, x); }             \
+#define SLUICE_UNARY(name, id)                                                       \
+  inline Tensor name(const Tensor& x) { return frontend::unary(fusion::Op::id, x); } \
   inline Tensor name(Tensor&& x) { return frontend::unary(fusion::Op::id, std::move(x)); }
-#define SLUICE_BINARY(name, id)                                                                  \
-  inline Tensor name(const Tensor& a, const Tensor& b) {                                         \
-    return frontend::binary(fusion::Op::id, a, b);                                               \
-  }                                                                                              \
-  inline Tensor name(Tensor&& a, const Tensor& b) {                                              \
-    return frontend::binary(fusion::Op::id, std::move(a), b);                                    \
-  }                                                                                              \
-  inline Tensor name(const Tensor& a, Tensor&& b) {                                              \
-    return frontend::binary(fusion::Op::id, a, std::move(b));                                    \
-  }                                                                                              \
-  inline Tensor name(Tensor&& a, Tensor&& b) {                                                   \
-    return frontend::binary(fusion::Op::id, std::move(a), std::move(b));                         \
-  }                                                                                              \
+#define SLUICE_BINARY(name, id)                                                                    \
+  inline Tensor name(const Tensor& a, const Tensor& b) {                                           \
+    return frontend::binary(fusion::Op::id, a, b);                                                 \
+  }                                                                                                \
+  inline Tensor name(Tensor&& a, const Tensor& b) {                                                \
+    return frontend::binary(fusion::Op::id, std::move(a), b);                                      \
+  }                                                                                                \
+  inline Tensor name(const Tensor& a, Tensor&& b) {                                                \
+    return frontend::binary(fusion::Op::id, a, std::move(b));                                      \
+  }                                                                                                \
+  inline Tensor name(Tensor&& a, Tensor&& b) {                                                     \
+    return frontend::binary(fusion::Op::id, std::move(a), std::move(b));                           \
+  }                                                                                                \
   inline Tensor name(const Tensor& a, Scalar b) { return frontend::binary(fusion::Op::id, a, b); } \
-  inline Tensor name(Tensor&& a, Scalar b) {                                                     \
-    return frontend::binary(fusion::Op::id, std::move(a), b);                                    \
-  }                                                                                              \
+  inline Tensor name(Tensor&& a, Scalar b) {                                                       \
+    return frontend::binary(fusion::Op::id, std::move(a), b);                                      \
+  }                                                                                                \
   inline Tensor name(Scalar a, const Tensor& b) { return frontend::binary(fusion::Op::id, a, b); } \
-  inline Tensor name(Scalar a, Tensor&& b) {                                                     \
-    return frontend::binary(fusion::Op::id, a, std::move(b));                                    \
+  inline Tensor name(Scalar a, Tensor&& b) {                                                       \
+    return frontend::binary(fusion::Op::id, a, std::move(b));                                      \
   }
 #include "sluice/frontend/elementwise.def"
 
 // Operators are the binary ops of the table; compound assignment lets go of the old value.
-#define SLUICE_COMPOUND(symbol, id)                                              \
-  inline Tensor& operator symbol(Tensor& a, Operand b) {                         \
-    a = frontend::binary(fusion::Op::id, std::move(a), b);                       \
-    return a;                                                                    \
+#define SLUICE_COMPOUND(symbol, id)                        \
+  inline Tensor& operator symbol(Tensor& a, Operand b) {   \
+    a = frontend::binary(fusion::Op::id, std::move(a), b); \
+    return a;                                              \
   }
 SLUICE_COMPOUND(+=, kAdd)
 SLUICE_COMPOUND(-=, kSub)
@@ -79,8 +79,8 @@ Tensor lerp(Operand a, Operand b, Operand t);
 // wrap; to bool is != 0.
 Tensor astype(Arg x, DType dtype);
 
-// Reductions over `axes` (all if empty). keepdims leaves them with extent 1. Their order is fixed by
-// the shape, not by the number of threads. sum, prod of signed integers and bool give int64, of
+// Reductions over `axes` (all if empty). keepdims leaves them with extent 1. Their order is fixed
+// by the shape, not by the number of threads. sum, prod of signed integers and bool give int64, of
 // unsigned ones uint64. mean, var, std, logsumexp, norm of integers give float32.
 Tensor sum(Arg x, const Axes& axes = {}, bool keepdims = false);
 Tensor prod(Arg x, const Axes& axes = {}, bool keepdims = false);

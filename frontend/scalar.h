@@ -11,13 +11,13 @@
 
 namespace sluice {
 
-// Converts implicitly from every C++ number and half type. In an op it takes the dtype of the tensor
-// it meets unless its kind is wider (a float scalar with an integer tensor gives float32): it never
-// widens a tensor's dtype within its kind.
+// Converts implicitly from every C++ number and half type. In an op it takes the dtype of the
+// tensor it meets unless its kind is wider (a float scalar with an integer tensor gives float32):
+// it never widens a tensor's dtype within its kind.
 class Scalar {
  public:
   template <typename T>
-    requires Element<T>
+  requires Element<T>
   constexpr Scalar(T value) : dtype_(dtype_of<T>()) {
     if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
       float_ = static_cast<float>(value);

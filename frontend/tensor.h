@@ -39,8 +39,8 @@ class Axes {
 // A handle of 8 bytes. Copying it copies the handle, not the data; the data is immutable, so that
 // `x += y` changes what this handle names and nothing else. An op only records what to compute. The
 // value is computed when it is read (item, to_vector, copy_to), on sync() or flush(), or when the
-// pending queue is full. A result that no handle names by then, and that only fusible ops read, never
-// touches memory: ops take temporaries by rvalue to let them go early.
+// pending queue is full. A result that no handle names by then, and that only fusible ops read,
+// never touches memory: ops take temporaries by rvalue to let them go early.
 //
 // Handles may be used from any thread; one handle object is not to be changed by two at once.
 // Every member but the ones marked otherwise throws Error (kFailedPrecondition) on an empty handle.
@@ -64,13 +64,13 @@ class Tensor {
     return from(values, Shape{static_cast<int64_t>(values.size())});
   }
   template <std::ranges::contiguous_range R>
-    requires Element<std::ranges::range_value_t<R>>
+  requires Element<std::ranges::range_value_t<R>>
   static Tensor from(const R& values, const Shape& shape) {
     using T = std::ranges::range_value_t<R>;
     return from(std::span<const T>(std::ranges::data(values), std::ranges::size(values)), shape);
   }
   template <std::ranges::contiguous_range R>
-    requires Element<std::ranges::range_value_t<R>>
+  requires Element<std::ranges::range_value_t<R>>
   static Tensor from(const R& values) {
     return from(values, Shape{static_cast<int64_t>(std::ranges::size(values))});
   }
@@ -138,7 +138,8 @@ class Tensor {
 
  private:
   const engine::Node* node(const char* what) const {
-    if (node_ == nullptr) [[unlikely]] fail_empty(what);
+    if (node_ == nullptr) [[unlikely]]
+      fail_empty(what);
     return node_.get();
   }
   [[noreturn]] static void fail_empty(const char* what);

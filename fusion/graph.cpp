@@ -40,7 +40,8 @@ std::vector<int64_t> identity_of(const GraphNode& node) {
   return words;
 }
 
-// Rewrites the operands of every node, in order, by what `choose` says a node is to be replaced with.
+// Rewrites the operands of every node, in order, by what `choose` says a node is to be replaced
+// with.
 template <typename Choose>
 int replace_nodes(Graph& graph, std::vector<NodeId>* replacement, Choose choose) {
   const NodeId count = static_cast<NodeId>(graph.nodes.size());

@@ -53,12 +53,13 @@ DType expected_operand_dtype(const GraphNode& node, int index);
 // Passes over a graph; each returns the number of nodes it changed.
 // After either, nodes that nothing live needs any more may remain: see needed_nodes().
 
-// Makes equal nodes one: same op, operands, attributes and types. Nodes with scalar operands are equal
-// only if they name the same scalar. replacement[n] is the node that n's users now use.
+// Makes equal nodes one: same op, operands, attributes and types. Nodes with scalar operands are
+// equal only if they name the same scalar. replacement[n] is the node that n's users now use.
 int eliminate_common_subexpressions(Graph& graph, std::vector<NodeId>* replacement);
 
-// Makes users of a node that is its operand bit for bit use the operand: a cast to the same dtype, a
-// reshape to the same shape, a permutation in order, a broadcast to the same shape, a whole slice.
+// Makes users of a node that is its operand bit for bit use the operand: a cast to the same dtype,
+// a reshape to the same shape, a permutation in order, a broadcast to the same shape, a whole
+// slice.
 int remove_identities(Graph& graph, std::vector<NodeId>* replacement);
 
 // needed[n]: n is live or a needed node uses it.

@@ -17,8 +17,9 @@ void accumulate(Affine& sum, const Affine& a) {
   for (int d = 0; d < kMaxDims; ++d) sum.coefficient[d] += a.coefficient[d];
 }
 
-// The row-major position of a reshape's element, as an affine function, taken apart into the operand's
-// axes. It can be taken apart where every iteration dim moves along one axis only, without a carry.
+// The row-major position of a reshape's element, as an affine function, taken apart into the
+// operand's axes. It can be taken apart where every iteration dim moves along one axis only,
+// without a carry.
 MapResult map_through_reshape(const Shape& shape, const Shape& operand, const IndexMap& map,
                               const std::vector<int64_t>& extents) {
   IndexMap result;

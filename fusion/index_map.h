@@ -31,7 +31,8 @@ struct IndexMap {
   bool operator==(const IndexMap&) const = default;
 };
 
-// Asks for iteration dim `dim` to be cut into (extent / inner, inner): the map could then be written.
+// Asks for iteration dim `dim` to be cut into (extent / inner, inner): the map could then be
+// written.
 struct SplitDim {
   int dim;
   int64_t inner;
@@ -42,8 +43,8 @@ struct NotAffine {};
 
 using MapResult = std::variant<IndexMap, SplitDim, NotAffine>;
 
-// The map onto the operand of view `node` (whose shape is `operand_shape`) for a point that `map` takes
-// to an element of the node itself. `extents` are the iteration space's.
+// The map onto the operand of view `node` (whose shape is `operand_shape`) for a point that `map`
+// takes to an element of the node itself. `extents` are the iteration space's.
 MapResult map_through_view(const GraphNode& node, const Shape& operand_shape, const IndexMap& map,
                            const std::vector<int64_t>& extents);
 

@@ -26,8 +26,8 @@ struct Located {
 std::optional<Located> locate(const Graph& graph, const Constraints& constraints,
                               const MemoryMap& memory, NodeId node, NodeId* blocking);
 
-// Lowers `group`; false if it cannot be done under `constraints`, to which what stood in the way has
-// then been added.
+// Lowers `group`; false if it cannot be done under `constraints`, to which what stood in the way
+// has then been added.
 bool lower(const Graph& graph, const Partition& partition, const Group& group,
            const MemoryMap& memory, Constraints* constraints, Step* step);
 

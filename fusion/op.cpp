@@ -33,14 +33,13 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
   at(Op::kParam) = structural("param", OpClass::kProgramOnly, 0);
   at(Op::kCheckIndex) = structural("check_index", OpClass::kProgramOnly, -1);
 
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                            \
-  at(Op::k##id) = {name,   OpClass::kPointwise, arity,       TypeRule::rule,            \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                 \
+  at(Op::k##id) = {name,   OpClass::kPointwise, arity,       TypeRule::rule, \
                    domain, DType::kBool,        DType::kBool};
-#define SLUICE_INTERNAL(id, name, arity, in, out, ...)                                  \
-  at(Op::k##id) = {name, OpClass::kPointwise, arity,     TypeRule::kFixed,              \
-                   kAll, DType::in,           DType::out};
-#define SLUICE_REDUCTION(id, name, domain, identity, ...)                               \
-  at(Op::k##id) = {name,   OpClass::kReduction, 1,           TypeRule::kSame,           \
+#define SLUICE_INTERNAL(id, name, arity, in, out, ...) \
+  at(Op::k##id) = {name, OpClass::kPointwise, arity, TypeRule::kFixed, kAll, DType::in, DType::out};
+#define SLUICE_REDUCTION(id, name, domain, identity, ...)                     \
+  at(Op::k##id) = {name,   OpClass::kReduction, 1,           TypeRule::kSame, \
                    domain, DType::kBool,        DType::kBool};
 #include "sluice/fusion/ops.def"
   return table;

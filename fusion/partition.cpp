@@ -236,8 +236,7 @@ class Partitioner {
       const Groups readers = readers_of(n);
       for (int g : readers) {
         if (!has_room(g, 1) || !comes_first(g, readers)) continue;
-        const bool joined = walks_rows(n, g, space, axes) ||
-                            is_epilogue(n, g, space, axes);
+        const bool joined = walks_rows(n, g, space, axes) || is_epilogue(n, g, space, axes);
         if (!joined) continue;
         if (group(g).space != space) walk_rows(n, g, space, axes);
         group(g).axes = axes;
@@ -364,8 +363,8 @@ class Partitioner {
     if (readers.size() == 1) {
       const int g = readers[0];
       // What varies along rows only is computed once a row.
-      const bool once_a_row = !group(g).axes.empty() &&
-                              position_in(n, g) == kept_dims(group(g).space, group(g).axes);
+      const bool once_a_row =
+          !group(g).axes.empty() && position_in(n, g) == kept_dims(group(g).space, group(g).axes);
       const bool repeated = elements > 1 && is_costly(node(n).op) && !once_a_row &&
                             group(g).space.numel() / elements >= kMaxBroadcastOfCostly &&
                             !axes_to_come(n, g);
@@ -381,8 +380,8 @@ class Partitioner {
     return CutReason::kOrder;
   }
 
-  // If `n` is made from a reduction over the dims of `g` that it does not vary along, the axes of that:
-  // once the reduction has joined, `n` is computed once a row.
+  // If `n` is made from a reduction over the dims of `g` that it does not vary along, the axes of
+  // that: once the reduction has joined, `n` is computed once a row.
   std::optional<std::vector<int>> axes_to_come(NodeId n, int g) {
     const std::optional<Projection> position = position_in(n, g);
     if (!position || !group(g).axes.empty()) return std::nullopt;
@@ -414,12 +413,12 @@ class Partitioner {
 
   // True if `g` may run before the other readers of something.
   bool comes_first(int g, absl::Span<const int> readers) const {
-    return std::none_of(readers.begin(), readers.end(), [&](int other) {
-      return other != g && groups_.reaches(other, g);
-    });
+    return std::none_of(readers.begin(), readers.end(),
+                        [&](int other) { return other != g && groups_.reaches(other, g); });
   }
 
-  // Stores `n` from a group that computes it in step, if there is one that may come before the others.
+  // Stores `n` from a group that computes it in step, if there is one that may come before the
+  // others.
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
     for (int g : readers) {
       if (is_view(node(n).op) || group(g).library || !has_room(g, 1)) continue;

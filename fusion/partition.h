@@ -12,8 +12,8 @@ namespace sluice::fusion {
 // One kernel or library call to be. `members` are its nodes, operands before users; those that are
 // `stored` in the Partition are its outputs.
 struct Group {
-  Shape space;             // of the iteration: the outputs' shape, or the reductions' operand's
-  std::vector<int> axes;   // the reduced axes of `space`; empty: pointwise
+  Shape space;            // of the iteration: the outputs' shape, or the reductions' operand's
+  std::vector<int> axes;  // the reduced axes of `space`; empty: pointwise
   bool library = false;
   std::vector<NodeId> members;
 };
@@ -27,7 +27,7 @@ struct Partition {
 // By node: facts that the lowering found out and that bind the next attempt.
 struct Constraints {
   std::vector<bool> copied_view;  // a view that has to be copied into memory of its own
-  std::vector<bool> in_memory;    // a node that has to be stored, for a reader that cannot inline it
+  std::vector<bool> in_memory;  // a node that has to be stored, for a reader that cannot inline it
 };
 
 // `fuse` false: every node that computes is a group of its own.

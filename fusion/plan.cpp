@@ -164,7 +164,8 @@ class Planner {
         if (is_output[b] || !dies_at(kernel->buffers[b], s)) continue;
         for (size_t o = 0; o < kernel->outputs.size(); ++o) {
           const MemoryRef& target = kernel->buffers[kernel->outputs[o].buffer];
-          if (!read_in_place(*kernel, static_cast<uint16_t>(b), kernel->program.stores[o])) continue;
+          if (!read_in_place(*kernel, static_cast<uint16_t>(b), kernel->program.stores[o]))
+            continue;
           plan_.results[target.index].donors.push_back(kernel->buffers[b]);
         }
       }
@@ -174,16 +175,17 @@ class Planner {
   bool dies_at(const MemoryRef& memory, int32_t step) const {
     if (memory.kind == MemoryRef::Kind::kInput) {
       // An output may be a view of an input.
-      const bool lives_on = std::any_of(
-          plan_.outputs.begin(), plan_.outputs.end(),
-          [&](const Output& output) { return output.memory == memory; });
+      const bool lives_on =
+          std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
+                      [&](const Output& output) { return output.memory == memory; });
       return !lives_on && last_input_use_[memory.index] == step;
     }
     const Result& result = plan_.results[memory.index];
     return !result.observed && result.last_use == step;
   }
 
-  // True if the kernel touches buffer `b` only where it stores that result, in elements of its size.
+  // True if the kernel touches buffer `b` only where it stores that result, in elements of its
+  // size.
   static bool read_in_place(const KernelStep& kernel, uint16_t b, const Store& store) {
     const Program& program = kernel.program;
     const size_t words = program.rank() + 1;
@@ -191,7 +193,8 @@ class Planner {
       const Access& access = program.accesses[i];
       if (access.buffer != b) continue;
       if (size_of(access.dtype) != size_of(program.accesses[store.access].dtype) ||
-          !std::equal(kernel.accesses.begin() + i * words, kernel.accesses.begin() + (i + 1) * words,
+          !std::equal(kernel.accesses.begin() + i * words,
+                      kernel.accesses.begin() + (i + 1) * words,
                       kernel.accesses.begin() + store.access * words)) {
         return false;
       }
@@ -253,8 +256,8 @@ std::string to_text(const Graph& graph, const Plan& plan) {
   for (const CutEdge& cut : plan.cuts) {
     const GraphNode& node = graph.nodes[cut.producer];
     absl::StrAppend(&text, "  not fused: t", cut.producer, " ", name_of(node.op), " ",
-                    sluice::name_of(node.dtype), to_string(node.shape), " goes through memory: ",
-                    name_of(cut.reason), "\n");
+                    sluice::name_of(node.dtype), to_string(node.shape),
+                    " goes through memory: ", name_of(cut.reason), "\n");
   }
   return text;
 }

@@ -1,7 +1,7 @@
 // A plan: everything that running a window takes but the pointers and the scalars.
 //
-// It is made once for a window's signature and run many times. It names memory by MemoryRef: the k-th
-// input of the window, or the k-th result, a block that the plan itself has filled.
+// It is made once for a window's signature and run many times. It names memory by MemoryRef: the
+// k-th input of the window, or the k-th result, a block that the plan itself has filled.
 #ifndef SLUICE_FUSION_PLAN_H_
 #define SLUICE_FUSION_PLAN_H_
 

@@ -73,7 +73,9 @@ std::string describe(const Program& program, size_t i) {
 }
 
 absl::Status verify_structure(const Program& program) {
-  auto fail = [](auto... parts) { return absl::InternalError(absl::StrCat("program: ", parts...)); };
+  auto fail = [](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: ", parts...));
+  };
   if (program.kept_rank < 1) return fail("no kept dim");
   if ((program.schedule == Schedule::kPointwise) != (program.reduced_rank == 0)) {
     return fail("schedule ", name_of(program.schedule), " with ", int{program.reduced_rank},

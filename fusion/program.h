@@ -17,7 +17,8 @@
 // along the reduced dims is of row level; the rest are of element level. A reduction takes an
 // element-level value to row level. A row-level value used by an element-level instruction is
 // thereby broadcast along the row. An element-level instruction that depends on a reduction's
-// result belongs to a later pass over the row (see pass_of): softmax is one Program of three passes.
+// result belongs to a later pass over the row (see pass_of): softmax is one Program of three
+// passes.
 #ifndef SLUICE_FUSION_PROGRAM_H_
 #define SLUICE_FUSION_PROGRAM_H_
 
@@ -75,8 +76,8 @@ struct Access {
 //                                              outside [0, extent) and the predicate holds, error
 //                                              slot `aux` is raised and the result is 0
 // kCast        value                 -         C++ conversion with the rules of kernels/math/cast.h
-// reductions   value                 -         reduced value; kArgMax/kArgMin: position along the row
-// pointwise    by arity              -         see fusion/ops.def
+// reductions   value                 -         reduced value; kArgMax/kArgMin: position along the
+// row pointwise    by arity              -         see fusion/ops.def
 //
 // `dtype` is the result's. Half dtypes compute in float32 and are rounded to `dtype` after every
 // instruction, so that a fused program rounds where op-by-op execution would.
@@ -92,8 +93,9 @@ struct Instr {
 };
 
 // Writes `value`, cast to nothing: the access's dtype equals the value's. A store of row level
-// happens once a row; its access does not vary along the reduced dims. Every store of a float writes
-// NaN as the canonical quiet NaN, so that bits don't depend on which operand a NaN came from.
+// happens once a row; its access does not vary along the reduced dims. Every store of a float
+// writes NaN as the canonical quiet NaN, so that bits don't depend on which operand a NaN came
+// from.
 struct Store {
   ValueId value = kNoValue;
   uint16_t access = 0;
@@ -127,9 +129,9 @@ absl::Status verify(const Program& program);
 DType operand_dtype(const Program& program, const Instr& instr, int operand);
 
 // For each value the first pass over the row, 0 first, in which it may be computed (element level)
-// or used (row level): an element-level reduction operand of pass p gives a row-level value of p + 1,
-// and otherwise a value has the maximum of its operands' passes. Row-level stores of a value of pass
-// p happen before pass p begins, or after the last pass. All 0 for a pointwise program.
+// or used (row level): an element-level reduction operand of pass p gives a row-level value of p +
+// 1, and otherwise a value has the maximum of its operands' passes. Row-level stores of a value of
+// pass p happen before pass p begins, or after the last pass. All 0 for a pointwise program.
 std::vector<uint8_t> pass_of(const Program& program);
 
 // The number of passes over the row: one more than the greatest pass of an element-level value that

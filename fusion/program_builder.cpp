@@ -110,15 +110,15 @@ uint16_t ProgramBuilder::error_slot(NodeId node) {
 
 ValueId ProgramBuilder::along_row(ValueId value) {
   if (step_.program.body[value].level == Level::kElement) return value;
-  // Both branches of a choice by an address that is always 0 but, to the program, varies everywhere.
+  // Both branches of a choice by an address that is always 0 but, to the program, varies
+  // everywhere.
   const uint16_t zero = access(nullptr, DType::kInt64, Affine{.offset = 0});
   step_.program.accesses.push_back(step_.program.accesses[zero]);
   addresses_.push_back(addresses_[zero]);
   step_.program.accesses.back().varies_along_kept = true;
   step_.program.accesses.back().varies_along_reduced = true;
   const uint16_t varying = static_cast<uint16_t>(addresses_.size() - 1);
-  const ValueId mask =
-      cast(emit(Op::kCoordinate, DType::kInt64, {}, varying), DType::kBool);
+  const ValueId mask = cast(emit(Op::kCoordinate, DType::kInt64, {}, varying), DType::kBool);
   return emit(Op::kWhere, dtype_of(value), {mask, value, value});
 }
 
@@ -239,7 +239,8 @@ void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) co
   }
   std::vector<bool> is_output(step_.buffers.size(), false);
   for (const OutputDependence& output : step_.outputs) is_output[output.buffer] = true;
-  for (size_t b = 0; b < bytes.size(); ++b) (is_output[b] ? *bytes_written : *bytes_read) += bytes[b];
+  for (size_t b = 0; b < bytes.size(); ++b)
+    (is_output[b] ? *bytes_written : *bytes_read) += bytes[b];
 }
 
 KernelStep ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {

@@ -46,8 +46,8 @@ class ProgramBuilder {
 
   DType dtype_of(ValueId value) const { return step_.program.body[value].dtype; }
 
-  // Drops dims of extent 1, merges dims that every access walks as one, settles stride classes, finds
-  // what outputs depend on, and counts the bytes moved.
+  // Drops dims of extent 1, merges dims that every access walks as one, settles stride classes,
+  // finds what outputs depend on, and counts the bytes moved.
   KernelStep finish(int64_t* bytes_read, int64_t* bytes_written) &&;
 
  private:

@@ -1,5 +1,5 @@
-// Where a node's elements are in a group's iteration space, in the one case that lets values stay in
-// registers: each of the node's axes is a dim of the space, in order.
+// Where a node's elements are in a group's iteration space, in the one case that lets values stay
+// in registers: each of the node's axes is a dim of the space, in order.
 #ifndef SLUICE_FUSION_PROJECTION_H_
 #define SLUICE_FUSION_PROJECTION_H_
 
@@ -21,8 +21,8 @@ Projection all_dims(const Shape& space);
 // Those of `space` that are not in `axes`.
 Projection kept_dims(const Shape& space, const std::vector<int>& axes);
 
-// The index of a node of shape `shape` that varies along `dims` of `space`, one axis of extent other
-// than 1 for each; axis k of the space is iteration dim k.
+// The index of a node of shape `shape` that varies along `dims` of `space`, one axis of extent
+// other than 1 for each; axis k of the space is iteration dim k.
 IndexMap map_of(Projection dims, const Shape& space, const Shape& shape);
 
 // The inverse, if `map` is of that form.

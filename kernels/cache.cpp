@@ -83,10 +83,12 @@ class Compiler {
   static void prepare() {
     fusion::Program program;
     program.num_buffers = 1;
-    program.accesses = {{.buffer = 0, .lanes = fusion::StrideClass::kUnit,
-                         .varies_along_reduced = false}};
+    program.accesses = {
+        {.buffer = 0, .lanes = fusion::StrideClass::kUnit, .varies_along_reduced = false}};
     program.body = {{.op = fusion::Op::kLoad, .level = fusion::Level::kRow},
-                    {.op = fusion::Op::kNeg, .level = fusion::Level::kRow, .num_operands = 1,
+                    {.op = fusion::Op::kNeg,
+                     .level = fusion::Level::kRow,
+                     .num_operands = 1,
                      .operands = {0, fusion::kNoValue, fusion::kNoValue}}};
     program.stores = {{.value = 1, .access = 0}};
     (void)compile_llvm(program);

@@ -52,7 +52,8 @@ struct CacheStats {
   int64_t hits = 0;
 };
 
-// The kernel of `program`, new or from the cache. The whole program is compared, never a hash alone.
+// The kernel of `program`, new or from the cache. The whole program is compared, never a hash
+// alone.
 std::shared_ptr<Kernel> find_kernel(fusion::Program program);
 
 // Since the start of the process.

@@ -11,8 +11,9 @@
 
 namespace sluice::kernels {
 
-// An error raised inside a kernel: slots are numbered by the Program. `index` is the offending value.
-// The first to raise a slot wins; which one that is when several lanes fail is not specified.
+// An error raised inside a kernel: slots are numbered by the Program. `index` is the offending
+// value. The first to raise a slot wins; which one that is when several lanes fail is not
+// specified.
 struct ErrorSlot {
   std::atomic<uint32_t> raised{0};
   int64_t index = 0;
@@ -24,22 +25,24 @@ void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent);
 
 // The arguments of one launch. Compiled code reads this struct by offset: keep it standard-layout.
 struct KernelArgs {
-  void* const* buffers;      // [num_buffers] base addresses
-  const int64_t* extents;    // [rank] of each dim, kept dims first
-  const int64_t* accesses;   // [num_accesses][rank + 1]: strides of the dims, then the offset; elements
-  const uint64_t* scalars;   // [num_scalars] each in its own dtype, in the low bytes (little endian);
-                             // half dtypes as their 16 bits, bool as 0 or 1
-  const int64_t* params;     // [num_params]
-  ErrorSlot* errors;         // [num_error_slots]
+  void* const* buffers;    // [num_buffers] base addresses
+  const int64_t* extents;  // [rank] of each dim, kept dims first
+  const int64_t*
+      accesses;  // [num_accesses][rank + 1]: strides of the dims, then the offset; elements
+  const uint64_t* scalars;  // [num_scalars] each in its own dtype, in the low bytes (little
+                            // endian); half dtypes as their 16 bits, bool as 0 or 1
+  const int64_t* params;  // [num_params]
+  ErrorSlot* errors;      // [num_error_slots]
 };
 
 // Rows are numbered row-major over the kept dims. `context` is the executable's own.
 //
-// Partial results of a block range: for reduction j (in body order) and rows [begin, end) two planes
-// of 8 * (end - begin) bytes: plane 2j holds the accumulators, tightly packed in their own type;
-// plane 2j + 1 the int64 positions (arg reductions only, else unused).
+// Partial results of a block range: for reduction j (in body order) and rows [begin, end) two
+// planes of 8 * (end - begin) bytes: plane 2j holds the accumulators, tightly packed in their own
+// type; plane 2j + 1 the int64 positions (arg reductions only, else unused).
 struct EntryPoints {
-  // Whole rows: every pass, all blocks in order, all stores. For a pointwise program a row is one point.
+  // Whole rows: every pass, all blocks in order, all stores. For a pointwise program a row is one
+  // point.
   void (*rows)(const void* context, const KernelArgs* args, int64_t begin, int64_t end) = nullptr;
   // For programs whose reductions all belong to pass 0 (else null): one block of each row into
   // `partials`, and any element-level stores of that block.

@@ -20,7 +20,7 @@
 namespace sluice::kernels {
 
 inline constexpr int64_t kLanes = 32;
-inline constexpr int64_t kRowBlock = 8192;    // elements, a multiple of kLanes
+inline constexpr int64_t kRowBlock = 8192;     // elements, a multiple of kLanes
 inline constexpr int64_t kColumnBlock = 1024;  // elements along the reduced dims
 
 constexpr int64_t block_size(fusion::Schedule schedule) {

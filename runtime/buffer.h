@@ -34,7 +34,8 @@ using FailureRef = std::shared_ptr<Failure>;
 // order. Work on another stream that uses it must hold a reference until that work is done.
 class Buffer {
  public:
-  Buffer(void* data, size_t bytes, size_t capacity) : data_(data), bytes_(bytes), capacity_(capacity) {}
+  Buffer(void* data, size_t bytes, size_t capacity)
+      : data_(data), bytes_(bytes), capacity_(capacity) {}
 
   void* data() const { return data_; }           // null if it only stands for a failure
   size_t bytes() const { return bytes_; }        // as asked for

@@ -20,8 +20,7 @@ class Device {
   constexpr bool operator==(const Device&) const = default;
 
  private:
-  constexpr Device(DeviceType type, int index)
-      : type_(type), index_(static_cast<int16_t>(index)) {}
+  constexpr Device(DeviceType type, int index) : type_(type), index_(static_cast<int16_t>(index)) {}
 
   DeviceType type_;
   int16_t index_;
@@ -34,8 +33,8 @@ std::string to_string(Device device);
 std::vector<Device> devices();
 
 // Where tensors are created when no device is given. At first $SLUICE_DEVICE ("cpu", "cuda",
-// "cuda:1"), else the first CUDA device, else the CPU. Both throw Error (kFailedPrecondition) if the
-// device does not exist.
+// "cuda:1"), else the first CUDA device, else the CPU. Both throw Error (kFailedPrecondition) if
+// the device does not exist.
 Device default_device();
 void set_default_device(Device device);
 

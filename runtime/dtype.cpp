@@ -26,9 +26,9 @@ DType signed_of_size(size_t size) {
 }  // namespace
 
 const char* name_of(DType dtype) {
-  constexpr const char* kNames[kNumDTypes] = {
-      "bool",   "int8",   "int16",   "int32",    "int64",   "uint8",  "uint16",
-      "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+  constexpr const char* kNames[kNumDTypes] = {"bool",     "int8",    "int16",  "int32",  "int64",
+                                              "uint8",    "uint16",  "uint32", "uint64", "float16",
+                                              "bfloat16", "float32", "float64"};
   return kNames[static_cast<int>(dtype)];
 }
 

@@ -28,8 +28,8 @@ std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape) {
   result.offset = layout.offset;
   if (is_contiguous(layout)) return result;
 
-  // Merge the old dims into maximal runs that are walked by one stride, then cut each new dim out of
-  // the innermost run that is left.
+  // Merge the old dims into maximal runs that are walked by one stride, then cut each new dim out
+  // of the innermost run that is left.
   struct Run {
     int64_t extent, stride;
   };

@@ -25,8 +25,8 @@ struct Layout {
 // Row-major with no gaps, from the start of the buffer.
 Layout contiguous_layout(const Shape& shape);
 
-// True if the elements lie one after another in row-major order. The offset may be anything; strides
-// of dims of extent 1 don't matter.
+// True if the elements lie one after another in row-major order. The offset may be anything;
+// strides of dims of extent 1 don't matter.
 bool is_contiguous(const Layout& layout);
 
 // The strides under which `layout` shows as `shape` (same number of elements), if there are any.

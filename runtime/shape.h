@@ -12,8 +12,8 @@ namespace sluice {
 
 inline constexpr int kMaxRank = 8;
 
-// Up to kMaxRank extents, each >= 0. Constructing a longer or a negative one throws Error, as does a
-// product of extents that overflows int64.
+// Up to kMaxRank extents, each >= 0. Constructing a longer or a negative one throws Error, as does
+// a product of extents that overflows int64.
 class Shape {
  public:
   constexpr Shape() = default;  // rank 0: a scalar, one element
@@ -33,9 +33,7 @@ class Shape {
   // The number of elements: the product of the extents, 1 for rank 0.
   int64_t numel() const { return numel_; }
 
-  bool operator==(const Shape& other) const {
-    return rank_ == other.rank_ && dims_ == other.dims_;
-  }
+  bool operator==(const Shape& other) const { return rank_ == other.rank_ && dims_ == other.dims_; }
 
  private:
   std::array<int64_t, kMaxRank> dims_{};  // unused entries stay 0

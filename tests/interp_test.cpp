@@ -54,8 +54,10 @@ V from_bits(Bits bits) {
 template <typename F>
 auto visit_compute(DType dtype, F&& f) {
   return visit_dtype(compute_type(dtype), [&]<typename T>() {
-    if constexpr (std::is_arithmetic_v<T>) return f.template operator()<T>();
-    else return f.template operator()<float>();
+    if constexpr (std::is_arithmetic_v<T>)
+      return f.template operator()<T>();
+    else
+      return f.template operator()<float>();
   });
 }
 
@@ -89,13 +91,13 @@ Bits apply_as(Op op, const Bits* in) {
   constexpr DType kType = dtype_of<V>();
   [[maybe_unused]] const V b = from_bits<V>(in[1]), c = from_bits<V>(in[2]);
   switch (op) {
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                          \
-  case Op::k##id:                                                                     \
-    if constexpr (fusion::in_domain(fusion::domain, kType)) {                         \
-      using A = std::conditional_t<Op::k##id == Op::kWhere, bool, V>;                 \
-      [[maybe_unused]] const A a = from_bits<A>(in[0]);                               \
-      return to_bits(__VA_ARGS__);                                                    \
-    }                                                                                 \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)          \
+  case Op::k##id:                                                     \
+    if constexpr (fusion::in_domain(fusion::domain, kType)) {         \
+      using A = std::conditional_t<Op::k##id == Op::kWhere, bool, V>; \
+      [[maybe_unused]] const A a = from_bits<A>(in[0]);               \
+      return to_bits(__VA_ARGS__);                                    \
+    }                                                                 \
     break;
 #define SLUICE_INTERNAL(id, name, arity, in_type, out_type, ...) \
   case Op::k##id:                                                \
@@ -115,8 +117,8 @@ Bits apply_as(Op op, const Bits* in) {
 template <typename V>
 V combine(Op op, V a, V b) {
   switch (op) {
-#define SLUICE_REDUCTION(id, name, domain, identity, ...) \
-  case Op::k##id:                                         \
+#define SLUICE_REDUCTION(id, name, domain, identity, ...)                               \
+  case Op::k##id:                                                                       \
     if constexpr (fusion::in_domain(fusion::domain, dtype_of<V>())) return __VA_ARGS__; \
     break;
 #include "sluice/fusion/ops.def"
@@ -128,8 +130,8 @@ V combine(Op op, V a, V b) {
 template <typename V>
 V identity_of(Op op) {
   switch (op) {
-#define SLUICE_REDUCTION(id, name, domain, identity, ...) \
-  case Op::k##id:                                         \
+#define SLUICE_REDUCTION(id, name, domain, identity, ...)                            \
+  case Op::k##id:                                                                    \
     if constexpr (fusion::in_domain(fusion::domain, dtype_of<V>())) return identity; \
     break;
 #include "sluice/fusion/ops.def"
@@ -171,8 +173,9 @@ Bits reduce_row(Op op, Schedule schedule, const std::vector<Bits>& row) {
   const int64_t block = block_size(schedule);
   V result = reduce_block<V>(op, schedule, row.data(), std::min(size, block));
   for (int64_t first = block; first < size; first += block) {
-    result = combine(op, result, reduce_block<V>(op, schedule, row.data() + first,
-                                                 std::min(block, size - first)));
+    result =
+        combine(op, result,
+                reduce_block<V>(op, schedule, row.data() + first, std::min(block, size - first)));
   }
   return to_bits(result);
 }
@@ -248,8 +251,9 @@ class Evaluator {
       if (fusion::is_reduction(instr.op)) {
         const DType type = fusion::operand_dtype(program_, instr, 0);
         values[i] = {round_bits(instr.dtype, visit_compute(type, [&]<typename V>() {
-          return reduce_row<V>(instr.op, program_.schedule, values[instr.operands[0]]);
-        }))};
+                                  return reduce_row<V>(instr.op, program_.schedule,
+                                                       values[instr.operands[0]]);
+                                }))};
         continue;
       }
       const int64_t count = instr.level == Level::kElement ? reduced : 1;
@@ -257,8 +261,8 @@ class Evaluator {
         Bits in[3] = {0, 0, 0};
         for (int k = 0; k < instr.num_operands; ++k) {
           const std::vector<Bits>& operand = values[instr.operands[k]];
-          in[k] = program_.body[instr.operands[k]].level == Level::kElement ? operand[r]
-                                                                           : operand[0];
+          in[k] =
+              program_.body[instr.operands[k]].level == Level::kElement ? operand[r] : operand[0];
         }
         values[i].push_back(eval(instr, in, row, r));
       }
@@ -309,8 +313,8 @@ Region region(std::vector<T>& data) {
 // writes. Leaves the evaluator's result in place.
 void expect_exact(ProgramBuilder& b, const std::vector<Region>& outputs) {
   const Program& program = b.program();
-  ASSERT_TRUE(fusion::verify(program).ok())
-      << fusion::verify(program).ToString() << "\n" << fusion::to_text(program);
+  ASSERT_TRUE(fusion::verify(program).ok()) << fusion::verify(program).ToString() << "\n"
+                                            << fusion::to_text(program);
   const KernelArgs args = b.args();
   const Snapshot before = save(outputs);
   Evaluator(program, args).run();
@@ -329,7 +333,8 @@ void expect_exact(ProgramBuilder& b, const std::vector<Region>& outputs) {
       size_t at = 0;
       while (got[i][at] == expected[i][at]) ++at;
       ADD_FAILURE() << way << ": output " << i << " differs at byte " << at << " of "
-                    << got[i].size() << "\n" << fusion::to_text(program);
+                    << got[i].size() << "\n"
+                    << fusion::to_text(program);
     }
   };
   restore(outputs, before);
@@ -469,8 +474,10 @@ TEST(Interpreter, EveryOpForEveryType) {
       visit_dtype(dtype, [&]<typename T>() {
         using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
         auto input = [&](uint32_t seed) {
-          if constexpr (std::is_same_v<T, bool>) return masks(n, seed);
-          else return numbers<T>(n, seed);
+          if constexpr (std::is_same_v<T, bool>)
+            return masks(n, seed);
+          else
+            return numbers<T>(n, seed);
         };
         std::vector<Stored> x[3] = {input(1), input(2), input(3)};
         std::vector<uint8_t> mask = masks(n + 5, 4);
@@ -524,8 +531,8 @@ TEST(Interpreter, HalfTypesRoundAfterEveryInstruction) {
     ProgramBuilder b(Schedule::kPointwise, {n});
     const ValueId v = b.load(b.access(x.data(), dtype, {1}));
     const ValueId reversed = b.load(b.access(x.data(), dtype, {-1}, n - 1));
-    const ValueId third = dtype == DType::kFloat16 ? b.scalar(float16(1.f / 3))
-                                                   : b.scalar(bfloat16(1.f / 3));
+    const ValueId third =
+        dtype == DType::kFloat16 ? b.scalar(float16(1.f / 3)) : b.scalar(bfloat16(1.f / 3));
     b.store(v, b.access(z.data(), dtype, {1}));
     b.store(b.op(Op::kAdd, {b.op(Op::kMul, {v, third}), reversed}), b.access(y.data(), dtype, {1}));
     expect_exact(b, {region(y), region(z)});
@@ -550,9 +557,9 @@ TEST(Interpreter, PredicatedLoads) {
           b.access(h.data(), DType::kFloat16, {1}));
   std::vector<uint8_t> single(n);
   const ValueId q = b.op(Op::kEqual, {b.coordinate({1}), b.scalar(int64_t{4})});
-  b.store(b.load(b.access(mask.data(), DType::kBool, {int64_t{1} << 40},
-                          -4 * (int64_t{1} << 40)), {q}),
-          b.access(single.data(), DType::kBool, {1}));
+  b.store(
+      b.load(b.access(mask.data(), DType::kBool, {int64_t{1} << 40}, -4 * (int64_t{1} << 40)), {q}),
+      b.access(single.data(), DType::kBool, {1}));
   expect_exact(b, {region(y), region(z), region(w), region(h), region(single)});
 }
 
@@ -594,7 +601,7 @@ TEST(Interpreter, GathersAndChecksIndices) {
   }
   mask.assign(n, 1);
   mask[1234] = 0;
-  index[1234] = m;       // behind a false predicate
+  index[1234] = m;  // behind a false predicate
   index[77] = -m - 1;
   ProgramBuilder b(Schedule::kPointwise, {3, n});
   build(b);
@@ -653,8 +660,10 @@ TEST_P(Reduction, MatchesTheOrder) {
         visit_dtype(dtype, [&]<typename T>() {
           using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
           std::vector<Stored> x;
-          if constexpr (std::is_same_v<T, bool>) x = masks(rows * length);
-          else x = numbers<T>(rows * length);
+          if constexpr (std::is_same_v<T, bool>)
+            x = masks(rows * length);
+          else
+            x = numbers<T>(rows * length);
           // So that not every sum is infinite.
           if constexpr (!std::is_integral_v<T>) {
             for (T& value : x) value = std::isfinite(float(value)) ? value : T(1.f);
@@ -663,9 +672,9 @@ TEST_P(Reduction, MatchesTheOrder) {
           const bool is_row = schedule == Schedule::kRow;
           std::vector<uint64_t> out[8];
           ProgramBuilder b(schedule, {rows}, {length});
-          const ValueId v = b.load(b.access(x.data(), dtype,
-                                            is_row ? std::vector<int64_t>{length, 1}
-                                                   : std::vector<int64_t>{1, rows}));
+          const ValueId v = b.load(
+              b.access(x.data(), dtype,
+                       is_row ? std::vector<int64_t>{length, 1} : std::vector<int64_t>{1, rows}));
           std::vector<Region> regions;
           int next = 0;
           for (Op op : {Op::kSum, Op::kProd, Op::kMax, Op::kMin, Op::kAny, Op::kAll, Op::kArgMax,
@@ -734,13 +743,14 @@ void softmax(Schedule schedule, int64_t rows, int64_t length, DType dtype) {
   std::vector<double> source = numbers<double>(rows * length);
   for (size_t i = 0; i < x.size(); ++i) {
     if (!std::isfinite(source[i])) source[i] = 0.5;
-    store_bits(dtype, is_half(dtype) || dtype == DType::kFloat32
-                          ? round_bits(dtype, to_bits(static_cast<float>(source[i])))
-                          : to_bits(source[i]),
+    store_bits(dtype,
+               is_half(dtype) || dtype == DType::kFloat32
+                   ? round_bits(dtype, to_bits(static_cast<float>(source[i])))
+                   : to_bits(source[i]),
                reinterpret_cast<char*>(x.data()) + i * size_of(dtype));
   }
-  const std::vector<int64_t> whole = schedule == Schedule::kRow ? std::vector<int64_t>{length, 1}
-                                                                : std::vector<int64_t>{1, rows};
+  const std::vector<int64_t> whole =
+      schedule == Schedule::kRow ? std::vector<int64_t>{length, 1} : std::vector<int64_t>{1, rows};
   ProgramBuilder b(schedule, {rows}, {length});
   const ValueId v = b.load(b.access(x.data(), dtype, whole));
   const ValueId most = b.op(Op::kMax, {v});
@@ -765,10 +775,9 @@ TEST(Interpreter, Softmax) {
 // Large enough for launch() to use threads: by rows, by columns, by blocks.
 TEST(Interpreter, ThreadsChangeNothing) {
   using Extents = std::vector<int64_t>;
-  for (const auto& [kept, reduced] : {std::pair{Extents{600}, Extents{700}},
-                                      std::pair{Extents{2}, Extents{3, 70001}},
-                                      std::pair{Extents{1}, Extents{300000}},
-                                      std::pair{Extents{2, 1300}, Extents{300}}}) {
+  for (const auto& [kept, reduced] :
+       {std::pair{Extents{600}, Extents{700}}, std::pair{Extents{2}, Extents{3, 70001}},
+        std::pair{Extents{1}, Extents{300000}}, std::pair{Extents{2, 1300}, Extents{300}}}) {
     for (Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
       int64_t rows = 1, length = 1;
       for (int64_t extent : kept) rows *= extent;
@@ -830,8 +839,8 @@ class RandomProgram {
     const int stores = 1 + pick(4);
     for (int i = 0; i < stores; ++i) {
       const ValueId v = i == 0 ? values_.back() : any();
-      const bool element = !reduced.empty() &&
-                           (b.level_of_value(v) == Level::kElement || pick(4) == 0);
+      const bool element =
+          !reduced.empty() && (b.level_of_value(v) == Level::kElement || pick(4) == 0);
       outputs_.emplace_back(size, 0x55);
       b.store(v, b.access(outputs_.back().data(), b.dtype_of_value(v), contiguous(element)));
       regions.push_back({outputs_.back().data(), outputs_.back().size() * 8});
@@ -843,9 +852,9 @@ class RandomProgram {
   int pick(int count) { return static_cast<int>(random_() % count); }
   ValueId any() { return values_[pick(static_cast<int>(values_.size()))]; }
   DType random_type() {
-    const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                           DType::kBFloat16, DType::kInt32,  DType::kInt8,    DType::kUInt16,
-                           DType::kInt64,   DType::kBool};
+    const DType types[] = {DType::kFloat32,  DType::kFloat32, DType::kFloat64, DType::kFloat16,
+                           DType::kBFloat16, DType::kInt32,   DType::kInt8,    DType::kUInt16,
+                           DType::kInt64,    DType::kBool};
     return types[pick(10)];
   }
   std::vector<int64_t> contiguous(bool element) {
@@ -915,16 +924,20 @@ class RandomProgram {
       return;
     }
     const ValueId y = b.cast(any(), dtype);
-    const Op ops[] = {Op::kAdd,   Op::kMul,  Op::kMaximum, Op::kLess, Op::kWhere, Op::kSub,
-                      Op::kNeg,   Op::kClip, Op::kDiv,     Op::kExp,  Op::kTanh,  Op::kErf,
-                      Op::kEqual, Op::kPow};
+    const Op ops[] = {Op::kAdd,  Op::kMul, Op::kMaximum, Op::kLess, Op::kWhere,
+                      Op::kSub,  Op::kNeg, Op::kClip,    Op::kDiv,  Op::kExp,
+                      Op::kTanh, Op::kErf, Op::kEqual,   Op::kPow};
     const Op op = ops[pick(14)];
     const fusion::OpInfo& info = fusion::op_info(op);
     if (!fusion::in_domain(info.domain, dtype)) return;
-    if (info.arity == 1) values_.push_back(b.op(op, {x}));
-    else if (info.arity == 2) values_.push_back(b.op(op, {x, y}));
-    else if (op == Op::kWhere) values_.push_back(b.op(op, {b.cast(any(), DType::kBool), x, y}));
-    else values_.push_back(b.op(op, {x, y, b.cast(any(), dtype)}));
+    if (info.arity == 1)
+      values_.push_back(b.op(op, {x}));
+    else if (info.arity == 2)
+      values_.push_back(b.op(op, {x, y}));
+    else if (op == Op::kWhere)
+      values_.push_back(b.op(op, {b.cast(any(), DType::kBool), x, y}));
+    else
+      values_.push_back(b.op(op, {x, y, b.cast(any(), dtype)}));
   }
 
   std::mt19937 random_;

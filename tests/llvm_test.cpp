@@ -68,8 +68,7 @@ void run_blocks(ProgramBuilder& b, int64_t piece) {
   const KernelArgs args = b.args();
   const Program& program = b.program();
   const int64_t rows = product(args.extents, args.extents + program.kept_rank);
-  const int64_t reduced =
-      product(args.extents + program.kept_rank, args.extents + program.rank());
+  const int64_t reduced = product(args.extents + program.kept_rank, args.extents + program.rank());
   const int64_t blocks = num_blocks(program.schedule, reduced);
   int64_t reductions = 0;
   for (const fusion::Instr& instr : program.body) reductions += is_reduction(instr.op);
@@ -104,8 +103,7 @@ void expect_bits(const std::vector<T>& actual, const std::vector<T>& expected,
   for (size_t i = 0; i < actual.size(); ++i) {
     uint64_t got = 0;
     std::memcpy(&got, &actual[i], sizeof(T));
-    ASSERT_EQ(got, want[i]) << what << " at " << i << ": " << +actual[i] << " not "
-                            << +expected[i];
+    ASSERT_EQ(got, want[i]) << what << " at " << i << ": " << +actual[i] << " not " << +expected[i];
   }
 }
 
@@ -140,8 +138,7 @@ TEST_F(LlvmTest, TailsTouchNothingElse) {
     for (const int64_t piece : {0, 1, 7, 33}) {
       ProgramBuilder b(Schedule::kPointwise, {n});
       const auto v = b.load(b.access(const_cast<float*>(x.data()), {1}));
-      b.store(b.op(Op::kAdd, {b.op(Op::kMul, {v, b.scalar(2.5f)}), v}),
-              b.access(y.data(), {1}));
+      b.store(b.op(Op::kAdd, {b.op(Op::kMul, {v, b.scalar(2.5f)}), v}), b.access(y.data(), {1}));
       run_rows(b, piece);
       expect_bits(y, expected, "n = " + std::to_string(n));
     }
@@ -172,8 +169,7 @@ TEST_F(LlvmTest, EveryStrideClassOfEveryType) {
     }
   };
   for (const DType dtype : {DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64,
-                            DType::kFloat16, DType::kBFloat16, DType::kFloat32,
-                            DType::kFloat64}) {
+                            DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
     visit_dtype(dtype, [&]<typename T>() {
       if constexpr (!std::is_same_v<T, bool>) check.template operator()<T>();
     });
@@ -198,8 +194,7 @@ TEST_F(LlvmTest, BroadcastsInThreeDims) {
     for (int64_t i = 0; i < extents[0]; ++i) {
       for (int64_t j = 0; j < extents[1]; ++j) {
         for (int64_t k = 0; k < extents[2]; ++k) {
-          const float sum =
-              full[i * 185 + j * 37 + k] * row[k] + column[i * 5 + j] * 3.f;
+          const float sum = full[i * 185 + j * 37 + k] * row[k] + column[i * 5 + j] * 3.f;
           expected[i * 185 + j * 37 + k] = sum + flipped[(2 - i) * 185 + j * 37 + 36 - k];
         }
       }
@@ -216,15 +211,13 @@ TEST_F(LlvmTest, PredicatesGuardMemory) {
   for (const int64_t stride : {1, -1}) {
     ProgramBuilder b(Schedule::kPointwise, {kN});
     const auto i = b.coordinate({1});
-    const auto inside =
-        b.op(Op::kLogicalAnd, {b.op(Op::kLessEqual, {b.scalar(int64_t{10}), i}),
-                               b.op(Op::kLess, {i, b.param(50)})});
+    const auto inside = b.op(Op::kLogicalAnd, {b.op(Op::kLessEqual, {b.scalar(int64_t{10}), i}),
+                                               b.op(Op::kLess, {i, b.param(50)})});
     const int64_t offset = stride == 1 ? -10 : 49;
     b.store(b.load(b.access(x.data(), {stride}, offset), {inside}), b.access(y.data(), {1}));
     // A predicate that nowhere holds, over an address that is nowhere valid.
     const auto never = b.op(Op::kLess, {i, b.scalar(int64_t{0})});
-    b.store(b.load(b.access(&nowhere, {0}, int64_t{1} << 44), {never}),
-            b.access(z.data(), {1}));
+    b.store(b.load(b.access(&nowhere, {0}, int64_t{1} << 44), {never}), b.access(z.data(), {1}));
     run_rows(b);
     for (int64_t k = 10; k < 50; ++k) expected[k] = x[offset + k * stride];
     expect_bits(y, expected);
@@ -241,8 +234,7 @@ TEST_F(LlvmTest, GathersAndRaises) {
     if (bad >= 0) index[bad] = bad % 2 == 0 ? 9 : -10;
     std::vector<float> y(kN);
     ProgramBuilder b(Schedule::kPointwise, {kN});
-    const auto checked =
-        b.check_index({b.load(b.access(index.data(), {1})), b.param(9)});
+    const auto checked = b.check_index({b.load(b.access(index.data(), {1})), b.param(9)});
     const auto from = b.access(const_cast<float*>(table.data()), {0});
     b.store(b.gather(from, {checked}), b.access(y.data(), {1}));
     const auto kernel = compile(b.program());
@@ -403,22 +395,24 @@ TEST_F(LlvmTest, EveryOpEveryType) {
     }
   };
   (void)check, (void)each_type;
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                                     \
-  each_type(fusion::domain, [&]<typename T>() {                                                  \
-    if constexpr (fusion::in_domain(fusion::domain, dtype_of<T>())) {                            \
-      constexpr bool kSelect = fusion::TypeRule::rule == fusion::TypeRule::kSelect;              \
-      using A = std::conditional_t<kSelect, bool, T>;                                            \
-      check.template operator()<T>(                                                              \
-          Op::k##id, arity,                                                                      \
-          []([[maybe_unused]] T first, [[maybe_unused]] T b, [[maybe_unused]] T c,               \
-             [[maybe_unused]] bool mask) {                                                       \
-            A a;                                                                                 \
-            if constexpr (kSelect) a = mask;                                                     \
-            else a = first;                                                                      \
-            return (__VA_ARGS__);                                                                \
-          },                                                                                     \
-          kSelect);                                                                              \
-    }                                                                                            \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                        \
+  each_type(fusion::domain, [&]<typename T>() {                                     \
+    if constexpr (fusion::in_domain(fusion::domain, dtype_of<T>())) {               \
+      constexpr bool kSelect = fusion::TypeRule::rule == fusion::TypeRule::kSelect; \
+      using A = std::conditional_t<kSelect, bool, T>;                               \
+      check.template operator()<T>(                                                 \
+          Op::k##id, arity,                                                         \
+          []([[maybe_unused]] T first, [[maybe_unused]] T b, [[maybe_unused]] T c,  \
+             [[maybe_unused]] bool mask) {                                          \
+            A a;                                                                    \
+            if constexpr (kSelect)                                                  \
+              a = mask;                                                             \
+            else                                                                    \
+              a = first;                                                            \
+            return (__VA_ARGS__);                                                   \
+          },                                                                        \
+          kSelect);                                                                 \
+    }                                                                               \
   });
 #include "sluice/fusion/ops.def"
 }
@@ -429,8 +423,7 @@ TEST_F(LlvmTest, RandomBits) {
   std::vector<float> normal(kN), normal_expected(kN);
   ProgramBuilder b(Schedule::kPointwise, {kN});
   const auto index = b.cast(b.coordinate({1}), DType::kUInt64);
-  const auto philox =
-      b.op(Op::kPhilox, {index, b.scalar(uint64_t{42}), b.scalar(uint64_t{7})});
+  const auto philox = b.op(Op::kPhilox, {index, b.scalar(uint64_t{42}), b.scalar(uint64_t{7})});
   b.store(philox, b.access(bits.data(), {1}));
   b.store(b.op(Op::kNormalF32, {philox}), b.access(normal.data(), {1}));
   run_rows(b);
@@ -494,8 +487,8 @@ const int64_t kExtents[] = {0, 1, 5, 31, 32, 33, 100, 1023, 1024, 1025, 8191, 81
 
 // Sum, product, max, argmax and argmin of the same rows at once.
 void check_reductions(Schedule schedule, int64_t rows, int64_t reduced, bool strange) {
-  const std::vector<float> x = strange ? strange_floats(rows * reduced + 1)
-                                       : floats(rows * reduced + 1);
+  const std::vector<float> x =
+      strange ? strange_floats(rows * reduced + 1) : floats(rows * reduced + 1);
   std::vector<int64_t> whole(rows * reduced + 1);
   for (size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<int64_t>(i % 13) - 5;
   std::vector<float> sum, top;
@@ -525,8 +518,10 @@ void check_reductions(Schedule schedule, int64_t rows, int64_t reduced, bool str
     b.store(b.op(Op::kArgMax, {v}), b.access(firsts.data(), {1, 0}));
     b.store(b.op(Op::kProd, {w}), b.access(products.data(), {1, 0}));
     b.store(b.op(Op::kMax, {v}), b.access(tops.data(), {1, 0}));
-    if (piece < 0) run_blocks(b, -piece);
-    else run_rows(b, piece);
+    if (piece < 0)
+      run_blocks(b, -piece);
+    else
+      run_rows(b, piece);
     const std::string what = "reduced " + std::to_string(reduced) + " rows " +
                              std::to_string(rows) + " piece " + std::to_string(piece);
     expect_bits(sums, sum, what);
@@ -636,8 +631,8 @@ TEST_F(LlvmTest, ElementStoresHappenInTheirPass) {
     const int64_t along = by_row ? kN : 1, across = by_row ? 1 : kRows;
     std::vector<float> y(x.size()), z(x.size()), y_expected(x.size()), z_expected(x.size());
     ProgramBuilder b(schedule, {kRows}, {kN});
-    const auto v = b.op(Op::kMul, {b.load(b.access(const_cast<float*>(x.data()), {along, across})),
-                                   b.scalar(2.f)});
+    const auto v = b.op(
+        Op::kMul, {b.load(b.access(const_cast<float*>(x.data()), {along, across})), b.scalar(2.f)});
     const auto mean = b.op(Op::kMul, {b.op(Op::kSum, {v}), b.scalar(1.f / kN)});
     b.store(v, b.access(y.data(), {along, across}));
     b.store(b.op(Op::kSub, {v, mean}), b.access(z.data(), {along, across}));
@@ -653,8 +648,10 @@ TEST_F(LlvmTest, ElementStoresHappenInTheirPass) {
     for (const bool blocks : {false, true}) {
       std::fill(y.begin(), y.end(), 0.f);
       std::fill(z.begin(), z.end(), 0.f);
-      if (blocks) run_blocks(b, 9);
-      else run_rows(b, 13);
+      if (blocks)
+        run_blocks(b, 9);
+      else
+        run_rows(b, 13);
       expect_bits(y, y_expected);
       expect_bits(z, z_expected);
     }
@@ -676,8 +673,10 @@ TEST_F(LlvmTest, HalfAndBoolReductions) {
   b.store(b.op(Op::kAll, {b.op(Op::kLogicalNot, {flag})}),
           b.access(all.data(), DType::kBool, {1, 0}));
   for (const bool blocks : {false, true}) {
-    if (blocks) run_blocks(b, 1);
-    else run_rows(b);
+    if (blocks)
+      run_blocks(b, 1);
+    else
+      run_rows(b);
     for (int64_t i = 0; i < kRows; ++i) {
       std::vector<float> row(x.begin() + i * kN, x.begin() + (i + 1) * kN);
       EXPECT_EQ(sums[i].bits, float16(reduce<SumOf<float>>(Schedule::kRow, row)).bits);

@@ -28,13 +28,13 @@ inline double reference_mish(double x) {
   return x * (e * (e + 2)) / (e * (e + 2) + 2);
 }
 
-#define SLUICE_UNARY(name, max_ulp, reference)                         \
-  {                                                                    \
-    #name, max_ulp,                                                    \
+#define SLUICE_UNARY(name, max_ulp, reference)                       \
+  {                                                                  \
+#name, max_ulp,                                                    \
         [](const float* __restrict in, float* __restrict out, int64_t n) { \
           for (int64_t i = 0; i < n; ++i) out[i] = m::name(in[i]);     \
         },                                                             \
-        [](double x) -> double { return reference; }                   \
+        [](double x) -> double { return reference; } \
   }
 
 inline constexpr UnaryFunction kUnaryFunctions[] = {

@@ -26,9 +26,13 @@ std::vector<float> sample_float32() {
   for (int64_t bits = 0; bits < int64_t{1} << 32; bits += 4099) {
     sample.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   }
-  for (const float x : {0.0f, 0x1p-149f, 0x1p-126f, 0x1p-25f, 1.0f, 1.4f, 9.0f, 10.0f, 20.0f, 88.0f,
-                        88.7228394f, 88.7228470f, 89.4159851f, 103.972084f, 104.0f, 150.0f, 0x1p25f,
-                        std::numeric_limits<float>::max(), kInf, kNan}) {
+  for (const float x : {0.0f,        0x1p-149f,   0x1p-126f,
+                        0x1p-25f,    1.0f,        1.4f,
+                        9.0f,        10.0f,       20.0f,
+                        88.0f,       88.7228394f, 88.7228470f,
+                        89.4159851f, 103.972084f, 104.0f,
+                        150.0f,      0x1p25f,     std::numeric_limits<float>::max(),
+                        kInf,        kNan}) {
     for (const float near : {std::nextafter(x, 0.0f), x, std::nextafter(x, kInf)}) {
       sample.push_back(near);
       sample.push_back(-near);
@@ -69,8 +73,10 @@ struct Float64Function {
   long double (*reference)(long double);
 };
 
-#define SLUICE_FLOAT64(name, max_ulp, reference) \
-  {#name, max_ulp, m::name<double>, [](long double x) -> long double { return reference; }}
+#define SLUICE_FLOAT64(name, max_ulp, reference)                                              \
+  {                                                                                           \
+#name, max_ulp, m::name < double>, [](long double x) -> long double { return reference; } \
+  }
 
 constexpr Float64Function kFloat64Functions[] = {
     SLUICE_FLOAT64(exp, 1.1, std::exp(x)),
@@ -95,7 +101,7 @@ constexpr Float64Function kFloat64Functions[] = {
     SLUICE_FLOAT64(silu, 4.0, x / (1 + std::exp(-x))),
     SLUICE_FLOAT64(softplus, 3.0, std::log1p(std::exp(x))),
     SLUICE_FLOAT64(gelu, 5.0, x * 0.5L * std::erfc(-x * 0.707106781186547524400844362104849L)),
-    SLUICE_FLOAT64(mish, 5.0, x * std::tanh(std::log1p(std::exp(x)))),
+    SLUICE_FLOAT64(mish, 5.0, x* std::tanh(std::log1p(std::exp(x)))),
 };
 
 TEST(Float64Functions, AgreeWithLongDouble) {
@@ -172,8 +178,8 @@ TEST(Externals, ArrayAndSingleElementAgree) {
     m::external_array(external, a.data(), binary ? b.data() : nullptr, out.data(),
                       static_cast<int64_t>(a.size()));
     for (size_t i = 0; i < a.size(); ++i) {
-      const float one = binary ? m::call_external(external, a[i], b[i])
-                               : m::call_external(external, a[i]);
+      const float one =
+          binary ? m::call_external(external, a[i], b[i]) : m::call_external(external, a[i]);
       EXPECT_EQ(std::bit_cast<uint32_t>(one), std::bit_cast<uint32_t>(out[i])) << f << " " << a[i];
     }
   }

@@ -47,9 +47,8 @@ class ProgramBuilder {
     const auto middle = strides.begin() + program_.kept_rank;
     form.varies_along_kept = std::any_of(strides.begin(), middle, varies);
     form.varies_along_reduced = std::any_of(middle, strides.end(), varies);
-    const bool lanes_vary = program_.schedule == fusion::Schedule::kRow
-                                ? form.varies_along_reduced
-                                : form.varies_along_kept;
+    const bool lanes_vary = program_.schedule == fusion::Schedule::kRow ? form.varies_along_reduced
+                                                                        : form.varies_along_kept;
     if (general && lanes_vary) form.lanes = fusion::StrideClass::kAny;
     program_.accesses.push_back(form);
     strides.push_back(offset);
@@ -91,10 +90,13 @@ class ProgramBuilder {
   ValueId op(fusion::Op op, std::initializer_list<ValueId> operands) {
     const fusion::OpInfo& info = fusion::op_info(op);
     DType dtype = program_.body[*(operands.end() - 1)].dtype;
-    if (fusion::is_arg_reduction(op)) dtype = DType::kInt64;
-    else if (fusion::is_reduction(op)) {}
-    else if (info.rule == fusion::TypeRule::kPredicate) dtype = DType::kBool;
-    else if (info.rule == fusion::TypeRule::kFixed) dtype = info.result_dtype;
+    if (fusion::is_arg_reduction(op))
+      dtype = DType::kInt64;
+    else if (fusion::is_reduction(op)) {
+    } else if (info.rule == fusion::TypeRule::kPredicate)
+      dtype = DType::kBool;
+    else if (info.rule == fusion::TypeRule::kFixed)
+      dtype = info.result_dtype;
     return add(op, dtype, operands, 0);
   }
   void store(ValueId value, uint16_t access) { program_.stores.push_back({value, access}); }

@@ -333,8 +333,7 @@ class Translator {
     return instr(i).op == Op::kCast || fusion::is_pointwise(instr(i).op);
   }
 
-  void emit(std::vector<Step>* steps, size_t i, Register out, const Inputs& inputs,
-            bool element) {
+  void emit(std::vector<Step>* steps, size_t i, Register out, const Inputs& inputs, bool element) {
     const Instr& value = instr(i);
     Step step(StepKind::kMap, value.num_operands, value.dtype);
     step.out = out;
@@ -427,9 +426,9 @@ class Translator {
   const Program& program_;
   const LoopTable& table_;
   const std::vector<uint8_t> pass_;
-  std::vector<Register> home_;    // of values of uniform and row level, while they live
-  std::vector<bool> row_needed_;  // values of uniform and row level
-  std::vector<int> last_use_;     // of those, in units of half passes
+  std::vector<Register> home_;             // of values of uniform and row level, while they live
+  std::vector<bool> row_needed_;           // values of uniform and row level
+  std::vector<int> last_use_;              // of those, in units of half passes
   std::vector<std::vector<bool>> needed_;  // by pass: values of element level
   std::vector<size_t> users_;
   int users_time_ = -1;

@@ -93,8 +93,8 @@ struct Bytecode {
   // Registers: byte offsets in the scratch. Registers in [0, num_uniform) hold one element each.
   std::vector<uint32_t> registers;
   Register num_uniform = 0;
-  int64_t tile = 0;           // elements in every other register; a power of two, >= kLanes
-  int64_t temporaries = 0;    // offset of kNumTemporaries tiles of 8-byte elements
+  int64_t tile = 0;         // elements in every other register; a power of two, >= kLanes
+  int64_t temporaries = 0;  // offset of kNumTemporaries tiles of 8-byte elements
   int64_t scratch_bytes = 0;
 };
 

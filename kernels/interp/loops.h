@@ -1,8 +1,8 @@
 // The loops of the interpreter: each runs one operation over a tile of elements in registers.
 //
 // They are compiled once for each instruction set (see CMakeLists.txt) and found in a table, so
-// that nothing else of the interpreter depends on the set. Elements have compute types: half dtypes are
-// float32 in registers, masks are one byte of 0 or 1.
+// that nothing else of the interpreter depends on the set. Elements have compute types: half dtypes
+// are float32 in registers, masks are one byte of 0 or 1.
 #ifndef SLUICE_KERNELS_INTERP_LOOPS_H_
 #define SLUICE_KERNELS_INTERP_LOOPS_H_
 
@@ -62,7 +62,7 @@ static_assert(reduction_index(fusion::Op::kArgMax) == kNumReductions);
 struct LoopTable {
   MapLoops map[fusion::kNumOps][kNumDTypes];  // by op and the compute type it is instantiated for
   MapLoops cast[kNumDTypes][kNumDTypes];      // compute types: from, to
-  MapFn load[kNumDTypes];   // memory to register; null: the same bytes
+  MapFn load[kNumDTypes];                     // memory to register; null: the same bytes
   MapFn store[kNumDTypes];  // register to memory, NaN made canonical; null: the same bytes
   MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
   ReduceLoops reduce[kNumReductions][kNumDTypes];

@@ -2,8 +2,6 @@
 
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 
-void fill_bool(LoopTable& table) {
-  fill_type<bool>(table);
-}
+void fill_bool(LoopTable& table) { fill_type<bool>(table); }
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE

@@ -36,9 +36,7 @@ uint16_t store_float16(float value) {
   result |= sign;
   return static_cast<uint16_t>(magnitude > 0x7f800000u ? 0x7e00u : result);
 }
-float load_bfloat16(uint16_t bits) {
-  return m::bits_as<float>(static_cast<uint32_t>(bits) << 16);
-}
+float load_bfloat16(uint16_t bits) { return m::bits_as<float>(static_cast<uint32_t>(bits) << 16); }
 uint16_t store_bfloat16(float value) {
   const uint32_t bits = m::bits_as<uint32_t>(value);
   return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : bits >> 16);

@@ -2,8 +2,6 @@
 
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 
-void fill_float32(LoopTable& table) {
-  fill_type<float>(table);
-}
+void fill_float32(LoopTable& table) { fill_type<float>(table); }
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE

@@ -2,8 +2,6 @@
 
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 
-void fill_float64(LoopTable& table) {
-  fill_type<double>(table);
-}
+void fill_float64(LoopTable& table) { fill_type<double>(table); }
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE

@@ -36,26 +36,25 @@ void fill_conversions(LoopTable& table);
 
 // The expressions of ops.def, as types.
 namespace expressions {
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)             \
-  struct id {                                                            \
-    template <typename A, typename V>                                    \
-    static auto apply([[maybe_unused]] A a, [[maybe_unused]] V b,        \
-                      [[maybe_unused]] V c) {                            \
-      return __VA_ARGS__;                                                \
-    }                                                                    \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                              \
+  struct id {                                                                             \
+    template <typename A, typename V>                                                     \
+    static auto apply([[maybe_unused]] A a, [[maybe_unused]] V b, [[maybe_unused]] V c) { \
+      return __VA_ARGS__;                                                                 \
+    }                                                                                     \
   };
 #define SLUICE_INTERNAL(id, name, arity, in, out, ...) \
   SLUICE_POINTWISE(id, name, arity, kFixed, kAll, __VA_ARGS__)
-#define SLUICE_REDUCTION(id, name, domain, identity_value, ...)          \
-  struct id {                                                            \
-    template <typename V>                                                \
-    static V identity() {                                                \
-      return identity_value;                                             \
-    }                                                                    \
-    template <typename V>                                                \
-    static V apply(V a, V b) {                                           \
-      return __VA_ARGS__;                                                \
-    }                                                                    \
+#define SLUICE_REDUCTION(id, name, domain, identity_value, ...) \
+  struct id {                                                   \
+    template <typename V>                                       \
+    static V identity() {                                       \
+      return identity_value;                                    \
+    }                                                           \
+    template <typename V>                                       \
+    static V apply(V a, V b) {                                  \
+      return __VA_ARGS__;                                       \
+    }                                                           \
   };
 #include "sluice/fusion/ops.def"
 }  // namespace expressions
@@ -113,16 +112,14 @@ template <typename V>
 void fill_map(LoopTable& table) {
   constexpr DType kType = dtype_of<V>();
   constexpr int kIndex = static_cast<int>(kType);
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                          \
-  if constexpr (fusion::in_domain(fusion::domain, kType)) {                           \
-    using A = std::conditional_t<TypeRule::rule == TypeRule::kSelect, bool, V>;       \
-    set_map<expressions::id, A, V, arity>(                                            \
-        table.map[static_cast<int>(Op::k##id)][kIndex]);                              \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                               \
+  if constexpr (fusion::in_domain(fusion::domain, kType)) {                                \
+    using A = std::conditional_t<TypeRule::rule == TypeRule::kSelect, bool, V>;            \
+    set_map<expressions::id, A, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
   }
-#define SLUICE_INTERNAL(id, name, arity, in, out, ...)                                \
-  if constexpr (kType == DType::in) {                                                 \
-    set_map<expressions::id, V, V, arity>(                                            \
-        table.map[static_cast<int>(Op::k##id)][kIndex]);                              \
+#define SLUICE_INTERNAL(id, name, arity, in, out, ...)                                     \
+  if constexpr (kType == DType::in) {                                                      \
+    set_map<expressions::id, V, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
   }
 #include "sluice/fusion/ops.def"
 }
@@ -220,8 +217,8 @@ struct ArgReducer {
     fill_with<int64_t>(positions, position, n);
   }
 
-  static void combine(void* values, int64_t* positions, const void* x,
-                      const int64_t* x_positions, int64_t n) {
+  static void combine(void* values, int64_t* positions, const void* x, const int64_t* x_positions,
+                      int64_t n) {
     V* a = static_cast<V*>(values);
     const V* b = static_cast<const V*>(x);
     for (int64_t i = 0; i < n; ++i) {
@@ -278,8 +275,8 @@ template <typename V>
 void fill_reductions(LoopTable& table) {
   constexpr DType kType = dtype_of<V>();
   constexpr int kIndex = static_cast<int>(kType);
-#define SLUICE_REDUCTION(id, name, domain, identity, ...)                            \
-  if constexpr (fusion::in_domain(fusion::domain, kType)) {                          \
+#define SLUICE_REDUCTION(id, name, domain, identity, ...)                             \
+  if constexpr (fusion::in_domain(fusion::domain, kType)) {                           \
     set_reduce<expressions::id, V>(table.reduce[reduction_index(Op::k##id)][kIndex]); \
   }
 #include "sluice/fusion/ops.def"

@@ -96,10 +96,10 @@ void Machine::load(const Step& step, int64_t start, int64_t n) {
   const char* in = access.base + run.element * size;
   if (!run.single) {
     char* raw = conversion == nullptr ? out : temporary(3);
-    for_each_run(access, start, n, [&](int64_t done, int64_t element, int64_t stride,
-                                       int64_t count) {
-      gather_strided(raw + done * size, access.base + element * size, stride, count, size);
-    });
+    for_each_run(
+        access, start, n, [&](int64_t done, int64_t element, int64_t stride, int64_t count) {
+          gather_strided(raw + done * size, access.base + element * size, stride, count, size);
+        });
     in = raw;
   } else if (run.stride == 0) {
     n = 1;
@@ -128,10 +128,11 @@ void Machine::load_where(const Step& step, const bool* predicate, int64_t start,
     const bool holds = predicate[i];
     const int64_t last = end_of_run(predicate, holds, i, n);
     if (holds) {
-      for_each_run(access, start + i, last - i, [&](int64_t done, int64_t element, int64_t stride,
-                                                    int64_t count) {
-        gather_strided(raw + (i + done) * size, access.base + element * size, stride, count, size);
-      });
+      for_each_run(access, start + i, last - i,
+                   [&](int64_t done, int64_t element, int64_t stride, int64_t count) {
+                     gather_strided(raw + (i + done) * size, access.base + element * size, stride,
+                                    count, size);
+                   });
     } else {
       std::memset(raw + i * size, 0, (last - i) * size);
     }
@@ -158,15 +159,15 @@ void Machine::gather(const Step& step, int64_t start, int64_t n) {
   visit_size(access.element_size, [&](auto zero) {
     using T = decltype(zero);
     const T* base = reinterpret_cast<const T*>(access.base);
-    for_each_run(access, start, n, [&](int64_t done, int64_t element, int64_t stride,
-                                       int64_t count) {
-      T* o = reinterpret_cast<T*>(raw) + done;
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t at = done + i;
-        const bool there = holds[at * holds_step];
-        o[i] = there ? base[element + i * stride + indices[at * index_step]] : T{0};
-      }
-    });
+    for_each_run(access, start, n,
+                 [&](int64_t done, int64_t element, int64_t stride, int64_t count) {
+                   T* o = reinterpret_cast<T*>(raw) + done;
+                   for (int64_t i = 0; i < count; ++i) {
+                     const int64_t at = done + i;
+                     const bool there = holds[at * holds_step];
+                     o[i] = there ? base[element + i * stride + indices[at * index_step]] : T{0};
+                   }
+                 });
   });
   if (conversion != nullptr) convert(conversion, out, raw, n);
   values_[step.out] = {out, n == 1};
@@ -177,8 +178,7 @@ void Machine::coordinate(const Step& step, int64_t start, int64_t n) {
   const Run run = single_run(access, start, n);
   if (run.single && run.stride == 0) n = 1;
   int64_t* out = reinterpret_cast<int64_t*>(memory(step.out));
-  for_each_run(access, start, n, [&](int64_t done, int64_t element, int64_t stride,
-                                     int64_t count) {
+  for_each_run(access, start, n, [&](int64_t done, int64_t element, int64_t stride, int64_t count) {
     for (int64_t i = 0; i < count; ++i) out[done + i] = element + i * stride;
   });
   values_[step.out] = {out, n == 1};
@@ -280,13 +280,11 @@ void Machine::store(const Step& step, int64_t start, int64_t n) {
   const char* in = static_cast<const char*>(value.data);
   // A run of consecutive elements is converted on its way; anything else beforehand.
   const char* converted = in;
-  if (conversion != nullptr &&
-      (value.uniform || access.strides[access.num_dims - 1] != 1)) {
+  if (conversion != nullptr && (value.uniform || access.strides[access.num_dims - 1] != 1)) {
     convert(conversion, temporary(3), in, value.uniform ? 1 : n);
     converted = temporary(3);
   }
-  for_each_run(access, start, n, [&](int64_t done, int64_t element, int64_t stride,
-                                     int64_t count) {
+  for_each_run(access, start, n, [&](int64_t done, int64_t element, int64_t stride, int64_t count) {
     char* out = access.base + element * size;
     if (value.uniform) {
       fill_strided(out, stride, converted, count, size);

@@ -10,10 +10,10 @@
 
 namespace sluice::kernels {
 
-// c[i] = a[i] b[i] for i < batch; a is (m, k), b is (k, n), c is (m, n) row-major without gaps. Strides
-// of a and b are (batch, row, column), in elements, and may be anything. float32 only: the frontend
-// expresses other dtypes in it, or as a reduction. k == 0 gives zeros. The bits depend on the shapes
-// and strides alone.
+// c[i] = a[i] b[i] for i < batch; a is (m, k), b is (k, n), c is (m, n) row-major without gaps.
+// Strides of a and b are (batch, row, column), in elements, and may be anything. float32 only: the
+// frontend expresses other dtypes in it, or as a reduction. k == 0 gives zeros. The bits depend on
+// the shapes and strides alone.
 struct Matmul {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   const float* a = nullptr;

@@ -61,8 +61,7 @@ llvm::Value* BodyEmitter::stride(uint16_t access, int dim) {
 llvm::Value* BodyEmitter::offset(uint16_t access) { return stride(access, program_.rank()); }
 
 llvm::Value* BodyEmitter::buffer(uint16_t access) {
-  return argument(offsetof(KernelArgs, buffers), program_.accesses[access].buffer,
-                  ir_.getPtrTy());
+  return argument(offsetof(KernelArgs, buffers), program_.accesses[access].buffer, ir_.getPtrTy());
 }
 
 llvm::Value* BodyEmitter::lane_strides(uint16_t access) {
@@ -120,8 +119,8 @@ llvm::Value* BodyEmitter::base(uint16_t access) {
     if (program_.accesses[access].buffer == fusion::kNoBuffer) return element;
     llvm::Value* start = buffer(access);
     llvm::IRBuilder<> at_args(args_block_);
-    bases_[access] = at_args.CreateGEP(builder_.memory_type(program_.accesses[access].dtype),
-                                       start, element);
+    bases_[access] =
+        at_args.CreateGEP(builder_.memory_type(program_.accesses[access].dtype), start, element);
   }
   return bases_[access];
 }
@@ -132,8 +131,7 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
   Address result;
   result.base = base(access);
   auto advance = [&](llvm::Value* elements) {
-    result.scalar =
-        result.scalar == nullptr ? elements : ir_.CreateAdd(result.scalar, elements);
+    result.scalar = result.scalar == nullptr ? elements : ir_.CreateAdd(result.scalar, elements);
   };
   auto along_lanes = [&](llvm::Value* start) {
     result.lanes = info.lanes;
@@ -155,8 +153,7 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
   } else if (along_row) {
     result.lanes = StrideClass::kAny;
     for (int d = 0; d < program_.reduced_rank; ++d) {
-      llvm::Value* step = builder_.splat(stride(access, program_.kept_rank + d),
-                                         builder_.lanes());
+      llvm::Value* step = builder_.splat(stride(access, program_.kept_rank + d), builder_.lanes());
       llvm::Value* term = ir_.CreateMul(reduced_[d], step);
       result.offsets = d == 0 ? term : ir_.CreateAdd(result.offsets, term);
     }
@@ -335,11 +332,10 @@ llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
 llvm::Value* BodyEmitter::emit_gather(const Instr& instr) {
   const Address start = address(instr.aux, instr.level);
   llvm::Value* predicate = instr.num_operands > 1 ? value(instr.operands[1]) : nullptr;
-  llvm::Value* pointers = ir_.CreateGEP(builder_.memory_type(instr.dtype),
-                                        lane_pointers(start, instr.dtype),
-                                        value(instr.operands[0]));
-  llvm::Value* mask =
-      builder_.lanes() == 1 ? predicate : builder_.both(predicate, active_);
+  llvm::Value* pointers =
+      ir_.CreateGEP(builder_.memory_type(instr.dtype), lane_pointers(start, instr.dtype),
+                    value(instr.operands[0]));
+  llvm::Value* mask = builder_.lanes() == 1 ? predicate : builder_.both(predicate, active_);
   return decode(instr.dtype, load_lanes(pointers, instr.dtype, mask));
 }
 
@@ -347,8 +343,8 @@ llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
   llvm::Value* index = value(instr.operands[0]);
   llvm::Value* extent = value(instr.operands[1]);
   llvm::Value* zero = llvm::Constant::getNullValue(index->getType());
-  llvm::Value* wrapped = ir_.CreateSelect(ir_.CreateICmpSLT(index, zero),
-                                          ir_.CreateAdd(index, extent), index);
+  llvm::Value* wrapped =
+      ir_.CreateSelect(ir_.CreateICmpSLT(index, zero), ir_.CreateAdd(index, extent), index);
   llvm::Value* outside = ir_.CreateICmpUGE(wrapped, extent);
   llvm::Value* wrong = outside;
   if (instr.num_operands > 2) wrong = ir_.CreateAnd(wrong, value(instr.operands[2]));
@@ -359,14 +355,14 @@ llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
     llvm::Value* bad_extent = extent;
     if (lanes > 1) {
       llvm::Type* bits = ir_.getIntNTy(lanes);
-      llvm::Value* lane = ir_.CreateIntrinsic(
-          llvm::Intrinsic::cttz, {bits}, {ir_.CreateBitCast(wrong, bits), ir_.getInt1(true)});
+      llvm::Value* lane = ir_.CreateIntrinsic(llvm::Intrinsic::cttz, {bits},
+                                              {ir_.CreateBitCast(wrong, bits), ir_.getInt1(true)});
       bad_index = ir_.CreateExtractElement(index, lane);
       bad_extent = ir_.CreateExtractElement(extent, lane);
     }
     llvm::Type* word = ir_.getInt64Ty();
-    auto* callee = llvm::FunctionType::get(
-        ir_.getVoidTy(), {ir_.getPtrTy(), word, word, word}, /*isVarArg=*/false);
+    auto* callee = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), word, word, word},
+                                           /*isVarArg=*/false);
     llvm::Value* slots = ir_.CreateLoad(
         ir_.getPtrTy(),
         ir_.CreateConstGEP1_64(ir_.getInt8Ty(), args_, offsetof(KernelArgs, errors)));
@@ -388,10 +384,8 @@ void BodyEmitter::emit(ValueId id) {
     case Op::kCheckIndex: values_[id] = emit_check_index(instr); return;
     case Op::kCoordinate: {
       const Address at = address(instr.aux, instr.level);
-      llvm::Value* first =
-          at.scalar == nullptr ? at.base : ir_.CreateAdd(at.base, at.scalar);
-      values_[id] =
-          ir_.CreateAdd(builder_.splat(first, builder_.lanes()), lane_indices(at));
+      llvm::Value* first = at.scalar == nullptr ? at.base : ir_.CreateAdd(at.base, at.scalar);
+      values_[id] = ir_.CreateAdd(builder_.splat(first, builder_.lanes()), lane_indices(at));
       return;
     }
     default: break;
@@ -400,10 +394,9 @@ void BodyEmitter::emit(ValueId id) {
   for (int k = 0; k < instr.num_operands; ++k) operands[k] = value(instr.operands[k]);
   const bool is_select = op_info(instr.op).rule == fusion::TypeRule::kSelect;
   const DType operand = fusion::operand_dtype(program_, instr, is_select ? 1 : 0);
-  llvm::Value* result =
-      instr.op == Op::kCast
-          ? ir::emit_cast(operand, instr.dtype, operands[0])
-          : ir::emit_pointwise(instr.op, compute_type(operand), operands);
+  llvm::Value* result = instr.op == Op::kCast
+                            ? ir::emit_cast(operand, instr.dtype, operands[0])
+                            : ir::emit_pointwise(instr.op, compute_type(operand), operands);
   values_[id] = round(instr.dtype, result);
 }
 

@@ -42,8 +42,7 @@ class KernelEmitter {
   using RunBody = std::function<void(const Values&, llvm::Value*, llvm::Value*, llvm::Value*)>;
   void emit_runs(const RunBody& body);
   void emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
-  void emit_lane_run(const Values& outer, llvm::Value* first, llvm::Value* last,
-                     llvm::Value* row);
+  void emit_lane_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`.
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                    const ir::Builder::LoopBody& body);
@@ -112,8 +111,7 @@ llvm::Function* KernelEmitter::declare(llvm::Module& module) const {
     name = kFinishName;
   }
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, /*isVarArg=*/false);
-  auto* function =
-      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr("target-cpu", host().cpu);
   function->addFnAttr("target-features", host().features);
@@ -133,8 +131,10 @@ void KernelEmitter::emit() {
   builder_.if_then(ir_.CreateICmpSLT(row_begin_, row_end_), /*likely=*/true, [&] {
     for (const ValueId id : plan_.uniform) body_->emit(id);
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
-      if (lanes_reduced()) emit_row_run(outer, first, last, row);
-      else emit_lane_run(outer, first, last, row);
+      if (lanes_reduced())
+        emit_row_run(outer, first, last, row);
+      else
+        emit_lane_run(outer, first, last, row);
     });
   });
   ir_.CreateRetVoid();
@@ -165,8 +165,7 @@ void KernelEmitter::emit_runs(const RunBody& body) {
     llvm::Value* room = ir_.CreateSub(row_end_, position);
     llvm::Value* last = ir_.CreateSelect(ir_.CreateICmpSLT(room, length), room, length);
     const Values outer(in.begin() + 1, in.end());
-    body(outer, in[0], last,
-         ir_.CreateSub(ir_.CreateAdd(position, in[0]), row_begin_));
+    body(outer, in[0], last, ir_.CreateSub(ir_.CreateAdd(position, in[0]), row_begin_));
     Values next = in;
     next[0] = builder_.index(0);
     llvm::Value* carry = ir_.getTrue();
@@ -288,8 +287,7 @@ Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass, llvm::Value* f
       if (is_arg_reduction(program_.body[id].op)) {
         element.position = builder_.splat(r, builder_.lanes());
         if (lanes_reduced()) {
-          element.position =
-              ir_.CreateAdd(element.position, builder_.iota(ir_.getInt64Ty()));
+          element.position = ir_.CreateAdd(element.position, builder_.iota(ir_.getInt64Ty()));
         }
       }
       const ArgState next = combine(id, state[k], element);
@@ -355,8 +353,10 @@ void KernelEmitter::store_partials(const Accumulators& partials, llvm::Value* ro
       if (dtype == DType::kBool) value = ir_.CreateZExt(value, type);
       llvm::Value* pointer = partial_pointer(argument(5), row, plane, dtype);
       const llvm::Align align(size_of(dtype));
-      if (body_->active() == nullptr) ir_.CreateAlignedStore(value, pointer, align);
-      else ir_.CreateMaskedStore(value, pointer, align, body_->active());
+      if (body_->active() == nullptr)
+        ir_.CreateAlignedStore(value, pointer, align);
+      else
+        ir_.CreateMaskedStore(value, pointer, align, body_->active());
     };
     store(partials[j].value, 2 * j, type_of(plan_.reductions[j]));
     if (partials[j].position != nullptr) {
@@ -370,8 +370,8 @@ Accumulators KernelEmitter::load_partials(llvm::Value* row) {
   const Values totals = builder_.loop(
       builder_.index(0), argument(4), builder_.index(1), flatten(identities(reductions)),
       [&](llvm::Value* block, const Values& in) {
-        llvm::Value* base = ir_.CreateGEP(ir_.getInt8Ty(), argument(5),
-                                          ir_.CreateMul(block, argument(6)));
+        llvm::Value* base =
+            ir_.CreateGEP(ir_.getInt8Ty(), argument(5), ir_.CreateMul(block, argument(6)));
         auto load = [&](size_t plane, DType dtype) {
           llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
           llvm::Value* pointer = partial_pointer(base, row, plane, dtype);
@@ -413,8 +413,10 @@ Accumulators KernelEmitter::identities(const std::vector<ValueId>& reductions) c
   Accumulators result;
   for (const ValueId id : reductions) {
     const Op op = program_.body[id].op;
-    if (is_arg_reduction(op)) result.push_back(ir::emit_arg_identity(op, type_of(id)));
-    else result.push_back({ir::emit_identity(op, type_of(id)), nullptr});
+    if (is_arg_reduction(op))
+      result.push_back(ir::emit_arg_identity(op, type_of(id)));
+    else
+      result.push_back({ir::emit_identity(op, type_of(id)), nullptr});
   }
   return result;
 }

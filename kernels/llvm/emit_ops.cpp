@@ -20,8 +20,10 @@ template <fusion::Domain kDomain, typename F>
 llvm::Value* instantiate(DType dtype, const F& f) {
   return visit_dtype(dtype, [&]<typename T>() -> llvm::Value* {
     constexpr DType kType = dtype_of<T>();
-    if constexpr (is_half(kType) || !fusion::in_domain(kDomain, kType)) return nullptr;
-    else return f.template operator()<T>();
+    if constexpr (is_half(kType) || !fusion::in_domain(kDomain, kType))
+      return nullptr;
+    else
+      return f.template operator()<T>();
   });
 }
 
@@ -32,23 +34,23 @@ using FirstOperand = std::conditional_t<kRule == fusion::TypeRule::kSelect, Valu
 
 llvm::Value* emit_pointwise(Op op, DType dtype, llvm::Value* const* operands) {
   switch (op) {
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                                  \
-  case Op::k##id:                                                                             \
-    return instantiate<fusion::domain>(dtype, [&]<typename T>() -> llvm::Value* {             \
-      using V = Value<T>;                                                                     \
-      [[maybe_unused]] const FirstOperand<fusion::TypeRule::rule, V> a{operands[0]};          \
-      [[maybe_unused]] const V b{(arity) > 1 ? operands[1] : nullptr};                        \
-      [[maybe_unused]] const V c{(arity) > 2 ? operands[2] : nullptr};                        \
-      return (__VA_ARGS__).raw;                                                               \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                         \
+  case Op::k##id:                                                                    \
+    return instantiate<fusion::domain>(dtype, [&]<typename T>() -> llvm::Value* {    \
+      using V = Value<T>;                                                            \
+      [[maybe_unused]] const FirstOperand<fusion::TypeRule::rule, V> a{operands[0]}; \
+      [[maybe_unused]] const V b{(arity) > 1 ? operands[1] : nullptr};               \
+      [[maybe_unused]] const V c{(arity) > 2 ? operands[2] : nullptr};               \
+      return (__VA_ARGS__).raw;                                                      \
     });
-#define SLUICE_INTERNAL(id, name, arity, in, out, ...)                        \
-  case Op::k##id: {                                                           \
-    using V = Value<uint64_t>;                                                \
-    static_assert(DType::in == DType::kUInt64);                               \
-    [[maybe_unused]] const V a{operands[0]};                                  \
-    [[maybe_unused]] const V b{(arity) > 1 ? operands[1] : nullptr};          \
-    [[maybe_unused]] const V c{(arity) > 2 ? operands[2] : nullptr};          \
-    return (__VA_ARGS__).raw;                                                 \
+#define SLUICE_INTERNAL(id, name, arity, in, out, ...)               \
+  case Op::k##id: {                                                  \
+    using V = Value<uint64_t>;                                       \
+    static_assert(DType::in == DType::kUInt64);                      \
+    [[maybe_unused]] const V a{operands[0]};                         \
+    [[maybe_unused]] const V b{(arity) > 1 ? operands[1] : nullptr}; \
+    [[maybe_unused]] const V c{(arity) > 2 ? operands[2] : nullptr}; \
+    return (__VA_ARGS__).raw;                                        \
   }
 #include "sluice/fusion/ops.def"
     default: return nullptr;

@@ -112,9 +112,8 @@ void Builder::if_then(llvm::Value* condition, bool likely, const std::function<v
   llvm::Function* function = builder_.GetInsertBlock()->getParent();
   auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);
   auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
-  llvm::MDNode* weights = likely ? nullptr
-                                 : llvm::MDBuilder(builder_.getContext())
-                                       .createBranchWeights(1, 1 << 20);
+  llvm::MDNode* weights =
+      likely ? nullptr : llvm::MDBuilder(builder_.getContext()).createBranchWeights(1, 1 << 20);
   builder_.CreateCondBr(condition, then, after, weights);
   builder_.SetInsertPoint(then);
   body();
@@ -150,11 +149,11 @@ llvm::Value* binary(Binary op, DType dtype, llvm::Value* a, llvm::Value* b) {
   const bool floating = is_float(dtype);
   const bool boolean = dtype == DType::kBool;
   switch (op) {
-    case Binary::kAdd: return floating ? ir.CreateFAdd(a, b) : boolean ? ir.CreateOr(a, b)
-                                                                       : ir.CreateAdd(a, b);
+    case Binary::kAdd:
+      return floating ? ir.CreateFAdd(a, b) : boolean ? ir.CreateOr(a, b) : ir.CreateAdd(a, b);
     case Binary::kSub: return floating ? ir.CreateFSub(a, b) : ir.CreateSub(a, b);
-    case Binary::kMul: return floating ? ir.CreateFMul(a, b) : boolean ? ir.CreateAnd(a, b)
-                                                                       : ir.CreateMul(a, b);
+    case Binary::kMul:
+      return floating ? ir.CreateFMul(a, b) : boolean ? ir.CreateAnd(a, b) : ir.CreateMul(a, b);
     case Binary::kDiv:
       if (floating) return ir.CreateFDiv(a, b);
       return is_signed(dtype) ? ir.CreateSDiv(a, b) : ir.CreateUDiv(a, b);
@@ -226,9 +225,9 @@ llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::
   auto* callee = llvm::FunctionType::get(
       ir->getVoidTy(), {ir->getInt32Ty(), pointer, pointer, pointer, ir->getInt64Ty()},
       /*isVarArg=*/false);
-  ir->CreateCall(callee, ir.pointer(reinterpret_cast<const void*>(&math::external_array)),
-                 {ir->getInt32(static_cast<uint32_t>(f)), first, second, out,
-                  ir->getInt64(ir.lanes())});
+  ir->CreateCall(
+      callee, ir.pointer(reinterpret_cast<const void*>(&math::external_array)),
+      {ir->getInt32(static_cast<uint32_t>(f)), first, second, out, ir->getInt64(ir.lanes())});
   return ir->CreateLoad(type, out);
 }
 

@@ -39,11 +39,12 @@ llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
     llvm::InitializeNativeTargetAsmPrinter();
     auto* result = new Made;
     // Kernels have no constructors to run, and so need no platform.
-    auto jit = llvm::orc::LLJITBuilder()
-                   .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                   .create();
-    if (jit) result->jit = std::move(*jit);
-    else result->error = llvm::toString(jit.takeError());
+    auto jit =
+        llvm::orc::LLJITBuilder().setPlatformSetUp(llvm::orc::setUpInactivePlatform).create();
+    if (jit)
+      result->jit = std::move(*jit);
+    else
+      result->error = llvm::toString(jit.takeError());
     return result;
   }();
   if (made.jit != nullptr) return made.jit.get();
@@ -60,9 +61,8 @@ llvm::TargetMachine* target_machine() {
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
     return std::unique_ptr<llvm::TargetMachine>(
-        target->createTargetMachine(triple, host().cpu, host().features, options,
-                                    llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                    llvm_compat::kOptLess, /*JIT=*/true));
+        target->createTargetMachine(triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
+                                    llvm::CodeModel::Small, llvm_compat::kOptLess, /*JIT=*/true));
   };
   thread_local const std::unique_ptr<llvm::TargetMachine> machine = create();
   return machine.get();
@@ -99,8 +99,8 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> emit_module(const Program& program
   return module;
 }
 
-absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate_object(
-    llvm::Module& module, llvm::TargetMachine& machine) {
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate_object(llvm::Module& module,
+                                                                    llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -35,10 +35,9 @@ inline void restrict_passes(llvm::LLVMContext& context) {
 #if LLVM_VERSION_MAJOR >= 17
   struct Gate : llvm::OptPassGate {
     bool shouldRunPass(const llvm::StringRef name, llvm::StringRef) override {
-      constexpr const char* kKept[] = {"Instruction Selection", "CodeGen Prepare",
-                                       "Loop Invariant Code Motion",
-                                       "Machine Common Subexpression Elimination",
-                                       "Remove dead machine instructions"};
+      constexpr const char* kKept[] = {
+          "Instruction Selection", "CodeGen Prepare", "Loop Invariant Code Motion",
+          "Machine Common Subexpression Elimination", "Remove dead machine instructions"};
       for (const char* kept : kKept) {
         if (name.contains(kept)) return true;
       }

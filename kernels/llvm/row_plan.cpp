@@ -27,13 +27,13 @@ std::vector<bool> find_invariant(const Program& program) {
     const Instr& instr = program.body[i];
     if (instr.level != Level::kRow) continue;
     if (instr.op == Op::kLoad || instr.op == Op::kCoordinate) {
-      invariant[i] = instr.num_operands == 0 &&
-                     program.accesses[instr.aux].lanes == StrideClass::kZero;
+      invariant[i] =
+          instr.num_operands == 0 && program.accesses[instr.aux].lanes == StrideClass::kZero;
       continue;
     }
     if (!is_pointwise(instr.op)) continue;
-    invariant[i] = std::all_of(
-        instr.operands, instr.operands + instr.num_operands, [&](ValueId operand) {
+    invariant[i] =
+        std::all_of(instr.operands, instr.operands + instr.num_operands, [&](ValueId operand) {
           return program.body[operand].level == Level::kUniform || invariant[operand];
         });
   }
@@ -49,8 +49,10 @@ int lanes_of_vector(const Program& program) {
     if (instr.level == Level::kUniform || instr.dtype == DType::kBool) continue;
     const int size = static_cast<int>(size_of(compute_type(instr.dtype)));
     ++instrs;
-    if (size == 8) ++wide_instrs;
-    else narrow = std::max(narrow, size);
+    if (size == 8)
+      ++wide_instrs;
+    else
+      narrow = std::max(narrow, size);
   }
   const int size = 2 * wide_instrs > instrs ? 8 : narrow;
   return std::clamp(host().vector_bytes / size, 4, 64);
@@ -61,7 +63,8 @@ int lanes_of_vector(const Program& program) {
 int column_vectors(const Program& program) { return program.body.size() <= 8 ? 4 : 1; }
 
 // Vectors at a time in a pointwise loop: an elementary function is one long chain of dependent
-// operations, and two of them side by side hide each other's latency (measured: a tenth to a fifth).
+// operations, and two of them side by side hide each other's latency (measured: a tenth to a
+// fifth).
 constexpr int kPointwiseVectors = 2;
 
 }  // namespace

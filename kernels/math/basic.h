@@ -24,19 +24,25 @@ SLUICE_MATH_INLINE V quiet_nan() {
 // The identities of max and min.
 template <typename V>
 SLUICE_MATH_INLINE V lowest() {
-  if constexpr (kIsFloat<V>) return constant<V>(-std::numeric_limits<ScalarOf<V>>::infinity());
-  else return constant<V>(std::numeric_limits<ScalarOf<V>>::min());
+  if constexpr (kIsFloat<V>)
+    return constant<V>(-std::numeric_limits<ScalarOf<V>>::infinity());
+  else
+    return constant<V>(std::numeric_limits<ScalarOf<V>>::min());
 }
 template <typename V>
 SLUICE_MATH_INLINE V highest() {
-  if constexpr (kIsFloat<V>) return infinity<V>();
-  else return constant<V>(std::numeric_limits<ScalarOf<V>>::max());
+  if constexpr (kIsFloat<V>)
+    return infinity<V>();
+  else
+    return constant<V>(std::numeric_limits<ScalarOf<V>>::max());
 }
 // The identity of sum: -0 for floats, as -0 + x is x for every x, +0 and -0 included.
 template <typename V>
 SLUICE_MATH_INLINE V sum_identity() {
-  if constexpr (kIsFloat<V>) return constant<V>(ScalarOf<V>(-0.0));
-  else return constant<V>(0);
+  if constexpr (kIsFloat<V>)
+    return constant<V>(ScalarOf<V>(-0.0));
+  else
+    return constant<V>(0);
 }
 
 // Signs.
@@ -46,17 +52,22 @@ SLUICE_MATH_INLINE V neg(V a) {
 }
 template <typename V>
 SLUICE_MATH_INLINE V abs(V a) {
-  if constexpr (kIsFloat<V>) return raw_abs(a);
-  else if constexpr (kIsSigned<V>) return select(lt(a, constant<V>(0)), neg(a), a);
-  else return a;
+  if constexpr (kIsFloat<V>)
+    return raw_abs(a);
+  else if constexpr (kIsSigned<V>)
+    return select(lt(a, constant<V>(0)), neg(a), a);
+  else
+    return a;
 }
 // -1, 1, or a itself where that is zero or NaN.
 template <typename V>
 SLUICE_MATH_INLINE V sign(V a) {
   const V zero = constant<V>(0);
   const V positive = select(lt(zero, a), constant<V>(1), a);
-  if constexpr (kIsFloat<V> || kIsSigned<V>) return select(lt(a, zero), constant<V>(-1), positive);
-  else return positive;
+  if constexpr (kIsFloat<V> || kIsSigned<V>)
+    return select(lt(a, zero), constant<V>(-1), positive);
+  else
+    return positive;
 }
 // The sign of a NaN is not kept by arithmetic or stores, and so counts as positive here.
 template <typename V>
@@ -70,40 +81,54 @@ SLUICE_MATH_INLINE V copysign(V magnitude, V sign) {
 // Rounding to an integer; integers are left as they are. round() takes ties to even.
 template <typename V>
 SLUICE_MATH_INLINE V floor(V a) {
-  if constexpr (kIsFloat<V>) return raw_floor(a);
-  else return a;
+  if constexpr (kIsFloat<V>)
+    return raw_floor(a);
+  else
+    return a;
 }
 template <typename V>
 SLUICE_MATH_INLINE V ceil(V a) {
-  if constexpr (kIsFloat<V>) return raw_ceil(a);
-  else return a;
+  if constexpr (kIsFloat<V>)
+    return raw_ceil(a);
+  else
+    return a;
 }
 template <typename V>
 SLUICE_MATH_INLINE V round(V a) {
-  if constexpr (kIsFloat<V>) return raw_rint(a);
-  else return a;
+  if constexpr (kIsFloat<V>)
+    return raw_rint(a);
+  else
+    return a;
 }
 template <typename V>
 SLUICE_MATH_INLINE V trunc(V a) {
-  if constexpr (kIsFloat<V>) return raw_trunc(a);
-  else return a;
+  if constexpr (kIsFloat<V>)
+    return raw_trunc(a);
+  else
+    return a;
 }
 
 // Predicates.
 template <typename V>
 SLUICE_MATH_INLINE MaskOf<V> isnan(V a) {
-  if constexpr (kIsFloat<V>) return ne(a, a);
-  else return constant<MaskOf<V>>(false);
+  if constexpr (kIsFloat<V>)
+    return ne(a, a);
+  else
+    return constant<MaskOf<V>>(false);
 }
 template <typename V>
 SLUICE_MATH_INLINE MaskOf<V> isinf(V a) {
-  if constexpr (kIsFloat<V>) return eq(raw_abs(a), infinity<V>());
-  else return constant<MaskOf<V>>(false);
+  if constexpr (kIsFloat<V>)
+    return eq(raw_abs(a), infinity<V>());
+  else
+    return constant<MaskOf<V>>(false);
 }
 template <typename V>
 SLUICE_MATH_INLINE MaskOf<V> isfinite(V a) {
-  if constexpr (kIsFloat<V>) return lt(raw_abs(a), infinity<V>());
-  else return constant<MaskOf<V>>(true);
+  if constexpr (kIsFloat<V>)
+    return lt(raw_abs(a), infinity<V>());
+  else
+    return constant<MaskOf<V>>(true);
 }
 template <typename V>
 SLUICE_MATH_INLINE MaskOf<V> equal(V a, V b) {
@@ -129,8 +154,10 @@ SLUICE_MATH_INLINE V logical_not(V a) {
 }
 template <typename V>
 SLUICE_MATH_INLINE V bitwise_not(V a) {
-  if constexpr (kIsBool<V>) return mask_not(a);
-  else return bit_xor(a, constant<V>(-1));
+  if constexpr (kIsBool<V>)
+    return mask_not(a);
+  else
+    return bit_xor(a, constant<V>(-1));
 }
 template <typename V>
 SLUICE_MATH_INLINE V bitwise_and(V a, V b) {
@@ -174,15 +201,21 @@ SLUICE_MATH_INLINE V shift_right(V a, V n) {
 // Extremes: NaN wins.
 template <typename V>
 SLUICE_MATH_INLINE V maximum(V a, V b) {
-  if constexpr (kIsBool<V>) return bit_or(a, b);
-  else if constexpr (kIsFloat<V>) return select(mask_or(lt(a, b), ne(b, b)), b, a);
-  else return select(lt(a, b), b, a);
+  if constexpr (kIsBool<V>)
+    return bit_or(a, b);
+  else if constexpr (kIsFloat<V>)
+    return select(mask_or(lt(a, b), ne(b, b)), b, a);
+  else
+    return select(lt(a, b), b, a);
 }
 template <typename V>
 SLUICE_MATH_INLINE V minimum(V a, V b) {
-  if constexpr (kIsBool<V>) return bit_and(a, b);
-  else if constexpr (kIsFloat<V>) return select(mask_or(lt(b, a), ne(b, b)), b, a);
-  else return select(lt(b, a), b, a);
+  if constexpr (kIsBool<V>)
+    return bit_and(a, b);
+  else if constexpr (kIsFloat<V>)
+    return select(mask_or(lt(b, a), ne(b, b)), b, a);
+  else
+    return select(lt(b, a), b, a);
 }
 template <typename V>
 SLUICE_MATH_INLINE V relu(V a) {

@@ -31,11 +31,16 @@ SLUICE_MATH_INLINE To float_to_int(From a) {
 // "!= 0"; integers wrap.
 template <typename To, typename From>
 SLUICE_MATH_INLINE To cast(From a) {
-  if constexpr (std::is_same_v<ScalarOf<To>, ScalarOf<From>>) return a;
-  else if constexpr (kIsBool<To>) return ne(a, constant<From>(0));
-  else if constexpr (kIsBool<From>) return select(a, constant<To>(1), constant<To>(0));
-  else if constexpr (kIsFloat<From> && kIsInteger<To>) return internal::float_to_int<To>(a);
-  else return raw_convert<To>(a);
+  if constexpr (std::is_same_v<ScalarOf<To>, ScalarOf<From>>)
+    return a;
+  else if constexpr (kIsBool<To>)
+    return ne(a, constant<From>(0));
+  else if constexpr (kIsBool<From>)
+    return select(a, constant<To>(1), constant<To>(0));
+  else if constexpr (kIsFloat<From> && kIsInteger<To>)
+    return internal::float_to_int<To>(a);
+  else
+    return raw_convert<To>(a);
 }
 
 // Every NaN becomes the positive quiet NaN with no payload.

@@ -166,7 +166,7 @@ SLUICE_MATH_INLINE IntOf<V> negated_exponent(V a) {
 template <typename V>
 SLUICE_MATH_INLINE V log_of_reduced(V f, V minus_exponent) {
   constexpr auto kUnit = ScalarOf<V>(1) / static_cast<ScalarOf<V>>(IntOf<ScalarOf<V>>(1)
-                                                         << FormatOf<V>::kMantissaBits);
+                                                                   << FormatOf<V>::kMantissaBits);
   const V square = mul(f, f);
   if constexpr (kIsF32<V>) {
     const V tail = polynomial(f, -0.131693438f, 0.139618084f, -0.121203661f, 0.140110552f,
@@ -177,10 +177,10 @@ SLUICE_MATH_INLINE V log_of_reduced(V f, V minus_exponent) {
     const V s = raw_div(f, add(constant<V>(2), f));
     const V s2 = mul(s, s);
     const V half_square = mul(constant<V>(0.5), square);
-    const V tail = mul(s2, polynomial(s2, 0.1384431888739095, 0.13173404841608774,
-                                      0.15391123935351733, 0.1818166549148745, 0.22222224303277127,
-                                      0.28571428555763062, 0.40000000000056979,
-                                      0.66666666666666596));
+    const V tail =
+        mul(s2, polynomial(s2, 0.1384431888739095, 0.13173404841608774, 0.15391123935351733,
+                           0.1818166549148745, 0.22222224303277127, 0.28571428555763062,
+                           0.40000000000056979, 0.66666666666666596));
     const V low = mul(minus_exponent, constant<V>(-FormatOf<V>::kLn2Low * kUnit));
     const V log1p_f = sub(f, sub(half_square, fma(s, add(half_square, tail), low)));
     return fma(minus_exponent, constant<V>(-FormatOf<V>::kLn2High * kUnit), log1p_f);

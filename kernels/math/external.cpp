@@ -63,7 +63,7 @@ using Array = void (*)(const void* a, const void* b, void* out, int64_t n);
   [](const void* a, const void*, void* out, int64_t n) { loop<T>(f, a, out, n); }
 #define SLUICE_ARITY_2(T, f) \
   [](const void* a, const void* b, void* out, int64_t n) { loop<T>(f, a, b, out, n); }
-#define SLUICE_DIVISION                                                               \
+#define SLUICE_DIVISION                                                                    \
   SLUICE_ARITY_2(float, python_floor_divide), SLUICE_ARITY_2(double, python_floor_divide), \
       SLUICE_ARITY_2(float, python_remainder), SLUICE_ARITY_2(double, python_remainder)
 
@@ -90,46 +90,42 @@ extern "C" {
 // Runs `f` over whole vectors; the last, partial one is padded with ones, which are in the domain
 // of every function. Code for a vector type must be compiled for its instruction set, hence the
 // macro: a template's instantiations don't take its callers' target.
-#define SLUICE_DEFINE_LOOPS(suffix, isa, Vector, T)                                              \
-  __attribute__((target(isa))) void vector_loop_##suffix(Vector (*f)(Vector), const void* a,     \
-                                                         void* out, int64_t n) {                 \
-    constexpr int64_t kCount = sizeof(Vector) / sizeof(T);                                       \
-    for (int64_t i = 0; i < n; i += kCount) {                                                    \
-      const size_t bytes = sizeof(T) * std::min(kCount, n - i);                                  \
-      Vector x = Vector{} + T(1);                                                                \
-      std::memcpy(&x, static_cast<const T*>(a) + i, bytes);                                      \
-      const Vector y = f(x);                                                                     \
-      std::memcpy(static_cast<T*>(out) + i, &y, bytes);                                          \
-    }                                                                                            \
-  }                                                                                              \
-  __attribute__((target(isa))) void vector_loop_##suffix(                                        \
-      Vector (*f)(Vector, Vector), const void* a, const void* b, void* out, int64_t n) {         \
-    constexpr int64_t kCount = sizeof(Vector) / sizeof(T);                                       \
-    for (int64_t i = 0; i < n; i += kCount) {                                                    \
-      const size_t bytes = sizeof(T) * std::min(kCount, n - i);                                  \
-      Vector x = Vector{} + T(1), y = x;                                                         \
-      std::memcpy(&x, static_cast<const T*>(a) + i, bytes);                                      \
-      std::memcpy(&y, static_cast<const T*>(b) + i, bytes);                                      \
-      const Vector z = f(x, y);                                                                  \
-      std::memcpy(static_cast<T*>(out) + i, &z, bytes);                                          \
-    }                                                                                            \
+#define SLUICE_DEFINE_LOOPS(suffix, isa, Vector, T)                                          \
+  __attribute__((target(isa))) void vector_loop_##suffix(Vector (*f)(Vector), const void* a, \
+                                                         void* out, int64_t n) {             \
+    constexpr int64_t kCount = sizeof(Vector) / sizeof(T);                                   \
+    for (int64_t i = 0; i < n; i += kCount) {                                                \
+      const size_t bytes = sizeof(T) * std::min(kCount, n - i);                              \
+      Vector x = Vector{} + T(1);                                                            \
+      std::memcpy(&x, static_cast<const T*>(a) + i, bytes);                                  \
+      const Vector y = f(x);                                                                 \
+      std::memcpy(static_cast<T*>(out) + i, &y, bytes);                                      \
+    }                                                                                        \
+  }                                                                                          \
+  __attribute__((target(isa))) void vector_loop_##suffix(                                    \
+      Vector (*f)(Vector, Vector), const void* a, const void* b, void* out, int64_t n) {     \
+    constexpr int64_t kCount = sizeof(Vector) / sizeof(T);                                   \
+    for (int64_t i = 0; i < n; i += kCount) {                                                \
+      const size_t bytes = sizeof(T) * std::min(kCount, n - i);                              \
+      Vector x = Vector{} + T(1), y = x;                                                     \
+      std::memcpy(&x, static_cast<const T*>(a) + i, bytes);                                  \
+      std::memcpy(&y, static_cast<const T*>(b) + i, bytes);                                  \
+      const Vector z = f(x, y);                                                              \
+      std::memcpy(static_cast<T*>(out) + i, &z, bytes);                                      \
+    }                                                                                        \
   }
 SLUICE_DEFINE_LOOPS(f16, "avx512f", __m512, float)
 SLUICE_DEFINE_LOOPS(d8, "avx512f", __m512d, double)
 SLUICE_DEFINE_LOOPS(f8, "avx2,fma", __m256, float)
 SLUICE_DEFINE_LOOPS(d4, "avx2,fma", __m256d, double)
 
-#define SLUICE_VECTOR_1(suffix, f)                              \
-  [](const void* a, const void*, void* out, int64_t n) {        \
-    vector_loop_##suffix(f, a, out, n);                         \
-  }
-#define SLUICE_VECTOR_2(suffix, f)                              \
-  [](const void* a, const void* b, void* out, int64_t n) {      \
-    vector_loop_##suffix(f, a, b, out, n);                      \
-  }
+#define SLUICE_VECTOR_1(suffix, f) \
+  [](const void* a, const void*, void* out, int64_t n) { vector_loop_##suffix(f, a, out, n); }
+#define SLUICE_VECTOR_2(suffix, f) \
+  [](const void* a, const void* b, void* out, int64_t n) { vector_loop_##suffix(f, a, b, out, n); }
 
 constexpr Array kAvx512[] = {
-#define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline)      \
+#define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline)     \
   SLUICE_VECTOR_##arity(f16, Sleef_finz_##name##f16_##ulp##avx512f), \
       SLUICE_VECTOR_##arity(d8, Sleef_finz_##name##d8_##ulp##avx512f),
 #include "sluice/kernels/math/externals.def"
@@ -137,7 +133,7 @@ constexpr Array kAvx512[] = {
 
 constexpr Array kAvx2[] = {
 #define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) \
-  SLUICE_VECTOR_##arity(f8, Sleef_finz_##name##f8_##ulp##avx2), \
+  SLUICE_VECTOR_##arity(f8, Sleef_finz_##name##f8_##ulp##avx2),  \
       SLUICE_VECTOR_##arity(d4, Sleef_finz_##name##d4_##ulp##avx2),
 #include "sluice/kernels/math/externals.def"
     SLUICE_DIVISION};
@@ -194,10 +190,8 @@ std::optional<External> external_of(fusion::Op op, DType dtype) {
 #include "sluice/kernels/math/externals.def"
     case fusion::Op::kFloorDivide:
       return is_f32 ? External::kFloorDivideF32 : External::kFloorDivideF64;
-    case fusion::Op::kRemainder:
-      return is_f32 ? External::kRemainderF32 : External::kRemainderF64;
-    default:
-      return std::nullopt;
+    case fusion::Op::kRemainder: return is_f32 ? External::kRemainderF32 : External::kRemainderF64;
+    default: return std::nullopt;
   }
 }
 

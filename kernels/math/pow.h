@@ -31,8 +31,10 @@ SLUICE_MATH_INLINE V integer_pow(V base, V exponent) {
 
 template <typename V>
 SLUICE_MATH_INLINE V pow(V base, V exponent) {
-  if constexpr (kIsInteger<V>) return internal::integer_pow(base, exponent);
-  else return internal::call_external_as(External::kPowF32, External::kPowF64, base, exponent);
+  if constexpr (kIsInteger<V>)
+    return internal::integer_pow(base, exponent);
+  else
+    return internal::call_external_as(External::kPowF32, External::kPowF64, base, exponent);
 }
 
 }  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE

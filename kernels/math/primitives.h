@@ -1,4 +1,5 @@
-// The primitive operations that every function of kernels/math is written in, for plain C++ numbers.
+// The primitive operations that every function of kernels/math is written in, for plain C++
+// numbers.
 //
 // kernels/llvm/ir_value.h has the same set for a type that builds LLVM IR. A function template over
 // a value type V that uses only these gives the same bits in both. Rules for such templates:
@@ -17,7 +18,8 @@
 #include <type_traits>
 
 // The interpreter compiles these functions several times, once for each instruction set. Every such
-// translation unit names its set here, so that no inline function of one can be linked into another.
+// translation unit names its set here, so that no inline function of one can be linked into
+// another.
 #ifndef SLUICE_ISA_NAMESPACE
 #define SLUICE_ISA_NAMESPACE generic
 #endif
@@ -34,7 +36,7 @@ template <typename V>
 struct Types;
 
 template <typename V>
-  requires std::is_arithmetic_v<V>
+requires std::is_arithmetic_v<V>
 struct Types<V> {
   using Scalar = V;
   using Mask = bool;
@@ -72,7 +74,7 @@ inline constexpr bool kIsBool = std::is_same_v<ScalarOf<V>, bool>;
 template <typename V>
 inline constexpr bool kIsInteger = std::is_integral_v<ScalarOf<V>> && !kIsBool<V>;
 template <typename V>
-inline constexpr bool kIsSigned = kIsInteger<V> && std::is_signed_v<ScalarOf<V>>;
+inline constexpr bool kIsSigned = kIsInteger<V>&& std::is_signed_v<ScalarOf<V>>;
 template <typename V>
 inline constexpr bool kIsF32 = std::is_same_v<ScalarOf<V>, float>;
 template <typename V>
@@ -96,20 +98,28 @@ using Wrap = std::make_unsigned_t<std::conditional_t<(sizeof(T) < 4), int32_t, T
 
 template <Native V>
 inline V add(V a, V b) {
-  if constexpr (kIsFloat<V>) return a + b;
-  else if constexpr (kIsBool<V>) return a | b;
-  else return static_cast<V>(internal::Wrap<V>(a) + internal::Wrap<V>(b));
+  if constexpr (kIsFloat<V>)
+    return a + b;
+  else if constexpr (kIsBool<V>)
+    return a | b;
+  else
+    return static_cast<V>(internal::Wrap<V>(a) + internal::Wrap<V>(b));
 }
 template <Native V>
 inline V sub(V a, V b) {
-  if constexpr (kIsFloat<V>) return a - b;
-  else return static_cast<V>(internal::Wrap<V>(a) - internal::Wrap<V>(b));
+  if constexpr (kIsFloat<V>)
+    return a - b;
+  else
+    return static_cast<V>(internal::Wrap<V>(a) - internal::Wrap<V>(b));
 }
 template <Native V>
 inline V mul(V a, V b) {
-  if constexpr (kIsFloat<V>) return a * b;
-  else if constexpr (kIsBool<V>) return a & b;
-  else return static_cast<V>(internal::Wrap<V>(a) * internal::Wrap<V>(b));
+  if constexpr (kIsFloat<V>)
+    return a * b;
+  else if constexpr (kIsBool<V>)
+    return a & b;
+  else
+    return static_cast<V>(internal::Wrap<V>(a) * internal::Wrap<V>(b));
 }
 // Floats: a / b. Integers: truncated division; undefined for b == 0 and for lowest / -1, which
 // callers select away beforehand.
@@ -118,10 +128,7 @@ inline V raw_div(V a, V b) {
   return static_cast<V>(a / b);
 }
 template <Native V>
-  requires(!kIsFloat<V>)
-inline V raw_rem(V a, V b) {
-  return static_cast<V>(a % b);
-}
+requires(!kIsFloat<V>) inline V raw_rem(V a, V b) { return static_cast<V>(a % b); }
 
 // Float only.
 inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

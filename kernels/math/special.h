@@ -39,9 +39,9 @@ SLUICE_MATH_INLINE V erf(V a) {
   if constexpr (kIsF32<V>) {
     const V x = raw_abs(a);
     const V one = constant<V>(1);
-    const V tail = polynomial(mul(x, x), -6.44877809e-06f, 9.75135772e-05f, -0.000819588837f,
-                              0.00519320741f, -0.0268514566f, 0.112834506f, -0.376126111f,
-                              0.128379166f);
+    const V tail =
+        polynomial(mul(x, x), -6.44877809e-06f, 9.75135772e-05f, -0.000819588837f, 0.00519320741f,
+                   -0.0268514566f, 0.112834506f, -0.376126111f, 0.128379166f);
     const V small = fma(x, tail, x);
     // 1 - 1 / p^16, the form of Abramowitz and Stegun 7.1.28; p overflows to the right result.
     const V p = polynomial(x, 0.000162496974f, -0.000860907836f, 0.0046972218f, -0.000506907527f,

@@ -44,8 +44,8 @@ namespace internal {
 // then `a` itself.
 template <typename V>
 SLUICE_MATH_INLINE V log1p_or_log_of_double(V u, V a) {
-  constexpr auto kLarge = static_cast<ScalarOf<V>>(IntOf<ScalarOf<V>>(1)
-                                                   << (FormatOf<V>::kMantissaBits + 2));
+  constexpr auto kLarge =
+      static_cast<ScalarOf<V>>(IntOf<ScalarOf<V>>(1) << (FormatOf<V>::kMantissaBits + 2));
   const MaskOf<V> large = lt(constant<V>(kLarge), a);
   const V argument = select(large, a, u);
   const V ln2 = constant<V>(0.69314718055994530942);

@@ -9,8 +9,8 @@
 namespace sluice::runtime {
 namespace {
 
-// A hand-off to the worker and back costs tens of microseconds, and moves the data to another core's
-// cache: the batch has to be worth it.
+// A hand-off to the worker and back costs tens of microseconds, and moves the data to another
+// core's cache: the batch has to be worth it.
 constexpr double kHandOffNanoseconds = 500e3;
 
 class CpuStream : public Stream {

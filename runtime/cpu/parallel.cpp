@@ -40,7 +40,7 @@ void parallel_for(int64_t count, int64_t grain,
   const int64_t ranges = std::min<int64_t>(num_threads(), count / std::max<int64_t>(1, grain));
   if (ranges > 1 && !omp_in_parallel()) {
     // A team may turn out smaller than asked for.
-#pragma omp parallel num_threads(static_cast<int>(ranges))
+#pragma omp parallel num_threads(static_cast <int>(ranges))
     {
       const int64_t team = omp_get_num_threads();
       const int64_t rank = omp_get_thread_num();
