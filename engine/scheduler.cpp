@@ -261,7 +261,9 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
     const bool is_input = output.memory.kind == MemoryRef::Kind::kInput;
     node.buffer = is_input ? batch->inputs[output.memory.index].buffer
                            : batch->results[output.memory.index].buffer;
-    node.layout = output.layout;
+    // Not the shape, which is the same: other threads may be reading it.
+    node.layout.strides = output.layout.strides;
+    node.layout.offset = output.layout.offset;
     if (is_input) node.layout.offset += window.inputs[output.memory.index]->layout.offset;
     node.state.store(NodeState::kSubmitted, std::memory_order_release);
   }
