@@ -142,17 +142,6 @@ class Binder {
     set(r, std::move(nothing));
   }
 
-  template <typename F>
-  void for_each_memory(int32_t s, F f) const {
-    const auto& work = plan_.plan.steps[s].work;
-    if (const auto* kernel = std::get_if<fusion::KernelStep>(&work)) {
-      for (const MemoryRef& ref : kernel->buffers) f(ref);
-    } else {
-      const auto& matmul = std::get<fusion::MatmulStep>(work);
-      for (const MemoryRef& ref : {matmul.a, matmul.b, matmul.c}) f(ref);
-    }
-  }
-
   const runtime::BufferRef& buffer(const MemoryRef& ref) const {
     return ref.kind == MemoryRef::Kind::kInput ? batch_->inputs[ref.index].buffer
                                                : batch_->results[ref.index].buffer;
@@ -165,7 +154,8 @@ class Binder {
 
   bool touches_failure(int32_t s) const {
     bool missing = false;
-    for_each_memory(s, [&](const MemoryRef& ref) { missing |= is_missing(ref); });
+    fusion::for_each_memory(plan_.plan.steps[s],
+                            [&](const MemoryRef& ref) { missing |= is_missing(ref); });
     return missing;
   }
 
@@ -173,7 +163,7 @@ class Binder {
   void skip(int32_t s) {
     batch_->skipped[s] = true;
     runtime::FailureRef failure;
-    for_each_memory(s, [&](const MemoryRef& ref) {
+    fusion::for_each_memory(plan_.plan.steps[s], [&](const MemoryRef& ref) {
       if (failure == nullptr && is_missing(ref)) failure = buffer(ref)->failure;
     });
     for (int32_t r : plan_.written_by[s]) fail(r, failure);

@@ -127,20 +127,9 @@ class Planner {
     return true;
   }
 
-  template <typename F>
-  void for_each_memory(int32_t s, F f) {
-    const auto& work = plan_.steps[s].work;
-    if (const KernelStep* kernel = std::get_if<KernelStep>(&work)) {
-      for (const MemoryRef& memory : kernel->buffers) f(memory);
-    } else {
-      const MatmulStep& matmul = std::get<MatmulStep>(work);
-      for (const MemoryRef& memory : {matmul.a, matmul.b, matmul.c}) f(memory);
-    }
-  }
-
   void find_lifetimes() {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
-      for_each_memory(s, [&](const MemoryRef& memory) {
+      for_each_memory(plan_.steps[s], [&](const MemoryRef& memory) {
         if (memory.kind == MemoryRef::Kind::kInput) {
           last_input_use_.resize(std::max<size_t>(last_input_use_.size(), memory.index + 1), -1);
           last_input_use_[memory.index] = s;

@@ -93,6 +93,17 @@ struct Step {
   double cost = 0;  // rough nanoseconds on one core
 };
 
+// Calls f(const MemoryRef&) for each block that `step` reads or writes.
+template <typename F>
+void for_each_memory(const Step& step, F f) {
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step.work)) {
+    for (const MemoryRef& memory : kernel->buffers) f(memory);
+  } else {
+    const MatmulStep& matmul = std::get<MatmulStep>(step.work);
+    for (const MemoryRef& memory : {matmul.a, matmul.b, matmul.c}) f(memory);
+  }
+}
+
 // Where a live node's value is found afterwards.
 struct Output {
   NodeId node = kNoNode;
