@@ -95,7 +95,7 @@ template <typename Make>
 void make_executable(benchmark::State& state, const fusion::Graph& graph, Make make) {
   const auto plan = fusion::make_plan(graph, {});
   const auto& step = std::get<fusion::KernelStep>(plan->steps[0].work);
-  for (auto _ : state) benchmark::DoNotOptimize(make(step.program));
+  for (auto _ : state) benchmark::DoNotOptimize(make(step.calls[0].program));
 }
 
 [[maybe_unused]] const bool registered = [] {

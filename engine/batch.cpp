@@ -14,39 +14,54 @@ namespace sluice::engine {
 void Batch::run() {
   const std::vector<fusion::Step>& steps = plan_->plan.steps;
   for (size_t s = 0; s < steps.size(); ++s) {
-    if (skipped[s]) continue;
-    if (const auto* kernel = std::get_if<fusion::KernelStep>(&steps[s].work)) {
-      run_kernel(s, *kernel);
-    } else {
+    if (const auto* kernels = std::get_if<fusion::KernelStep>(&steps[s].work)) {
+      run_kernels(s, *kernels);
+    } else if (!is_skipped(s, 0)) {
       run_matmul(std::get<fusion::MatmulStep>(steps[s].work));
     }
   }
 }
 
-void Batch::run_kernel(size_t step, const fusion::KernelStep& kernel) {
-  absl::InlinedVector<void*, 16> buffers;
-  for (const fusion::MemoryRef& ref : kernel.buffers) buffers.push_back(memory(ref).base);
-  absl::InlinedVector<uint64_t, 16> values;
-  for (int32_t number : kernel.scalars) values.push_back(scalars[number]);
-  std::unique_ptr<kernels::ErrorSlot[]> slots;
-  if (!kernel.error_slots.empty()) {
-    slots = std::make_unique<kernels::ErrorSlot[]>(kernel.error_slots.size());
+void Batch::run_kernels(size_t number, const fusion::KernelStep& step) {
+  const std::vector<ReadyCall>& ready = plan_->calls[number];
+  struct Arguments {
+    absl::InlinedVector<void*, 16> buffers;
+    absl::InlinedVector<uint64_t, 16> scalars;
+    std::unique_ptr<kernels::ErrorSlot[]> slots;
+  };
+  absl::InlinedVector<Arguments, 1> arguments(ready.size());
+  absl::InlinedVector<kernels::Call, 1> calls;
+  bool all_compiled = true;
+  for (size_t k = 0; k < ready.size(); ++k) {
+    if (is_skipped(number, k)) continue;
+    const fusion::KernelCall& call = step.calls[k];
+    Arguments& own = arguments[k];
+    for (const fusion::MemoryRef& ref : call.buffers) own.buffers.push_back(memory(ref).base);
+    for (int32_t number : call.scalars) own.scalars.push_back(scalars[number]);
+    if (!call.error_slots.empty()) {
+      own.slots = std::make_unique<kernels::ErrorSlot[]>(call.error_slots.size());
+    }
+    kernels::Kernel& kernel = *ready[k].kernel;
+    const kernels::Executable& executable = kernel.executable(tier_);
+    all_compiled &= kernel.is_compiled(executable);
+    const kernels::KernelArgs args{own.buffers.data(), call.extents.data(), call.accesses.data(),
+                                   own.scalars.data(), call.params.data(),  own.slots.get()};
+    calls.push_back({&kernel.program(), &executable, args, kernel.cost_of_point()});
   }
-  const kernels::KernelArgs args{buffers.data(), kernel.extents.data(), kernel.accesses.data(),
-                                 values.data(),  kernel.params.data(),  slots.get()};
-  kernels::Kernel& code = *plan_->kernels[step];
-  const kernels::Executable& executable = code.executable(tier_);
-  if (!code.is_compiled(executable)) count(counters().generic_tier_launches);
-  kernels::launch(code.program(), executable, args);
-  pass_failures_on(step, kernel, slots.get());
+  if (!all_compiled) count(counters().generic_tier_launches);
+  kernels::launch(calls);
+  for (size_t k = 0; k < ready.size(); ++k) {
+    if (is_skipped(number, k)) continue;
+    pass_failures_on(step.calls[k], ready[k], arguments[k].slots.get());
+  }
 }
 
-void Batch::pass_failures_on(size_t step, const fusion::KernelStep& kernel,
+void Batch::pass_failures_on(const fusion::KernelCall& call, const ReadyCall& ready,
                              const kernels::ErrorSlot* slots) {
-  for (const fusion::OutputDependence& output : kernel.outputs) {
-    runtime::Buffer* target = memory(kernel.buffers[output.buffer]).buffer.get();
+  for (const fusion::OutputDependence& output : call.outputs) {
+    runtime::Buffer* target = memory(call.buffers[output.buffer]).buffer.get();
     for (int32_t b : output.buffers) {
-      runtime::Buffer* source = memory(kernel.buffers[b]).buffer.get();
+      runtime::Buffer* source = memory(call.buffers[b]).buffer.get();
       if (source->failure != nullptr && target->failure == nullptr) {
         target->failure = source->failure;
       }
@@ -54,7 +69,7 @@ void Batch::pass_failures_on(size_t step, const fusion::KernelStep& kernel,
     for (int32_t slot : output.error_slots) {
       if (target->failure != nullptr || slots[slot].raised.load() == 0) continue;
       target->failure = std::make_shared<runtime::Failure>(absl::OutOfRangeError(
-          absl::StrCat(to_string(plan_->error_slots[step][slot]), ": index ", slots[slot].index,
+          absl::StrCat(to_string(ready.error_slots[slot]), ": index ", slots[slot].index,
                        " is out of range for an axis of extent ", slots[slot].extent)));
       report(target->failure);
     }

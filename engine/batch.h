@@ -3,8 +3,10 @@
 #define SLUICE_ENGINE_BATCH_H_
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "sluice/engine/plan_cache.h"
 #include "sluice/kernels/kernel.h"
 #include "sluice/runtime/stream.h"
@@ -27,7 +29,8 @@ class Batch : public runtime::CommandBatch {
   std::vector<Memory> inputs;   // by input
   std::vector<Memory> results;  // by result
   std::vector<uint64_t> scalars;
-  std::vector<bool> skipped;  // by step: its memory could not be had
+  // (step, number of the call in it): those whose memory could not be had.
+  absl::flat_hash_set<std::pair<size_t, size_t>> skipped;
 
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
   void report(const runtime::FailureRef& failure) { failures_.push_back(failure); }
@@ -36,9 +39,12 @@ class Batch : public runtime::CommandBatch {
   const Memory& memory(const fusion::MemoryRef& ref) const {
     return ref.kind == fusion::MemoryRef::Kind::kInput ? inputs[ref.index] : results[ref.index];
   }
-  void run_kernel(size_t step, const fusion::KernelStep& kernel);
+  bool is_skipped(size_t step, size_t call) const {
+    return !skipped.empty() && skipped.contains({step, call});
+  }
+  void run_kernels(size_t number, const fusion::KernelStep& step);
   void run_matmul(const fusion::MatmulStep& matmul);
-  void pass_failures_on(size_t step, const fusion::KernelStep& kernel,
+  void pass_failures_on(const fusion::KernelCall& call, const ReadyCall& ready,
                         const kernels::ErrorSlot* slots);
 
   const std::shared_ptr<const ReadyPlan> plan_;

@@ -24,16 +24,20 @@ struct ValueLabel {
 };
 std::string to_string(const ValueLabel& label);
 
+// What a fusion::KernelCall has become; its program has moved into the kernel.
+struct ReadyCall {
+  std::shared_ptr<kernels::Kernel> kernel;
+  std::vector<ValueLabel> error_slots;
+};
+
 // A plan whose programs have become kernels.
 struct ReadyPlan {
   fusion::Plan plan;
-  // By step; null for a library call. The steps' own programs have moved into them.
-  std::vector<std::shared_ptr<kernels::Kernel>> kernels;
+  std::vector<std::vector<ReadyCall>> calls;  // by step; none for a library call
   // By step: the results it writes, and those nobody needs after it.
   std::vector<std::vector<int32_t>> written_by, dying_after;
-  std::vector<int32_t> unwritten;                    // results of no elements
-  std::vector<ValueLabel> results;                   // by result
-  std::vector<std::vector<ValueLabel>> error_slots;  // by step and slot
+  std::vector<int32_t> unwritten;   // results of no elements
+  std::vector<ValueLabel> results;  // by result
   int64_t num_nodes = 0;
   double cost = 0;
 };

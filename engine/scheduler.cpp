@@ -40,19 +40,15 @@ class Binder {
     batch_->scalars = window_.scalars;
     batch_->results.resize(plan_.plan.results.size());
     const auto num_steps = static_cast<int32_t>(plan_.plan.steps.size());
-    batch_->skipped.assign(num_steps, false);
     given_away_.assign(plan_.plan.results.size(), false);
     for (int32_t r : plan_.unwritten) allocate(r);
     for (int32_t s = 0; s < num_steps; ++s) {
       // Only results of this step have no memory yet: what else is missing has failed.
-      if (touches_failure(s)) {
-        skip(s);
-        continue;
-      }
+      if (touches_failure(s)) skip_failed_calls(s);
       for (int32_t r : plan_.written_by[s]) {
-        if (!take_over(r)) allocate(r);
+        if (!batch_->results[r].buffer && !take_over(r)) allocate(r);
       }
-      if (touches_failure(s)) skip(s);
+      if (touches_failure(s)) skip_failed_calls(s);
       for (int32_t r : plan_.dying_after[s]) {
         if (!given_away_[r]) free_.push_back(batch_->results[r].buffer);
       }
@@ -159,14 +155,32 @@ class Binder {
     return missing;
   }
 
-  // The step cannot run: everything that it would have written has the failure of what is missing.
-  void skip(int32_t s) {
-    batch_->skipped[s] = true;
-    runtime::FailureRef failure;
-    fusion::for_each_memory(plan_.plan.steps[s], [&](const MemoryRef& ref) {
-      if (failure == nullptr && is_missing(ref)) failure = buffer(ref)->failure;
-    });
-    for (int32_t r : plan_.written_by[s]) fail(r, failure);
+  // A call whose memory could not be had cannot run: everything that it would have written has the
+  // failure of what is missing. Other calls of the launch are none the worse.
+  void skip_failed_calls(int32_t s) {
+    const fusion::Step& step = plan_.plan.steps[s];
+    if (const auto* matmul = std::get_if<fusion::MatmulStep>(&step.work)) {
+      skip_if_failed(s, 0, {matmul->a, matmul->b, matmul->c}, {matmul->c});
+      return;
+    }
+    const std::vector<fusion::KernelCall>& calls = std::get<fusion::KernelStep>(step.work).calls;
+    for (size_t k = 0; k < calls.size(); ++k) {
+      std::vector<MemoryRef> outputs;
+      for (const fusion::OutputDependence& output : calls[k].outputs) {
+        outputs.push_back(calls[k].buffers[output.buffer]);
+      }
+      skip_if_failed(s, k, calls[k].buffers, outputs);
+    }
+  }
+
+  void skip_if_failed(int32_t s, size_t call, const std::vector<MemoryRef>& memory,
+                      const std::vector<MemoryRef>& outputs) {
+    const auto missing = std::find_if(memory.begin(), memory.end(),
+                                      [&](const MemoryRef& ref) { return is_missing(ref); });
+    if (missing == memory.end()) return;
+    const runtime::FailureRef failure = buffer(*missing)->failure;
+    batch_->skipped.insert({s, call});
+    for (const MemoryRef& output : outputs) fail(output.index, failure);
   }
 
   const Window& window_;
@@ -222,13 +236,15 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, bool fuse) 
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
   for (fusion::Step& step : ready->plan.steps) {
     ready->cost += step.cost;
-    ready->kernels.emplace_back();
-    ready->error_slots.emplace_back();
+    std::vector<ReadyCall>& calls = ready->calls.emplace_back();
     auto* kernel = std::get_if<fusion::KernelStep>(&step.work);
     if (kernel == nullptr) continue;
-    ready->kernels.back() = kernels::find_kernel(std::exchange(kernel->program, {}));
-    for (fusion::NodeId n : kernel->error_slots) {
-      ready->error_slots.back().push_back(label_of(graph.nodes[n]));
+    for (fusion::KernelCall& call : kernel->calls) {
+      ReadyCall& made = calls.emplace_back();
+      made.kernel = kernels::find_kernel(std::exchange(call.program, {}));
+      for (fusion::NodeId n : call.error_slots) {
+        made.error_slots.push_back(label_of(graph.nodes[n]));
+      }
     }
   }
   sort_by_step(ready.get());

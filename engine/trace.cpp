@@ -95,8 +95,15 @@ Json describe_step(const fusion::Step& step) {
   Json result;
   if (const auto* kernel = std::get_if<fusion::KernelStep>(&step.work)) {
     result["kind"] = "kernel";
-    result["ops"] = kernel->nodes;
-    result["outputs"] = kernel->outputs.size();
+    std::vector<fusion::NodeId> ops;
+    size_t outputs = 0;
+    for (const fusion::KernelCall& call : kernel->calls) {
+      ops.insert(ops.end(), call.nodes.begin(), call.nodes.end());
+      outputs += call.outputs.size();
+    }
+    result["calls"] = kernel->calls.size();
+    result["ops"] = ops;
+    result["outputs"] = outputs;
   } else {
     const auto& matmul = std::get<fusion::MatmulStep>(step.work);
     result["kind"] = "library";
@@ -179,9 +186,9 @@ void record_window(FlushCause cause, const Window& window, const ReadyPlan& plan
   json["cause"] = name_of(cause);
   json["num_ops"] = window.nodes.size();
   int64_t kernels = 0;
-  for (const auto& kernel : plan.kernels) kernels += kernel != nullptr;
+  for (const auto& calls : plan.calls) kernels += !calls.empty();
   json["num_kernels"] = kernels;
-  json["num_library_calls"] = static_cast<int64_t>(plan.kernels.size()) - kernels;
+  json["num_library_calls"] = static_cast<int64_t>(plan.calls.size()) - kernels;
   json["plan_hit"] = plan_hit;
   json["temporaries_elided"] = plan.plan.temporaries_elided;
   json["bytes_elided"] = plan.plan.bytes_elided;

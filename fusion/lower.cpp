@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "sluice/fusion/cost.h"
 #include "sluice/fusion/index_map.h"
 #include "sluice/fusion/program_builder.h"
 #include "sluice/fusion/projection.h"
@@ -29,9 +30,9 @@ class GroupLowering {
     intern(identity_map());
   }
 
-  // The step; or nothing, and then either split() says how the iteration space has to be cut, or a
+  // The call; or nothing, and then either split() says how the iteration space has to be cut, or a
   // constraint has been added.
-  std::optional<KernelStep> run(int64_t* bytes_read, int64_t* bytes_written) {
+  std::optional<KernelCall> run(int64_t* bytes_read, int64_t* bytes_written) {
     for (NodeId member : group_.members) {
       if (!partition_.stored[member] || node(member).shape.numel() == 0) continue;
       const ValueId value = output_value(member);
@@ -39,9 +40,9 @@ class GroupLowering {
       const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[member]};
       builder_.store(value, result, output_address(member));
     }
-    KernelStep step = std::move(builder_).finish(bytes_read, bytes_written);
-    step.nodes = group_.members;
-    return step;
+    KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
+    call.nodes = group_.members;
+    return call;
   }
 
   std::optional<SplitDim> split() const { return split_; }
@@ -333,16 +334,6 @@ Schedule schedule_of(const Group& group) {
   return Schedule::kRow;
 }
 
-// Rough nanoseconds on one core with wide vectors.
-double estimate_cost(const Program& program, const Shape& space) {
-  constexpr double kLight = 0.04, kHeavy = 0.4;
-  double cost = 0;
-  for (const Instr& instr : program.body) {
-    cost += is_pointwise(instr.op) && op_info(instr.op).domain == kFloating ? kHeavy : kLight;
-  }
-  return cost * static_cast<double>(space.numel());
-}
-
 }  // namespace
 
 std::optional<Located> locate(const Graph& graph, const Constraints& constraints,
@@ -376,10 +367,10 @@ bool lower(const Graph& graph, const Partition& partition, const Group& group,
   std::vector<Dim> dims = initial_dims(group);
   while (true) {
     GroupLowering lowering(graph, partition, group, memory, constraints, dims, schedule_of(group));
-    std::optional<KernelStep> kernel = lowering.run(&step->bytes_read, &step->bytes_written);
-    if (kernel) {
-      step->cost = estimate_cost(kernel->program, group.space);
-      step->work = *std::move(kernel);
+    std::optional<KernelCall> call = lowering.run(&step->bytes_read, &step->bytes_written);
+    if (call) {
+      step->cost = cost_of_point(call->program) * static_cast<double>(group.space.numel());
+      step->work.emplace<KernelStep>().calls.push_back(*std::move(call));
       return true;
     }
     const std::optional<SplitDim> split = lowering.split();

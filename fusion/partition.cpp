@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "sluice/fusion/cost.h"
 #include "sluice/fusion/group_graph.h"
 #include "sluice/fusion/projection.h"
 
@@ -24,9 +25,6 @@ constexpr int64_t kManyRows = 32;
 constexpr int64_t kShortRow = 65536;
 // What is done once a row is done a row at a time: rows have to be long enough to bear it.
 constexpr int64_t kMinRowForEpilogue = 16;
-
-// Float functions cost many times an addition; everything else is about one.
-bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == kFloating; }
 
 // Operand `operand` of node `consumer` reads a value.
 struct Use {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sluice/fusion/launches.h"
 #include "sluice/fusion/lower.h"
 #include "sluice/fusion/partition.h"
 
@@ -38,9 +40,13 @@ class Planner {
     for (const Step& step : plan_.steps) {
       const KernelStep* kernel = std::get_if<KernelStep>(&step.work);
       if (kernel == nullptr) continue;
-      if (absl::Status status = verify(kernel->program); !status.ok()) {
-        return absl::InternalError(absl::StrCat(status.message(), "\n", to_text(kernel->program)));
+      const Program& program = kernel->calls[0].program;
+      if (absl::Status status = verify(program); !status.ok()) {
+        return absl::InternalError(absl::StrCat(status.message(), "\n", to_text(program)));
       }
+    }
+    if (options_.fuse) {
+      plan_.steps = merge_launches(std::move(plan_.steps), plan_.results.size());
     }
     find_lifetimes();
     find_donors();
@@ -146,16 +152,25 @@ class Planner {
   void find_donors() {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
       const KernelStep* kernel = std::get_if<KernelStep>(&plan_.steps[s].work);
-      if (kernel == nullptr || kernel->program.schedule != Schedule::kPointwise) continue;
-      std::vector<bool> is_output(kernel->buffers.size(), false);
-      for (const OutputDependence& output : kernel->outputs) is_output[output.buffer] = true;
-      for (size_t b = 0; b < kernel->buffers.size(); ++b) {
-        if (is_output[b] || !dies_at(kernel->buffers[b], s)) continue;
-        for (size_t o = 0; o < kernel->outputs.size(); ++o) {
-          const MemoryRef& target = kernel->buffers[kernel->outputs[o].buffer];
-          if (!read_in_place(*kernel, static_cast<uint16_t>(b), kernel->program.stores[o]))
-            continue;
-          plan_.results[target.index].donors.push_back(kernel->buffers[b]);
+      if (kernel == nullptr) continue;
+      // By block: in how many calls of the launch it takes part. Calls run side by side.
+      absl::flat_hash_map<std::pair<MemoryRef::Kind, int32_t>, int> calls;
+      for_each_memory(plan_.steps[s], [&](const MemoryRef& memory) {
+        ++calls[std::make_pair(memory.kind, memory.index)];
+      });
+      for (const KernelCall& call : kernel->calls) {
+        if (call.program.schedule != Schedule::kPointwise) continue;
+        std::vector<bool> is_output(call.buffers.size(), false);
+        for (const OutputDependence& output : call.outputs) is_output[output.buffer] = true;
+        for (size_t b = 0; b < call.buffers.size(); ++b) {
+          const MemoryRef& donor = call.buffers[b];
+          if (is_output[b] || calls[std::make_pair(donor.kind, donor.index)] > 1) continue;
+          if (!dies_at(donor, s)) continue;
+          for (size_t o = 0; o < call.outputs.size(); ++o) {
+            if (!read_in_place(call, static_cast<uint16_t>(b), call.program.stores[o])) continue;
+            const MemoryRef& target = call.buffers[call.outputs[o].buffer];
+            plan_.results[target.index].donors.push_back(donor);
+          }
         }
       }
     }
@@ -175,16 +190,15 @@ class Planner {
 
   // True if the kernel touches buffer `b` only where it stores that result, in elements of its
   // size.
-  static bool read_in_place(const KernelStep& kernel, uint16_t b, const Store& store) {
-    const Program& program = kernel.program;
+  static bool read_in_place(const KernelCall& call, uint16_t b, const Store& store) {
+    const Program& program = call.program;
     const size_t words = program.rank() + 1;
     for (size_t i = 0; i < program.accesses.size(); ++i) {
       const Access& access = program.accesses[i];
       if (access.buffer != b) continue;
       if (size_of(access.dtype) != size_of(program.accesses[store.access].dtype) ||
-          !std::equal(kernel.accesses.begin() + i * words,
-                      kernel.accesses.begin() + (i + 1) * words,
-                      kernel.accesses.begin() + store.access * words)) {
+          !std::equal(call.accesses.begin() + i * words, call.accesses.begin() + (i + 1) * words,
+                      call.accesses.begin() + store.access * words)) {
         return false;
       }
     }
@@ -233,8 +247,14 @@ std::string to_text(const Graph& graph, const Plan& plan) {
   std::string text;
   for (const Step& step : plan.steps) {
     if (const KernelStep* kernel = std::get_if<KernelStep>(&step.work)) {
-      absl::StrAppend(&text, "  kernel: ", names_of(graph, kernel->nodes), " | ",
-                      kernel->outputs.size(), " out");
+      size_t outputs = 0;
+      for (const KernelCall& call : kernel->calls) outputs += call.outputs.size();
+      absl::StrAppend(&text, "  kernel: ",
+                      absl::StrJoin(kernel->calls, " || ",
+                                    [&](std::string* out, const KernelCall& call) {
+                                      absl::StrAppend(out, names_of(graph, call.nodes));
+                                    }),
+                      " | ", outputs, " out");
     } else {
       const MatmulStep& matmul = std::get<MatmulStep>(step.work);
       absl::StrAppend(&text, "  library: matmul ", matmul.batch, "x", matmul.m, "x", matmul.n, "x",

@@ -59,12 +59,13 @@ struct CutEdge {
 // What an output of a step depends on, for errors that are known only after it ran: bits over the
 // step's buffers and over its error slots.
 struct OutputDependence {
-  int32_t buffer = 0;  // the output, an index into KernelStep::buffers
+  int32_t buffer = 0;  // the output, an index into KernelCall::buffers
   std::vector<int32_t> buffers;
   std::vector<int32_t> error_slots;
 };
 
-struct KernelStep {
+// A Program and its arguments.
+struct KernelCall {
   Program program;
   std::vector<MemoryRef> buffers;
   std::vector<int64_t> extents;   // KernelArgs::extents
@@ -74,6 +75,11 @@ struct KernelStep {
   std::vector<OutputDependence> outputs;
   std::vector<NodeId> error_slots;  // the node that each slot belongs to
   std::vector<NodeId> nodes;        // what it computes, in order
+};
+
+// One launch, of one call or of several that don't depend on each other and run side by side.
+struct KernelStep {
+  std::vector<KernelCall> calls;
 };
 
 // C = A B over `batch` matrices; layouts are (batch, row, column) strides in elements.
@@ -97,7 +103,9 @@ struct Step {
 template <typename F>
 void for_each_memory(const Step& step, F f) {
   if (const KernelStep* kernel = std::get_if<KernelStep>(&step.work)) {
-    for (const MemoryRef& memory : kernel->buffers) f(memory);
+    for (const KernelCall& call : kernel->calls) {
+      for (const MemoryRef& memory : call.buffers) f(memory);
+    }
   } else {
     const MatmulStep& matmul = std::get<MatmulStep>(step.work);
     for (const MemoryRef& memory : {matmul.a, matmul.b, matmul.c}) f(memory);

@@ -16,7 +16,7 @@ void append(std::string* key, const T& value) {
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(std::vector<Dim> dims, Schedule schedule) : dims_(std::move(dims)) {
-  step_.program.schedule = schedule;
+  call_.program.schedule = schedule;
 }
 
 bool ProgramBuilder::varies(const Affine& address, bool reduced) const {
@@ -27,10 +27,10 @@ bool ProgramBuilder::varies(const Affine& address, bool reduced) const {
 }
 
 uint16_t ProgramBuilder::buffer(const MemoryRef& memory) {
-  const auto it = std::find(step_.buffers.begin(), step_.buffers.end(), memory);
-  if (it != step_.buffers.end()) return static_cast<uint16_t>(it - step_.buffers.begin());
-  step_.buffers.push_back(memory);
-  return static_cast<uint16_t>(step_.buffers.size() - 1);
+  const auto it = std::find(call_.buffers.begin(), call_.buffers.end(), memory);
+  if (it != call_.buffers.end()) return static_cast<uint16_t>(it - call_.buffers.begin());
+  call_.buffers.push_back(memory);
+  return static_cast<uint16_t>(call_.buffers.size() - 1);
 }
 
 uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affine& address) {
@@ -46,7 +46,7 @@ uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affi
     access.dtype = dtype;
     access.varies_along_kept = varies(address, false);
     access.varies_along_reduced = varies(address, true);
-    step_.program.accesses.push_back(access);
+    call_.program.accesses.push_back(access);
     addresses_.push_back(address);
   }
   return it->second;
@@ -54,7 +54,7 @@ uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affi
 
 ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> operands,
                              uint16_t aux) {
-  std::vector<Instr>& body = step_.program.body;
+  std::vector<Instr>& body = call_.program.body;
   Instr instr;
   instr.op = op;
   instr.dtype = dtype;
@@ -66,7 +66,7 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
     instr.operands[instr.num_operands++] = operand;
   }
   if (op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate) {
-    const Access& access = step_.program.accesses[aux];
+    const Access& access = call_.program.accesses[aux];
     if (access.varies_along_kept) instr.level = std::max(instr.level, Level::kRow);
     if (access.varies_along_reduced) instr.level = Level::kElement;
   }
@@ -92,31 +92,31 @@ ValueId ProgramBuilder::coordinate(const Affine& index) {
 }
 
 ValueId ProgramBuilder::scalar(int32_t number, DType dtype) {
-  const auto it = std::find(step_.scalars.begin(), step_.scalars.end(), number);
-  const uint16_t slot = static_cast<uint16_t>(it - step_.scalars.begin());
-  if (it == step_.scalars.end()) step_.scalars.push_back(number);
+  const auto it = std::find(call_.scalars.begin(), call_.scalars.end(), number);
+  const uint16_t slot = static_cast<uint16_t>(it - call_.scalars.begin());
+  if (it == call_.scalars.end()) call_.scalars.push_back(number);
   return emit(Op::kScalar, dtype, {}, slot);
 }
 
 ValueId ProgramBuilder::param(int64_t value) {
-  step_.params.push_back(value);
-  return emit(Op::kParam, DType::kInt64, {}, static_cast<uint16_t>(step_.params.size() - 1));
+  call_.params.push_back(value);
+  return emit(Op::kParam, DType::kInt64, {}, static_cast<uint16_t>(call_.params.size() - 1));
 }
 
 uint16_t ProgramBuilder::error_slot(NodeId node) {
-  step_.error_slots.push_back(node);
-  return static_cast<uint16_t>(step_.error_slots.size() - 1);
+  call_.error_slots.push_back(node);
+  return static_cast<uint16_t>(call_.error_slots.size() - 1);
 }
 
 ValueId ProgramBuilder::along_row(ValueId value) {
-  if (step_.program.body[value].level == Level::kElement) return value;
+  if (call_.program.body[value].level == Level::kElement) return value;
   // Both branches of a choice by an address that is always 0 but, to the program, varies
   // everywhere.
   const uint16_t zero = access(nullptr, DType::kInt64, Affine{.offset = 0});
-  step_.program.accesses.push_back(step_.program.accesses[zero]);
+  call_.program.accesses.push_back(call_.program.accesses[zero]);
   addresses_.push_back(addresses_[zero]);
-  step_.program.accesses.back().varies_along_kept = true;
-  step_.program.accesses.back().varies_along_reduced = true;
+  call_.program.accesses.back().varies_along_kept = true;
+  call_.program.accesses.back().varies_along_reduced = true;
   const uint16_t varying = static_cast<uint16_t>(addresses_.size() - 1);
   const ValueId mask = cast(emit(Op::kCoordinate, DType::kInt64, {}, varying), DType::kBool);
   return emit(Op::kWhere, dtype_of(value), {mask, value, value});
@@ -133,8 +133,8 @@ ValueId ProgramBuilder::both(ValueId a, ValueId b) {
 }
 
 void ProgramBuilder::store(ValueId value, const MemoryRef& memory, const Affine& address) {
-  step_.program.stores.push_back({value, access(&memory, dtype_of(value), address)});
-  step_.outputs.push_back({buffer(memory), {}, {}});
+  call_.program.stores.push_back({value, access(&memory, dtype_of(value), address)});
+  call_.outputs.push_back({buffer(memory), {}, {}});
 }
 
 // True if every access walks dim d + 1 and then dim d as one dim.
@@ -184,15 +184,15 @@ void ProgramBuilder::simplify_dims() {
 }
 
 void ProgramBuilder::write_arguments() {
-  Program& program = step_.program;
+  Program& program = call_.program;
   program.kept_rank = static_cast<uint8_t>(
       std::count_if(dims_.begin(), dims_.end(), [](const Dim& dim) { return !dim.reduced; }));
   program.reduced_rank = static_cast<uint8_t>(dims_.size() - program.kept_rank);
-  program.num_buffers = static_cast<uint16_t>(step_.buffers.size());
-  program.num_scalars = static_cast<uint16_t>(step_.scalars.size());
-  program.num_params = static_cast<uint16_t>(step_.params.size());
-  program.num_error_slots = static_cast<uint16_t>(step_.error_slots.size());
-  for (const Dim& dim : dims_) step_.extents.push_back(dim.extent);
+  program.num_buffers = static_cast<uint16_t>(call_.buffers.size());
+  program.num_scalars = static_cast<uint16_t>(call_.scalars.size());
+  program.num_params = static_cast<uint16_t>(call_.params.size());
+  program.num_error_slots = static_cast<uint16_t>(call_.error_slots.size());
+  for (const Dim& dim : dims_) call_.extents.push_back(dim.extent);
   const int lane = program.lane_dim();
   for (size_t i = 0; i < addresses_.size(); ++i) {
     Access& access = program.accesses[i];
@@ -200,16 +200,16 @@ void ProgramBuilder::write_arguments() {
     access.lanes = stride == 1   ? StrideClass::kUnit
                    : stride != 0 ? StrideClass::kAny
                                  : StrideClass::kZero;
-    step_.accesses.insert(step_.accesses.end(), addresses_[i].coefficient.begin(),
+    call_.accesses.insert(call_.accesses.end(), addresses_[i].coefficient.begin(),
                           addresses_[i].coefficient.begin() + dims_.size());
-    step_.accesses.push_back(addresses_[i].offset);
+    call_.accesses.push_back(addresses_[i].offset);
   }
 }
 
 void ProgramBuilder::find_dependence() {
-  const Program& program = step_.program;
+  const Program& program = call_.program;
   for (size_t s = 0; s < program.stores.size(); ++s) {
-    OutputDependence& output = step_.outputs[s];
+    OutputDependence& output = call_.outputs[s];
     std::vector<bool> reached(program.body.size(), false);
     reached[program.stores[s].value] = true;
     for (int v = program.stores[s].value; v >= 0; --v) {
@@ -226,9 +226,9 @@ void ProgramBuilder::find_dependence() {
 }
 
 void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) const {
-  std::vector<int64_t> bytes(step_.buffers.size(), 0);
+  std::vector<int64_t> bytes(call_.buffers.size(), 0);
   for (size_t i = 0; i < addresses_.size(); ++i) {
-    const Access& access = step_.program.accesses[i];
+    const Access& access = call_.program.accesses[i];
     if (access.buffer == kNoBuffer) continue;
     int64_t elements = 1;
     for (size_t d = 0; d < dims_.size(); ++d) {
@@ -237,18 +237,18 @@ void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) co
     int64_t& most = bytes[access.buffer];
     most = std::max<int64_t>(most, elements * static_cast<int64_t>(size_of(access.dtype)));
   }
-  std::vector<bool> is_output(step_.buffers.size(), false);
-  for (const OutputDependence& output : step_.outputs) is_output[output.buffer] = true;
+  std::vector<bool> is_output(call_.buffers.size(), false);
+  for (const OutputDependence& output : call_.outputs) is_output[output.buffer] = true;
   for (size_t b = 0; b < bytes.size(); ++b)
     (is_output[b] ? *bytes_written : *bytes_read) += bytes[b];
 }
 
-KernelStep ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
+KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
   simplify_dims();
   write_arguments();
   find_dependence();
   count_bytes(bytes_read, bytes_written);
-  return std::move(step_);
+  return std::move(call_);
 }
 
 }  // namespace sluice::fusion

@@ -44,11 +44,11 @@ class ProgramBuilder {
 
   void store(ValueId value, const MemoryRef& memory, const Affine& address);
 
-  DType dtype_of(ValueId value) const { return step_.program.body[value].dtype; }
+  DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }
 
   // Drops dims of extent 1, merges dims that every access walks as one, settles stride classes,
   // finds what outputs depend on, and counts the bytes moved.
-  KernelStep finish(int64_t* bytes_read, int64_t* bytes_written) &&;
+  KernelCall finish(int64_t* bytes_read, int64_t* bytes_written) &&;
 
  private:
   bool varies(const Affine& address, bool reduced) const;
@@ -63,7 +63,7 @@ class ProgramBuilder {
   std::vector<Affine> addresses_;  // of the program's accesses
   absl::flat_hash_map<std::string, uint16_t> access_numbers_;
   absl::flat_hash_map<std::string, ValueId> values_;
-  KernelStep step_;
+  KernelCall call_;
 };
 
 }  // namespace sluice::fusion

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "sluice/fusion/cost.h"
 #include "sluice/kernels/interp/interpreter.h"
 #include "sluice/kernels/llvm/compiler.h"
 
@@ -140,6 +141,9 @@ class Compiler {
 };
 
 }  // namespace
+
+Kernel::Kernel(fusion::Program program)
+    : program_(std::move(program)), cost_of_point_(fusion::cost_of_point(program_)) {}
 
 const Executable& Kernel::executable(Tier tier) {
   if (tier != Tier::kInterpreted) {

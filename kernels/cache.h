@@ -22,9 +22,10 @@ enum class Tier : uint8_t {
 // One Program and its executables. Thread-safe.
 class Kernel : public std::enable_shared_from_this<Kernel> {
  public:
-  explicit Kernel(fusion::Program program) : program_(std::move(program)) {}
+  explicit Kernel(fusion::Program program);
 
   const fusion::Program& program() const { return program_; }
+  double cost_of_point() const { return cost_of_point_; }
 
   // What to run now. Under kAsync and kCompiled this starts or does the compilation.
   const Executable& executable(Tier tier);
@@ -38,6 +39,7 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
 
  private:
   const fusion::Program program_;
+  const double cost_of_point_;
   std::once_flag interpreted_once_;
   std::shared_ptr<const Executable> interpreted_;
   std::once_flag compiled_once_;

@@ -31,8 +31,8 @@ struct KernelArgs {
       accesses;  // [num_accesses][rank + 1]: strides of the dims, then the offset; elements
   const uint64_t* scalars;  // [num_scalars] each in its own dtype, in the low bytes (little
                             // endian); half dtypes as their 16 bits, bool as 0 or 1
-  const int64_t* params;  // [num_params]
-  ErrorSlot* errors;      // [num_error_slots]
+  const int64_t* params;    // [num_params]
+  ErrorSlot* errors;        // [num_error_slots]
 };
 
 // Rows are numbered row-major over the kept dims. `context` is the executable's own.

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+#include "sluice/fusion/cost.h"
 #include "sluice/kernels/reduction.h"
 #include "sluice/runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
 namespace {
 
-using fusion::OpClass;
 using fusion::Program;
 using fusion::Schedule;
-using fusion::TypeRule;
 
 // Waking another thread takes microseconds; each must have this much to do.
 constexpr double kWorthAThread = 20e3;  // ns
@@ -22,18 +22,6 @@ constexpr int64_t kUnit = 64;
 // The rows of a column reduction that one work item takes.
 constexpr int64_t kColumnRange = 1024;
 
-// A rough cost of one point of the iteration space in ns, as compiled for wide vectors.
-double cost_of(const Program& program) {
-  constexpr double kStore = 0.05, kLight = 0.04, kHeavy = 0.4;
-  double cost = kStore * static_cast<double>(program.stores.size());
-  for (const fusion::Instr& instr : program.body) {
-    const fusion::OpInfo& info = fusion::op_info(instr.op);
-    const bool heavy = info.rule == TypeRule::kFloat || info.rule == TypeRule::kFixed;
-    cost += info.op_class == OpClass::kPointwise && heavy ? kHeavy : kLight;
-  }
-  return cost;
-}
-
 int64_t product(const int64_t* extents, int count) {
   int64_t result = 1;
   for (int i = 0; i < count; ++i) result *= extents[i];
@@ -42,66 +30,114 @@ int64_t product(const int64_t* extents, int count) {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Each thread takes a range of whole units of rows.
-void split_rows(const Executable& executable, const KernelArgs& args, int64_t rows, int64_t unit,
-                double row_cost) {
-  const int64_t grain = std::max<int64_t>(1, static_cast<int64_t>(kWorthAThread / row_cost) / unit);
-  parallel_for(ceil_div(rows, unit), grain, [&](int64_t begin, int64_t end) {
-    executable.entry().rows(executable.context(), &args, begin * unit, std::min(end * unit, rows));
-  });
-}
+// A call as it is to be divided.
+struct Work {
+  explicit Work(const Call& call) : call(&call) {
+    const Program& program = *call.program;
+    rows = product(call.args.extents, program.kept_rank);
+    reduced = product(call.args.extents + program.kept_rank, program.reduced_rank);
+    row_cost = call.cost_of_point * static_cast<double>(std::max<int64_t>(reduced, 1));
+    unit = program.schedule == Schedule::kRow ? 1 : kUnit;
+    blocks = num_blocks(program.schedule, reduced);
+  }
+
+  double cost() const { return row_cost * static_cast<double>(rows); }
+  // Rows are too few to go round, but they can be cut.
+  bool splits_rows() const {
+    const EntryPoints& entry = call->executable->entry();
+    return call->program->reduced_rank > 0 && rows < num_threads() * unit * 2 && blocks > 1 &&
+           entry.block != nullptr && entry.finish != nullptr;
+  }
+  int64_t units() const { return ceil_div(rows, unit); }
+  void run_units(int64_t begin, int64_t end) const {
+    call->executable->entry().rows(call->executable->context(), &call->args, begin * unit,
+                                   std::min(end * unit, rows));
+  }
+
+  const Call* call;
+  int64_t rows;     // points, in a pointwise kernel
+  int64_t reduced;  // elements of a row
+  double row_cost;  // ns
+  int64_t unit;     // rows are given to threads in multiples of this
+  int64_t blocks;   // of a row
+};
 
 // Each thread takes some blocks of ranges of rows; what the blocks gave is then combined.
-void split_blocks(const Program& program, const Executable& executable, const KernelArgs& args,
-                  int64_t rows, int64_t range, int64_t blocks) {
+void split_blocks(const Work& work) {
+  const Program& program = *work.call->program;
+  const Executable& executable = *work.call->executable;
+  const KernelArgs& args = work.call->args;
+  const int64_t range = std::min(program.schedule == Schedule::kRow ? 1 : kColumnRange, work.rows);
   const int64_t reductions =
       std::count_if(program.body.begin(), program.body.end(),
                     [](const fusion::Instr& instr) { return fusion::is_reduction(instr.op); });
   const int64_t bytes_per_row = reductions * 2 * 8;
   const int64_t stride = bytes_per_row * range;  // of one block's partials
-  const int64_t ranges = ceil_div(rows, range);
+  const int64_t ranges = ceil_div(work.rows, range);
   thread_local std::vector<uint64_t> scratch;
-  scratch.resize(std::max(scratch.size(), static_cast<size_t>(ranges * blocks * stride / 8)));
+  scratch.resize(std::max(scratch.size(), static_cast<size_t>(ranges * work.blocks * stride / 8)));
   char* const partials = reinterpret_cast<char*>(scratch.data());
   const EntryPoints& entry = executable.entry();
-  parallel_for(ranges * blocks, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(ranges * work.blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t first = item / blocks * range;
-      entry.block(executable.context(), &args, first, std::min(first + range, rows), item % blocks,
-                  partials + item * stride);
+      const int64_t first = item / work.blocks * range;
+      entry.block(executable.context(), &args, first, std::min(first + range, work.rows),
+                  item % work.blocks, partials + item * stride);
     }
   });
   for (int64_t r = 0; r < ranges; ++r) {
-    entry.finish(executable.context(), &args, r * range, std::min((r + 1) * range, rows), blocks,
-                 partials + r * blocks * stride, stride);
+    entry.finish(executable.context(), &args, r * range, std::min((r + 1) * range, work.rows),
+                 work.blocks, partials + r * work.blocks * stride, stride);
   }
+}
+
+// One parallel loop over pieces of about equal cost of all of `works`.
+void run_together(absl::Span<const Work> works) {
+  absl::InlinedVector<int64_t, 16> first_piece = {0};  // by work; at last, the number of pieces
+  for (const Work& work : works) {
+    const int64_t wanted = static_cast<int64_t>(work.cost() / kWorthAThread);
+    first_piece.push_back(first_piece.back() + std::clamp<int64_t>(wanted, 1, work.units()));
+  }
+  parallel_for(first_piece.back(), 1, [&](int64_t begin, int64_t end) {
+    size_t w =
+        std::upper_bound(first_piece.begin(), first_piece.end(), begin) - first_piece.begin() - 1;
+    for (; begin < end; ++w) {
+      const int64_t last = std::min(end, first_piece[w + 1]);
+      const int64_t pieces = first_piece[w + 1] - first_piece[w];
+      auto unit_of = [&](int64_t piece) {
+        return works[w].units() * (piece - first_piece[w]) / pieces;
+      };
+      works[w].run_units(unit_of(begin), unit_of(last));
+      begin = last;
+    }
+  });
 }
 
 }  // namespace
 
-void launch(const Program& program, const Executable& executable, const KernelArgs& args) {
-  const int64_t rows = product(args.extents, program.kept_rank);
-  if (rows == 0) return;
-  const int64_t reduced = product(args.extents + program.kept_rank, program.reduced_rank);
-  const double row_length = static_cast<double>(std::max<int64_t>(reduced, 1));
-  const double points = static_cast<double>(rows) * row_length;
-  // A bound first: adding up the cost of a long program takes longer than many small launches.
-  const double most = points * static_cast<double>(program.body.size() + program.stores.size());
-  if (num_threads() == 1 || most < kWorthAThread || points * cost_of(program) < 2 * kWorthAThread) {
-    executable.entry().rows(executable.context(), &args, 0, rows);
+void launch(absl::Span<const Call> calls) {
+  absl::InlinedVector<Work, 1> works;
+  double cost = 0;
+  for (const Call& call : calls) {
+    Work work(call);
+    if (work.rows == 0) continue;
+    cost += work.cost();
+    works.push_back(work);
+  }
+  if (num_threads() == 1 || cost < 2 * kWorthAThread) {
+    for (const Work& work : works) work.run_units(0, work.units());
     return;
   }
-  const double row_cost = cost_of(program) * row_length;
-  const int64_t unit = program.schedule == Schedule::kRow ? 1 : kUnit;
-  const bool few_rows = rows < num_threads() * unit * 2;
-  const int64_t blocks = num_blocks(program.schedule, reduced);
-  if (program.reduced_rank > 0 && few_rows && blocks > 1 && executable.entry().block != nullptr &&
-      executable.entry().finish != nullptr) {
-    const int64_t range = program.schedule == Schedule::kRow ? 1 : kColumnRange;
-    split_blocks(program, executable, args, rows, std::min(range, rows), blocks);
-  } else {
-    split_rows(executable, args, rows, unit, row_cost);
-  }
+  const auto together = std::partition(works.begin(), works.end(),
+                                       [](const Work& work) { return work.splits_rows(); });
+  for (auto work = works.begin(); work != together; ++work) split_blocks(*work);
+  if (together != works.end())
+    run_together({&*together, static_cast<size_t>(works.end() - together)});
+}
+
+void launch(const Program& program, const Executable& executable, const KernelArgs& args) {
+  const Call call{&program, &executable, args, fusion::cost_of_point(program)};
+  launch({&call, 1});
 }
 
 }  // namespace sluice::kernels
