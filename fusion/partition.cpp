@@ -57,6 +57,7 @@ class Partitioner {
  private:
   const GraphNode& node(NodeId n) const { return graph_.nodes[n]; }
   Group& group(int g) { return groups_.at(g); }
+  const Group& group(int g) const { return groups_.at(g); }
 
   NodeId viewed(NodeId n) const { return viewed_node(graph_, constraints_, n); }
 
@@ -311,7 +312,10 @@ class Partitioner {
         const int b = groups_.find(readers[i]);
         if (a == b) continue;
         const std::optional<Projection> position = position_in(n, a);
-        if (position && position_in(n, b) == position && mergeable(a, b)) groups_.merge(a, b);
+        if (!position || position_in(n, b) != position || !mergeable(a, b)) continue;
+        const bool same_rows = group(a).axes == group(b).axes;
+        if (!same_rows && (belongs_to_other_rows(n, a) || belongs_to_other_rows(n, b))) continue;
+        groups_.merge(a, b);
       }
     }
   }
@@ -420,7 +424,7 @@ class Partitioner {
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
     for (int g : readers) {
       if (is_view(node(n).op) || group(g).library || !has_room(g, 1)) continue;
-      if (!comes_first(g, readers)) continue;
+      if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;
       if (!can_store(n, g)) {
         const std::optional<std::vector<int>> axes = axes_to_come(n, g);
         if (!axes) continue;
@@ -432,6 +436,30 @@ class Partitioner {
       return;
     }
     store_in_new_group(n, own_space(n), reason);
+  }
+
+  // True if `n`, which will be in memory in any case, is made from reductions over other rows than
+  // those of `g`: it is then stored by the kernel that reduces these, which has its operands at
+  // hand, and `g` reads it.
+  bool belongs_to_other_rows(NodeId n, int g) const {
+    if (group(g).axes.empty() || node(n).shape != group(g).space) return false;
+    constexpr size_t kMaxVisited = 64;
+    absl::InlinedVector<NodeId, 16> visited = {n};
+    for (size_t i = 0; i < visited.size() && visited.size() < kMaxVisited; ++i) {
+      for (const GraphOperand& operand : node(visited[i]).operands) {
+        if (operand.is_scalar()) continue;
+        const NodeId value = viewed(operand.node);
+        if (is_reduction(node(value).op)) {
+          const std::vector<int> axes(node(value).attrs.begin(), node(value).attrs.end());
+          const Shape& space = node(node(value).operands[0].node).shape;
+          if (space == node(n).shape && axes != group(g).axes && rows_fit(space, axes)) return true;
+        } else if (is_pointwise(node(value).op) && !observed_[value] &&
+                   std::find(visited.begin(), visited.end(), value) == visited.end()) {
+          visited.push_back(value);
+        }
+      }
+    }
+    return false;
   }
 
   int store_in_new_group(NodeId n, const Shape& space, CutReason reason) {
