@@ -46,6 +46,8 @@ void GroupGraph::merge(int into, int from) {
   }
   if (target.group.axes.empty()) target.group.axes = source.group.axes;
   target.readers.insert(target.readers.end(), source.readers.begin(), source.readers.end());
+  target.weight += source.weight;
+  target.outputs += source.outputs;
   source.parent = into;
   source.group = Group{};
   source.readers.clear();

@@ -20,7 +20,14 @@ class GroupGraph {
   // The group that `g` is part of now.
   int find(int g) const;
 
-  void add_member(int g, NodeId n) { at(g).members.push_back(n); }
+  void add_member(int g, NodeId n, int weight) {
+    at(g).members.push_back(n);
+    states_[g].weight += weight;
+  }
+  void add_output(int g) { ++states_[g].outputs; }
+  // Of its members; those that merged groups had in common count twice.
+  int weight(int g) const { return states_[g].weight; }
+  int outputs(int g) const { return states_[g].outputs; }
   // `reader` reads something that `g` stores.
   void add_reader(int g, int reader) { states_[g].readers.push_back(reader); }
   // True if some path of reads leads from `from` to `to`: they cannot be one kernel, nor can `from`
@@ -39,6 +46,8 @@ class GroupGraph {
     Group group;
     absl::InlinedVector<int, 4> readers;
     int parent = -1;
+    int weight = 0;
+    int outputs = 0;
   };
   std::vector<State> states_;
 };

@@ -14,8 +14,10 @@
 namespace sluice::fusion {
 namespace {
 
-// A kernel's size is bounded so that compiling it is.
-constexpr int kMaxGroupNodes = 320;
+// A kernel's size is bounded so that compiling it is, and its outputs so that the addresses it works
+// at stay few.
+constexpr int kMaxWeight = 1024;
+constexpr int kMaxOutputs = 64;
 // A value that a group would compute at more index maps than this is stored instead.
 constexpr int kMaxRecomputations = 3;
 // A costly value is stored if inlining would compute each element this many times.
@@ -159,8 +161,9 @@ class Partitioner {
     return !group(g).axes.empty() && *position == kept_dims(group(g).space, group(g).axes);
   }
 
-  bool has_room(int g, int more) {
-    return static_cast<int>(group(g).members.size()) + more <= kMaxGroupNodes;
+  bool has_room(int g, NodeId n) const {
+    return groups_.weight(g) + weight_of(node(n).op) <= kMaxWeight &&
+           groups_.outputs(g) < kMaxOutputs;
   }
 
   static int64_t row_length(const Shape& space, const std::vector<int>& axes) {
@@ -183,7 +186,8 @@ class Partitioner {
       if (!first.axes.empty() && !second.axes.empty()) return false;
       if (!rows_fit(first.space, first.axes.empty() ? second.axes : first.axes)) return false;
     }
-    return has_room(a, static_cast<int>(second.members.size())) && !groups_.reaches(a, b) &&
+    return groups_.weight(a) + groups_.weight(b) <= kMaxWeight &&
+           groups_.outputs(a) + groups_.outputs(b) <= kMaxOutputs && !groups_.reaches(a, b) &&
            !groups_.reaches(b, a);
   }
 
@@ -234,7 +238,7 @@ class Partitioner {
       merge_readers(n);
       const Groups readers = readers_of(n);
       for (int g : readers) {
-        if (!has_room(g, 1) || !comes_first(g, readers)) continue;
+        if (!has_room(g, n) || !comes_first(g, readers)) continue;
         const bool joined = walks_rows(n, g, space, axes) || is_epilogue(n, g, space, axes);
         if (!joined) continue;
         if (group(g).space != space) walk_rows(n, g, space, axes);
@@ -358,7 +362,7 @@ class Partitioner {
   std::optional<CutReason> reason_to_store(NodeId n, absl::Span<const int> readers) {
     if (is_free(n)) return std::nullopt;
     for (int g : readers) {
-      if (!has_room(g, 1)) return CutReason::kBudget;
+      if (!has_room(g, n)) return CutReason::kBudget;
     }
     if (recomputations_[n] > kMaxRecomputations && !is_cheap(n)) return CutReason::kCost;
     const int64_t elements = node(n).shape.numel();
@@ -388,7 +392,7 @@ class Partitioner {
     const std::optional<Projection> position = position_in(n, g);
     if (!position || !group(g).axes.empty()) return std::nullopt;
     NodeId at = n;
-    for (int depth = 0; depth < kMaxGroupNodes; ++depth) {
+    for (int depth = 0; depth < kMaxWeight; ++depth) {
       NodeId next = kNoNode;
       for (const GraphOperand& operand : node(at).operands) {
         if (operand.is_scalar()) continue;
@@ -409,7 +413,7 @@ class Partitioner {
   }
 
   void add_member(NodeId n, int g) {
-    groups_.add_member(g, n);
+    groups_.add_member(g, n, weight_of(node(n).op));
     groups_of_[n].push_back(g);
   }
 
@@ -423,7 +427,7 @@ class Partitioner {
   // others.
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
     for (int g : readers) {
-      if (is_view(node(n).op) || group(g).library || !has_room(g, 1)) continue;
+      if (is_view(node(n).op) || group(g).library || !has_room(g, n)) continue;
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;
       if (!can_store(n, g)) {
         const std::optional<std::vector<int>> axes = axes_to_come(n, g);
@@ -473,6 +477,7 @@ class Partitioner {
 
   void finish_store(NodeId n, int g, absl::Span<const int> readers, CutReason reason) {
     result_.stored[n] = true;
+    groups_.add_output(g);
     bool cut = false;
     for (int reader : readers) {
       if (reader == g) continue;
