@@ -71,8 +71,14 @@ void describe(Window* window, bool fuse) {
 fusion::Graph to_graph(const Window& window) {
   fusion::Graph graph;
   graph.nodes.reserve(window.inputs.size() + window.nodes.size());
+  absl::flat_hash_map<const runtime::Buffer*, int32_t> blocks;
   for (const Node* input : window.inputs) {
     fusion::GraphNode& node = graph.nodes.emplace_back();
+    const runtime::Buffer* buffer = input->buffer.get();
+    node.block.number =
+        blocks.try_emplace(buffer, static_cast<int32_t>(blocks.size())).first->second;
+    node.block.offset = input->layout.offset;
+    node.block.elements = static_cast<int64_t>(buffer->bytes() / size_of(input->dtype));
     node.dtype = node.operand_dtype = input->dtype;
     node.shape = input->layout.shape;
     node.strides = input->layout.strides;

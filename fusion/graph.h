@@ -33,6 +33,13 @@ struct GraphNode {
   bool live = false;                      // someone holds it: it must be in memory afterwards
   Shape shape;
   Strides strides{};  // kInput only; its offset is in the base address
+  // kInput only: the block of memory it lies in, for counting bytes. Not part of a plan's key: a
+  // plan made for one aliasing is right for all, though its counts may not be.
+  struct Block {
+    int32_t number = -1;    // -1: one of its own
+    int64_t offset = 0;     // of the base address, in elements
+    int64_t elements = -1;  // in all; -1: as many as the input has
+  } block;
   absl::InlinedVector<GraphOperand, 3> operands;
   absl::InlinedVector<int64_t, 4> attrs;
 };

@@ -11,9 +11,9 @@ namespace sluice::fusion {
 namespace {
 
 // A kernel that moves more than this gains nothing from company.
-constexpr int64_t kMaxSharedBytes = 32LL << 20;
+constexpr int64_t kMaxSharedBytes = 128LL << 20;
 // What large kernels may write while small ones that could run before them wait for company.
-constexpr int64_t kMaxHeldBytes = 64LL << 20;
+constexpr int64_t kMaxHeldBytes = 128LL << 20;
 constexpr size_t kMaxCalls = 256;
 // Instructions of all the different programs of a launch, which some devices compile as one.
 constexpr size_t kMaxInstructions = 2048;

@@ -180,7 +180,14 @@ class GroupLowering {
     const MemoryRef memory = is_input ? MemoryRef{MemoryRef::Kind::kInput, memory_.input[n]}
                                       : MemoryRef{MemoryRef::Kind::kResult, memory_.result[n]};
     const Strides strides = is_input ? node(n).strides : contiguous_layout(node(n).shape).strides;
+    set_block(memory, n);
     return builder_.load(memory, node(n).dtype, address_of(maps_[map], strides), predicate);
+  }
+
+  void set_block(const MemoryRef& memory, NodeId n) {
+    ProgramBuilder::Block block = node(n).block;
+    if (block.elements < 0) block.elements = node(n).shape.numel();
+    builder_.set_block(memory, block);
   }
 
   // Operand k of `n`, which is computed at `map`, in the dtype that the op asks for.

@@ -14,8 +14,8 @@
 namespace sluice::fusion {
 namespace {
 
-// A kernel's size is bounded so that compiling it is, and its outputs so that the addresses it works
-// at stay few.
+// A kernel's size is bounded so that compiling it is, and its outputs so that the addresses it
+// works at stay few.
 constexpr int kMaxWeight = 1024;
 constexpr int kMaxOutputs = 64;
 // A value that a group would compute at more index maps than this is stored instead.

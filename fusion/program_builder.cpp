@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <utility>
 
 namespace sluice::fusion {
@@ -225,22 +227,57 @@ void ProgramBuilder::find_dependence() {
   }
 }
 
-void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) const {
-  std::vector<int64_t> bytes(call_.buffers.size(), 0);
+// Of a block that is known by these buffers. At most what lies between the least address and the
+// greatest, and at most as many elements as the accesses have points: overlapping windows of a
+// stencil count once, slices side by side each.
+int64_t ProgramBuilder::bytes_touched(const std::vector<uint16_t>& buffers) const {
+  int64_t points = 0;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t greatest = std::numeric_limits<int64_t>::min();
+  int64_t element_size = 0;
   for (size_t i = 0; i < addresses_.size(); ++i) {
     const Access& access = call_.program.accesses[i];
-    if (access.buffer == kNoBuffer) continue;
+    if (std::find(buffers.begin(), buffers.end(), access.buffer) == buffers.end()) continue;
+    element_size = static_cast<int64_t>(size_of(access.dtype));
+    const auto block = blocks_.find(access.buffer);
     int64_t elements = 1;
+    int64_t low = addresses_[i].offset + (block == blocks_.end() ? 0 : block->second.offset);
+    int64_t high = low;
     for (size_t d = 0; d < dims_.size(); ++d) {
-      if (addresses_[i].coefficient[d] != 0) elements *= dims_[d].extent;
+      const int64_t stride = addresses_[i].coefficient[d];
+      if (stride == 0) continue;
+      elements *= dims_[d].extent;
+      (stride < 0 ? low : high) += stride * (dims_[d].extent - 1);
     }
-    int64_t& most = bytes[access.buffer];
-    most = std::max<int64_t>(most, elements * static_cast<int64_t>(size_of(access.dtype)));
+    points += elements;
+    least = std::min(least, low);
+    greatest = std::max(greatest, high);
   }
+  int64_t most = std::min(points, greatest - least + 1);
+  // Predicated accesses have points outside.
+  const auto block = blocks_.find(buffers[0]);
+  if (block != blocks_.end() && block->second.elements >= 0) {
+    most = std::min(most, block->second.elements);
+  }
+  return most * element_size;
+}
+
+void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) const {
   std::vector<bool> is_output(call_.buffers.size(), false);
   for (const OutputDependence& output : call_.outputs) is_output[output.buffer] = true;
-  for (size_t b = 0; b < bytes.size(); ++b)
-    (is_output[b] ? *bytes_written : *bytes_read) += bytes[b];
+  std::map<int32_t, std::vector<uint16_t>> by_block;
+  int32_t own = -1;
+  for (size_t b = 0; b < call_.buffers.size(); ++b) {
+    const auto number = static_cast<uint16_t>(b);
+    if (is_output[b]) {
+      *bytes_written += bytes_touched({number});
+      continue;
+    }
+    const auto block = blocks_.find(number);
+    const bool shared = block != blocks_.end() && block->second.number >= 0;
+    by_block[shared ? block->second.number : own--].push_back(number);
+  }
+  for (const auto& [block, buffers] : by_block) *bytes_read += bytes_touched(buffers);
 }
 
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {

@@ -44,6 +44,10 @@ class ProgramBuilder {
 
   void store(ValueId value, const MemoryRef& memory, const Affine& address);
 
+  // Says in which block `memory` lies, for counting bytes.
+  using Block = decltype(GraphNode::block);
+  void set_block(const MemoryRef& memory, const Block& block) { blocks_[buffer(memory)] = block; }
+
   DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }
 
   // Drops dims of extent 1, merges dims that every access walks as one, settles stride classes,
@@ -57,10 +61,12 @@ class ProgramBuilder {
   bool mergeable(size_t d) const;
   void write_arguments();
   void find_dependence();
+  int64_t bytes_touched(const std::vector<uint16_t>& buffers) const;
   void count_bytes(int64_t* bytes_read, int64_t* bytes_written) const;
 
   std::vector<Dim> dims_;
-  std::vector<Affine> addresses_;  // of the program's accesses
+  std::vector<Affine> addresses_;                // of the program's accesses
+  absl::flat_hash_map<uint16_t, Block> blocks_;  // by buffer
   absl::flat_hash_map<std::string, uint16_t> access_numbers_;
   absl::flat_hash_map<std::string, ValueId> values_;
   KernelCall call_;

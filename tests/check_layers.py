@@ -32,7 +32,7 @@ PRIVATE = [
 ]
 
 # Folders outside the house. Examples see only what users see.
-OUTSIDE = ["tests", "bench", "examples"]
+OUTSIDE = ["tests", "bench", "workloads", "examples"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 SUFFIXES = {".h", ".cpp", ".def", ".inc"}
