@@ -267,9 +267,10 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   std::string key;
   key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
-  append_words(&key, program.schedule, program.kept_rank, program.reduced_rank, program.num_buffers,
-               program.num_scalars, program.num_params, program.num_error_slots,
-               program.accesses.size(), program.body.size(), program.stores.size());
+  append_words(&key, program.keeps_rows, program.schedule, program.kept_rank, program.reduced_rank,
+               program.num_buffers, program.num_scalars, program.num_params,
+               program.num_error_slots, program.accesses.size(), program.body.size(),
+               program.stores.size());
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_kept * 2 + access.varies_along_reduced);
@@ -283,9 +284,9 @@ std::string canonical_key(const Program& program) {
 }
 
 std::string to_text(const Program& program) {
-  std::string text =
-      absl::StrCat("program ", name_of(program.schedule), " kept=", int{program.kept_rank},
-                   " reduced=", int{program.reduced_rank}, "\n");
+  std::string text = absl::StrCat(
+      "program ", name_of(program.schedule), " kept=", int{program.kept_rank},
+      " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];
     absl::StrAppend(&text, "  a", i, ": ",

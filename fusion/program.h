@@ -111,6 +111,9 @@ struct Program {
   uint16_t num_scalars = 0;
   uint16_t num_params = 0;
   uint16_t num_error_slots = 0;
+  // Rows are short enough for a cache to hold: what several passes need and is dear to compute is
+  // best kept from one to the next. No bit depends on it.
+  bool keeps_rows = false;
   std::vector<Access> accesses;
   std::vector<Instr> body;
   std::vector<Store> stores;

@@ -9,6 +9,10 @@
 namespace sluice::fusion {
 namespace {
 
+// What of a row, or of a vector of columns, a thread may keep: a part of its second-level cache.
+constexpr int64_t kMaxKeptElements = 65536;
+constexpr int64_t kLanesOfColumn = 16;
+
 template <typename T>
 void append(std::string* key, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -208,6 +212,16 @@ void ProgramBuilder::write_arguments() {
   }
 }
 
+void ProgramBuilder::decide_to_keep_rows() {
+  Program& program = call_.program;
+  if (num_passes(program) == 1) return;
+  int64_t elements = program.schedule == Schedule::kColumn ? kLanesOfColumn : 1;
+  for (const Dim& dim : dims_) {
+    if (dim.reduced) elements *= dim.extent;
+  }
+  program.keeps_rows = elements <= kMaxKeptElements;
+}
+
 void ProgramBuilder::find_dependence() {
   const Program& program = call_.program;
   for (size_t s = 0; s < program.stores.size(); ++s) {
@@ -283,6 +297,7 @@ void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) co
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
   simplify_dims();
   write_arguments();
+  decide_to_keep_rows();
   find_dependence();
   count_bytes(bytes_read, bytes_written);
   return std::move(call_);

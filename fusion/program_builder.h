@@ -60,6 +60,7 @@ class ProgramBuilder {
   void simplify_dims();
   bool mergeable(size_t d) const;
   void write_arguments();
+  void decide_to_keep_rows();
   void find_dependence();
   int64_t bytes_touched(const std::vector<uint16_t>& buffers) const;
   void count_bytes(int64_t* bytes_read, int64_t* bytes_written) const;

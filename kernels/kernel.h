@@ -23,6 +23,10 @@ struct ErrorSlot {
 // Called by both tiers (compiled code calls it by address).
 void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent);
 
+// Memory of the calling thread for what a kernel keeps of a row, aligned to 64 bytes; valid until
+// the thread's next call.
+void* row_buffer(int64_t bytes);
+
 // The arguments of one launch. Compiled code reads this struct by offset: keep it standard-layout.
 struct KernelArgs {
   void* const* buffers;    // [num_buffers] base addresses

@@ -1,9 +1,12 @@
 #include "sluice/kernels/llvm/emit_kernel.h"
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
+#include "sluice/kernels/kernel.h"
 #include "sluice/kernels/llvm/body_emitter.h"
 #include "sluice/kernels/llvm/emit_ops.h"
 #include "sluice/kernels/llvm/host.h"
@@ -47,6 +50,13 @@ class KernelEmitter {
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                    const ir::Builder::LoopBody& body);
 
+  // Values that a pass keeps lie in the thread's row buffer, one array each, by element of the row
+  // (row schedule) or by vector of rows (column schedule).
+  void allocate_row_buffer();
+  llvm::Value* kept_pointer(ValueId id, llvm::Value* element);
+  void keep(ValueId id, llvm::Value* element);
+  void restore(ValueId id, llvm::Value* element);
+
   void emit_step(const RowPlan::Step& step);
   // All passes over the row, or the vector of rows, that the emitter's place is set to.
   void emit_row(llvm::Value* row);
@@ -81,6 +91,7 @@ class KernelEmitter {
   llvm::Value* reduced_extent_ = nullptr;
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
+  std::map<ValueId, llvm::Value*> kept_;  // the arrays
 };
 
 KernelEmitter::KernelEmitter(const Program& program, const RowPlan& plan, Entry entry,
@@ -130,6 +141,7 @@ void KernelEmitter::emit() {
   // Nothing may be read, nor any error raised, for no rows.
   builder_.if_then(ir_.CreateICmpSLT(row_begin_, row_end_), /*likely=*/true, [&] {
     for (const ValueId id : plan_.uniform) body_->emit(id);
+    allocate_row_buffer();
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
       if (lanes_reduced())
         emit_row_run(outer, first, last, row);
@@ -227,6 +239,58 @@ Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last, const Val
   return builder_.loop(tail, last, lanes, after, masked);
 }
 
+void KernelEmitter::allocate_row_buffer() {
+  if (plan_.kept.empty()) return;
+  llvm::Value* lanes = builder_.index(plan_.lanes);
+  llvm::Value* vectors = reduced_extent_;
+  if (lanes_reduced()) {
+    vectors =
+        ir_.CreateUDiv(ir_.CreateAdd(reduced_extent_, builder_.index(plan_.lanes - 1)), lanes);
+  }
+  llvm::Value* elements = ir_.CreateMul(vectors, lanes);
+  int64_t size = 0;
+  for (const ValueId id : plan_.kept) size += size_of(compute_type(program_.body[id].dtype));
+  auto* type = llvm::FunctionType::get(ir_.getPtrTy(), {ir_.getInt64Ty()}, /*isVarArg=*/false);
+  llvm::Value* buffer =
+      ir_.CreateCall(type, builder_.pointer(reinterpret_cast<const void*>(&row_buffer)),
+                     {ir_.CreateMul(elements, builder_.index(size))});
+  // The widest first, so that every array is aligned.
+  std::vector<ValueId> order = plan_.kept;
+  std::stable_sort(order.begin(), order.end(), [this](ValueId a, ValueId b) {
+    return size_of(compute_type(program_.body[a].dtype)) >
+           size_of(compute_type(program_.body[b].dtype));
+  });
+  for (const ValueId id : order) {
+    kept_[id] = buffer;
+    llvm::Type* element = builder_.memory_type(compute_type(program_.body[id].dtype));
+    buffer = ir_.CreateGEP(element, buffer, elements);
+  }
+}
+
+llvm::Value* KernelEmitter::kept_pointer(ValueId id, llvm::Value* element) {
+  if (!lanes_reduced()) element = ir_.CreateMul(element, builder_.index(plan_.lanes));
+  llvm::Type* type = builder_.memory_type(compute_type(program_.body[id].dtype));
+  return ir_.CreateGEP(type, kept_.at(id), element);
+}
+
+void KernelEmitter::keep(ValueId id, llvm::Value* element) {
+  const DType dtype = compute_type(program_.body[id].dtype);
+  llvm::Value* value = body_->value(id);
+  if (dtype == DType::kBool) {
+    value = ir_.CreateZExt(value, builder_.with_lanes(builder_.memory_type(dtype)));
+  }
+  ir_.CreateAlignedStore(value, kept_pointer(id, element), llvm::Align(size_of(dtype)));
+}
+
+void KernelEmitter::restore(ValueId id, llvm::Value* element) {
+  const DType dtype = compute_type(program_.body[id].dtype);
+  llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+  llvm::Value* value =
+      ir_.CreateAlignedLoad(type, kept_pointer(id, element), llvm::Align(size_of(dtype)));
+  if (dtype == DType::kBool) value = ir_.CreateICmpNE(value, llvm::Constant::getNullValue(type));
+  body_->set_value(id, value);
+}
+
 void KernelEmitter::emit_step(const RowPlan::Step& step) {
   for (const ValueId id : step.instrs) body_->emit(id);
   // A block only computes; what is stored once a row is stored by `finish`.
@@ -278,7 +342,9 @@ Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass, llvm::Value* f
                                        llvm::Value* last) {
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
     body_->set_reduced(r);
+    for (const ValueId id : pass.restored) restore(id, r);
     for (const ValueId id : pass.instrs) body_->emit(id);
+    for (const ValueId id : pass.kept) keep(id, r);
     for (const fusion::Store& store : pass.stores) body_->emit_store(store);
     Accumulators state = unflatten(pass.reductions, program_, in);
     for (size_t k = 0; k < state.size(); ++k) {
@@ -452,8 +518,8 @@ Accumulators KernelEmitter::unflatten(const std::vector<ValueId>& reductions,
 }  // namespace
 
 void emit_kernel(const Program& program, llvm::Module& module) {
-  const RowPlan plan(program);
-  KernelEmitter(program, plan, Entry::kRows, module).emit();
+  KernelEmitter(program, RowPlan(program, program.keeps_rows), Entry::kRows, module).emit();
+  const RowPlan plan(program, /*keep=*/false);
   if (!plan.splits_rows()) return;
   KernelEmitter(program, plan, Entry::kBlock, module).emit();
   KernelEmitter(program, plan, Entry::kFinish, module).emit();

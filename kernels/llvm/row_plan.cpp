@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "sluice/fusion/cost.h"
 #include "sluice/kernels/llvm/host.h"
 #include "sluice/kernels/reduction.h"
 
@@ -40,6 +41,21 @@ std::vector<bool> find_invariant(const Program& program) {
   return invariant;
 }
 
+// Element-level values that cost more to compute again than to keep and read back.
+std::vector<bool> find_dear(const Program& program) {
+  std::vector<bool> dear(program.body.size(), false);
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    if (instr.level != Level::kElement) continue;
+    const bool is_load = instr.op == Op::kLoad || instr.op == Op::kGather;
+    dear[i] = fusion::is_costly(instr.op) || instr.op == Op::kGather ||
+              (is_load &&
+               (instr.num_operands > 0 || program.accesses[instr.aux].lanes == StrideClass::kAny));
+    for (int k = 0; k < instr.num_operands; ++k) dear[i] = dear[i] || dear[instr.operands[k]];
+  }
+  return dear;
+}
+
 // Lanes that fill one vector with values of the type that most of the body computes in.
 int lanes_of_vector(const Program& program) {
   int narrow = 1;
@@ -69,7 +85,7 @@ constexpr int kPointwiseVectors = 2;
 
 }  // namespace
 
-RowPlan::RowPlan(const Program& program) {
+RowPlan::RowPlan(const Program& program, bool keep) {
   const std::vector<uint8_t> pass = fusion::pass_of(program);
   const std::vector<bool> is_invariant = find_invariant(program);
   const int count = fusion::num_passes(program);
@@ -109,11 +125,25 @@ RowPlan::RowPlan(const Program& program) {
       stage(store.value).stores.push_back(store);
     }
   }
+  const std::vector<bool> dear = find_dear(program);
+  // The pass that first computes an element-level value.
+  std::vector<int> made_in(program.body.size(), -1);
   for (size_t p = 0; p < passes.size(); ++p) {
     for (size_t i = program.body.size(); i-- > 0;) {
       const Instr& instr = program.body[i];
       if (!needed[p][i] || instr.level != Level::kElement) continue;
-      passes[p].instrs.push_back(static_cast<ValueId>(i));
+      const ValueId id = static_cast<ValueId>(i);
+      if (keep && made_in[i] >= 0 && dear[i]) {
+        passes[p].restored.push_back(id);
+        std::vector<ValueId>& made_kept = passes[made_in[i]].kept;
+        if (std::find(kept.begin(), kept.end(), id) == kept.end()) {
+          kept.push_back(id);
+          made_kept.push_back(id);
+        }
+        continue;
+      }
+      if (made_in[i] < 0) made_in[i] = static_cast<int>(p);
+      passes[p].instrs.push_back(id);
       for (int k = 0; k < instr.num_operands; ++k) needed[p][instr.operands[k]] = true;
     }
     std::reverse(passes[p].instrs.begin(), passes[p].instrs.end());

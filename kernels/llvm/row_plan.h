@@ -15,9 +15,12 @@ struct RowPlan {
     std::vector<fusion::ValueId> instrs;
     std::vector<fusion::Store> stores;
     std::vector<fusion::ValueId> reductions;  // only in `passes`
+    // Only in `passes`: what later passes take from the row's buffer, and what this one does.
+    std::vector<fusion::ValueId> kept, restored;
   };
 
-  explicit RowPlan(const fusion::Program& program);
+  // `keep`: a pass may take values from where an earlier one kept them.
+  RowPlan(const fusion::Program& program, bool keep);
 
   // Once a call.
   std::vector<fusion::ValueId> uniform;
@@ -26,8 +29,9 @@ struct RowPlan {
   std::vector<fusion::ValueId> invariant;
   // before[p]: row level, known before pass p; before[passes.size()]: after the last.
   std::vector<Step> before;
-  // Element level. A value that several passes need is computed in each.
+  // Element level. A value that several passes need is computed in each, or kept by the first.
   std::vector<Step> passes;
+  std::vector<fusion::ValueId> kept;  // by all passes, each once
   // All reductions in body order.
   std::vector<fusion::ValueId> reductions;
   // The lanes of a vector in which the program is to be computed.
