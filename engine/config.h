@@ -23,8 +23,10 @@ struct Config {
   // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. They do so now in any case:
   // the engine does not yet start pending work by itself when the host is slow.
   bool deterministic = false;
-  // SLUICE_FAST_MATH=1: allows arithmetic that changes bits where it is faster. Nothing uses it
-  // yet.
+  // SLUICE_FAST_MATH=1: allows arithmetic that changes bits where it is faster: products and sums
+  // contract, compositions such as x * tanh(log1p(exp(x))) take a form with fewer functions,
+  // division by what is the same for a whole row becomes multiplication. Bits may then differ
+  // between fused and unfused, interpreted and compiled.
   bool fast_math = false;
 
   int64_t window_ops = 4096;              // SLUICE_WINDOW_OPS: pending ops that force a flush; >= 1

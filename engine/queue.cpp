@@ -200,13 +200,13 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Node* target) {
     window_.live.push_back((marks_[i] & kReadLater) != 0 || nodes_[i]->has_handles());
   }
   if (!window_.nodes.empty()) {
-    const bool fuse = config().fuse;
-    describe(&window_, fuse);
+    const PlanMode mode_of_plan{config().fuse, config().fast_math};
+    describe(&window_, mode_of_plan);
     std::shared_ptr<const ReadyPlan> plan = plans_.find(window_.signature);
     const bool hit = plan != nullptr;
     count(hit ? counters().plan_hits : counters().plan_misses);
     if (!hit) {
-      plan = prepare(to_graph(window_), fuse);
+      plan = prepare(to_graph(window_), mode_of_plan);
       plans_.insert(window_.signature, plan, config().plan_cache_entries);
     }
     if (is_recording()) record_window(cause, window_, *plan, hit);

@@ -228,8 +228,9 @@ void count_work(const Window& window, const ReadyPlan& plan) {
 
 }  // namespace
 
-std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, bool fuse) {
-  absl::StatusOr<fusion::Plan> plan = fusion::make_plan(graph, {.fuse = fuse});
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode) {
+  absl::StatusOr<fusion::Plan> plan = fusion::make_plan(
+      graph, {.fuse = mode.fuse, .fast_math = mode.fast_math, .observer = nullptr});
   if (!plan.ok()) throw Error(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->plan = *std::move(plan);

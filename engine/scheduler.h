@@ -11,7 +11,7 @@
 namespace sluice::engine {
 
 // Plans the graph of a window; on the way its programs become kernels.
-std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, bool fuse);
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode);
 
 // Allocates what the plan writes, submits it and gives every live node its value: afterwards they
 // are submitted. A result whose memory could not be had, and what depends on it, carries the

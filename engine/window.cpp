@@ -28,9 +28,9 @@ void Window::clear() {
   signature.clear();
 }
 
-void describe(Window* window, bool fuse) {
+void describe(Window* window, PlanMode mode) {
   std::vector<uint64_t>& words = window->signature;
-  words.push_back(fuse);
+  words.push_back(mode.fuse + 2 * mode.fast_math);
   for (size_t i = 0; i < window->nodes.size(); ++i) {
     Node& node = *window->nodes[i];
     node.ordinal = static_cast<uint32_t>(i);

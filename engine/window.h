@@ -26,8 +26,14 @@ struct Window {
   void clear();
 };
 
+// The settings that a plan depends on.
+struct PlanMode {
+  bool fuse = true;
+  bool fast_math = false;
+};
+
 // Fills everything else from `nodes` and `live`.
-void describe(Window* window, bool fuse);
+void describe(Window* window, PlanMode mode);
 
 // The window as fusion sees it: its inputs, in order, and then its nodes.
 fusion::Graph to_graph(const Window& window);

@@ -9,9 +9,13 @@
 #include "sluice/fusion/launches.h"
 #include "sluice/fusion/lower.h"
 #include "sluice/fusion/partition.h"
+#include "sluice/fusion/simplify.h"
 
 namespace sluice::fusion {
 namespace {
+
+// Kernels that move less leave their outputs in the cache.
+constexpr int64_t kStreamBytes = 48LL << 20;
 
 class Planner {
  public:
@@ -25,48 +29,114 @@ class Planner {
       if (graph_.nodes[n].op == Op::kInput) memory_.input[n] = inputs++;
     }
     alias_of_.resize(count);
-    for (size_t n = 0; n < count; ++n) alias_of_[n] = static_cast<NodeId>(n);
+    for (size_t n = 0; n < count; ++n) {
+      alias_of_[n] = static_cast<NodeId>(n);
+      if (graph_.nodes[n].live) live_.push_back(static_cast<NodeId>(n));
+    }
   }
 
   absl::StatusOr<Plan> run() {
-    std::vector<NodeId> live;
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (graph_.nodes[n].live) live.push_back(static_cast<NodeId>(n));
-    }
-    if (options_.fuse) simplify();
-    // Each failed attempt adds a constraint, of which there are finitely many.
-    while (!attempt(live)) {
-    }
-    for (const Step& step : plan_.steps) {
-      const KernelStep* kernel = std::get_if<KernelStep>(&step.work);
-      if (kernel == nullptr) continue;
-      const Program& program = kernel->calls[0].program;
-      if (absl::Status status = verify(program); !status.ok()) {
-        return absl::InternalError(absl::StrCat(status.message(), "\n", to_text(program)));
+    for (const Pass& pass : kPasses) {
+      if (pass.only_if_fusing && !options_.fuse) continue;
+      const std::string before = options_.observer ? describe() : std::string();
+      (this->*pass.run)();
+      if (options_.observer) {
+        const std::string after = describe();
+        if (after != before) options_.observer(pass.name, before, after);
+      }
+      const bool last = &pass == std::end(kPasses) - 1;
+      if (absl::Status status = last || kVerifyEachPass ? verify_programs() : absl::OkStatus();
+          !status.ok()) {
+        return absl::InternalError(absl::StrCat("after ", pass.name, ": ", status.message()));
       }
     }
-    if (options_.fuse) {
-      plan_.steps = merge_launches(std::move(plan_.steps), plan_.results.size());
-    }
-    find_lifetimes();
-    find_donors();
     return std::move(plan_);
   }
 
+  struct Pass {
+    const char* name;
+    bool only_if_fusing;
+    void (Planner::*run)();
+  };
+  static const Pass kPasses[8];
+
  private:
-  void simplify() {
-    using Pass = int (*)(Graph&, std::vector<NodeId>*);
-    for (const Pass pass : {remove_identities, eliminate_common_subexpressions}) {
-      std::vector<NodeId> replacement;
-      if (pass(graph_, &replacement) == 0) continue;
-      for (NodeId& alias : alias_of_) alias = replacement[alias];
-      for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-        if (replacement[n] == static_cast<NodeId>(n)) continue;
-        GraphNode& target = graph_.nodes[replacement[n]];
-        target.live = target.live || graph_.nodes[n].live;
-        graph_.nodes[n].live = false;
+#ifdef NDEBUG
+  static constexpr bool kVerifyEachPass = false;
+#else
+  static constexpr bool kVerifyEachPass = true;
+#endif
+
+  std::string describe() const {
+    std::string text = absl::StrCat(to_text(graph_), to_text(graph_, plan_));
+    for_each_call([&](const KernelCall& call) { absl::StrAppend(&text, to_text(call.program)); });
+    return text;
+  }
+
+  template <typename F>
+  void for_each_call(F f) const {
+    for (const Step& step : plan_.steps) {
+      const KernelStep* kernel = std::get_if<KernelStep>(&step.work);
+      if (kernel == nullptr) continue;
+      for (const KernelCall& call : kernel->calls) f(call);
+    }
+  }
+
+  absl::Status verify_programs() const {
+    absl::Status status;
+    for_each_call([&](const KernelCall& call) {
+      if (!status.ok()) return;
+      status = verify(call.program);
+      if (status.ok()) return;
+      status = absl::InternalError(absl::StrCat(status.message(), "\n", to_text(call.program)));
+    });
+    return status;
+  }
+
+  using GraphPass = int (*)(Graph&, std::vector<NodeId>*);
+  void run_graph_pass(GraphPass pass) {
+    std::vector<NodeId> replacement;
+    if (pass(graph_, &replacement) == 0) return;
+    for (NodeId& alias : alias_of_) alias = replacement[alias];
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (replacement[n] == static_cast<NodeId>(n)) continue;
+      GraphNode& target = graph_.nodes[replacement[n]];
+      target.live = target.live || graph_.nodes[n].live;
+      graph_.nodes[n].live = false;
+    }
+  }
+  void remove_identities() { run_graph_pass(fusion::remove_identities); }
+  void eliminate_common_subexpressions() {
+    run_graph_pass(fusion::eliminate_common_subexpressions);
+  }
+
+  void partition_and_lower() {
+    // Each failed attempt adds a constraint, of which there are finitely many.
+    while (!attempt(live_)) {
+    }
+  }
+
+  void simplify_programs() {
+    for (Step& step : plan_.steps) {
+      KernelStep* kernel = std::get_if<KernelStep>(&step.work);
+      if (kernel == nullptr) continue;
+      for (KernelCall& call : kernel->calls) {
+        call.program.contracts = options_.fast_math;
+        if (!options_.observer) {
+          fusion::simplify(&call.program, options_.fast_math);
+          continue;
+        }
+        fusion::simplify(&call.program, options_.fast_math,
+                         [&](const char* pass, const Program& before, const Program& after) {
+                           options_.observer(absl::StrCat("simplify programs: ", pass),
+                                             to_text(before), to_text(after));
+                         });
       }
     }
+  }
+
+  void share_launches() {
+    plan_.steps = merge_launches(std::move(plan_.steps), plan_.results.size());
   }
 
   bool attempt(const std::vector<NodeId>& live) {
@@ -176,6 +246,40 @@ class Planner {
     }
   }
 
+  // Kernels whose outputs no cache can hold until somebody reads them, and that don't work in
+  // place.
+  void find_streams() {
+    for (Step& step : plan_.steps) {
+      KernelStep* kernel = std::get_if<KernelStep>(&step.work);
+      if (kernel == nullptr || step.bytes_read + step.bytes_written < kStreamBytes) continue;
+      for (KernelCall& call : kernel->calls) {
+        call.program.streams = may_stream(call);
+      }
+    }
+  }
+
+  bool may_stream(const KernelCall& call) const {
+    const Program& program = call.program;
+    const size_t words = program.rank() + 1;
+    int64_t bytes = 0;
+    for (size_t o = 0; o < call.outputs.size(); ++o) {
+      const Result& result = plan_.results[call.buffers[call.outputs[o].buffer].index];
+      if (!result.donors.empty()) return false;
+      const uint16_t number = program.stores[o].access;
+      const Access& access = program.accesses[number];
+      if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;
+      if (access.lanes != StrideClass::kUnit) return false;
+      // Vectors begin at multiples of their length along the lane dim.
+      const auto size = static_cast<int64_t>(size_of(access.dtype));
+      const int64_t* strides = call.accesses.data() + number * words;
+      for (int d = 0; d < program.rank(); ++d) {
+        if (d != program.lane_dim() && strides[d] * size % kStreamAlignment != 0) return false;
+      }
+      bytes += result.bytes;
+    }
+    return bytes * 4 >= kStreamBytes;
+  }
+
   bool dies_at(const MemoryRef& memory, int32_t step) const {
     if (memory.kind == MemoryRef::Kind::kInput) {
       // An output may be a view of an input.
@@ -208,11 +312,23 @@ class Planner {
 
   Graph graph_;
   const PlanOptions options_;
+  std::vector<NodeId> live_;      // before simplification
   std::vector<NodeId> alias_of_;  // by node: the node that computes its value after simplification
   Constraints constraints_;
   MemoryMap memory_;
   std::vector<int32_t> last_input_use_;
   Plan plan_;
+};
+
+constexpr Planner::Pass Planner::kPasses[] = {
+    {"remove identities", true, &Planner::remove_identities},
+    {"eliminate common subexpressions", true, &Planner::eliminate_common_subexpressions},
+    {"partition and lower", false, &Planner::partition_and_lower},
+    {"simplify programs", false, &Planner::simplify_programs},
+    {"share launches", true, &Planner::share_launches},
+    {"find lifetimes", false, &Planner::find_lifetimes},
+    {"find donors", false, &Planner::find_donors},
+    {"find streams", false, &Planner::find_streams},
 };
 
 std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
@@ -237,6 +353,12 @@ const char* name_of(CutReason reason) {
     case CutReason::kFusionOff: break;
   }
   return "fusion is off";
+}
+
+std::vector<const char*> plan_passes() {
+  std::vector<const char*> names;
+  for (const auto& pass : Planner::kPasses) names.push_back(pass.name);
+  return names;
 }
 
 absl::StatusOr<Plan> make_plan(const Graph& graph, const PlanOptions& options) {

@@ -6,6 +6,7 @@
 #define SLUICE_FUSION_PLAN_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -130,7 +131,14 @@ struct Plan {
 
 struct PlanOptions {
   bool fuse = true;
+  bool fast_math = false;  // arithmetic may change bits
+  // If set, called for each pass that changed something, in order.
+  std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
+      observer;
 };
+
+// The passes that make a plan, in the order in which they run.
+std::vector<const char*> plan_passes();
 
 // Never fails for a graph the frontend can make; InternalError if a Program does not verify.
 absl::StatusOr<Plan> make_plan(const Graph& graph, const PlanOptions& options);

@@ -57,7 +57,7 @@ const char* name_of(Level level) {
 }
 
 const char* name_of(StrideClass stride) {
-  constexpr const char* kNames[] = {"zero", "unit", "any"};
+  constexpr const char* kNames[] = {"zero", "unit", "any", "tile"};
   return kNames[static_cast<int>(stride)];
 }
 
@@ -96,6 +96,34 @@ absl::Status verify_structure(const Program& program) {
     if (!varies && access.lanes != StrideClass::kZero) {
       return fail("access ", i, " has a lane stride but does not vary");
     }
+  }
+  return absl::OkStatus();
+}
+
+// Tiles are read whole, whatever a predicate says, and only read.
+absl::Status verify_tiles(const Program& program) {
+  auto fail = [](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: ", parts...));
+  };
+  auto is_tile = [&](uint16_t access) {
+    return program.accesses[access].lanes == StrideClass::kTile;
+  };
+  const bool tiled =
+      std::any_of(program.accesses.begin(), program.accesses.end(),
+                  [](const Access& access) { return access.lanes == StrideClass::kTile; });
+  if (tiled != program.tiled) return fail("tiled is ", program.tiled);
+  if (!tiled) return absl::OkStatus();
+  if (program.schedule != Schedule::kPointwise || program.kept_rank < 2) {
+    return fail("tiles need two kept dims of a pointwise program");
+  }
+  for (const Instr& instr : program.body) {
+    const bool addresses =
+        instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;
+    if (!addresses || !is_tile(instr.aux)) continue;
+    if (instr.op != Op::kLoad || instr.num_operands > 0) return fail("a tile is read by no load");
+  }
+  for (const Store& store : program.stores) {
+    if (is_tile(store.access)) return fail("a tile is stored to");
   }
   return absl::OkStatus();
 }
@@ -235,7 +263,7 @@ absl::Status verify(const Program& program) {
   for (const Store& store : program.stores) {
     if (absl::Status status = verify_store(program, store); !status.ok()) return status;
   }
-  return absl::OkStatus();
+  return verify_tiles(program);
 }
 
 std::vector<uint8_t> pass_of(const Program& program) {
@@ -267,10 +295,10 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   std::string key;
   key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
-  append_words(&key, program.keeps_rows, program.schedule, program.kept_rank, program.reduced_rank,
-               program.num_buffers, program.num_scalars, program.num_params,
-               program.num_error_slots, program.accesses.size(), program.body.size(),
-               program.stores.size());
+  append_words(&key, program.keeps_rows, program.streams, program.contracts, program.schedule,
+               program.kept_rank, program.reduced_rank, program.num_buffers, program.num_scalars,
+               program.num_params, program.num_error_slots, program.accesses.size(),
+               program.body.size(), program.stores.size());
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_kept * 2 + access.varies_along_reduced);
@@ -284,9 +312,10 @@ std::string canonical_key(const Program& program) {
 }
 
 std::string to_text(const Program& program) {
-  std::string text = absl::StrCat(
-      "program ", name_of(program.schedule), " kept=", int{program.kept_rank},
-      " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "", "\n");
+  std::string text =
+      absl::StrCat("program ", name_of(program.schedule), " kept=", int{program.kept_rank},
+                   " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "",
+                   program.streams ? " streams" : "", program.contracts ? " contracts" : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];
     absl::StrAppend(&text, "  a", i, ": ",

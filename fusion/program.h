@@ -39,6 +39,8 @@ inline constexpr uint16_t kNoBuffer = 0xffff;
 // Which values vary where; ordered: an instruction's level is the maximum of its operands'.
 enum class Level : uint8_t { kUniform, kRow, kElement };
 
+inline constexpr int64_t kStreamAlignment = 64;  // bytes
+
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
 enum class Schedule : uint8_t {
   kPointwise,  // no reduced dims; lanes along the last kept dim
@@ -51,6 +53,7 @@ enum class StrideClass : uint8_t {
   kZero,  // the same element for every lane
   kUnit,  // consecutive elements
   kAny,   // the stride is read from the arguments (it may be any value, 0 and 1 included)
+  kTile,  // likewise, and elements are consecutive along the dim before the lane dim: read by tiles
 };
 
 struct Access {
@@ -114,6 +117,12 @@ struct Program {
   // Rows are short enough for a cache to hold: what several passes need and is dear to compute is
   // best kept from one to the next. No bit depends on it.
   bool keeps_rows = false;
+  bool tiled = false;  // some access is kTile
+  // What is stored once a point is best written past the caches: it is large, and each whole vector
+  // of it lies at a multiple of kStreamAlignment.
+  bool streams = false;
+  // Products and sums may be computed as one fused operation.
+  bool contracts = false;
   std::vector<Access> accesses;
   std::vector<Instr> body;
   std::vector<Store> stores;

@@ -1,6 +1,7 @@
 #include "sluice/fusion/program_builder.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -12,6 +13,8 @@ namespace {
 // What of a row, or of a vector of columns, a thread may keep: a part of its second-level cache.
 constexpr int64_t kMaxKeptElements = 65536;
 constexpr int64_t kLanesOfColumn = 16;
+// Tiles less wide are not worth it.
+constexpr int64_t kMinTileSide = 8;
 
 template <typename T>
 void append(std::string* key, const T& value) {
@@ -189,6 +192,51 @@ void ProgramBuilder::simplify_dims() {
   }
 }
 
+// Reads that are consecutive along some other dim than the lanes' would touch a cache line for each
+// element. That dim is put before the lane dim, and they are read by tiles of both.
+void ProgramBuilder::arrange_tiles() {
+  in_tiles_.assign(addresses_.size(), false);
+  const size_t lane = dims_.size() - 1;
+  if (call_.program.schedule != Schedule::kPointwise || lane == 0) return;
+  if (dims_[lane].extent < kMinTileSide) return;
+  std::vector<bool> loaded(addresses_.size(), false);
+  std::vector<bool> otherwise(addresses_.size(), false);
+  for (const Instr& instr : call_.program.body) {
+    if (instr.op == Op::kLoad && instr.num_operands == 0) {
+      loaded[instr.aux] = true;
+    } else if (instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate) {
+      otherwise[instr.aux] = true;
+    }
+  }
+  for (const Store& store : call_.program.stores) otherwise[store.access] = true;
+
+  auto suits = [&](size_t access, size_t dim) {
+    const Affine& address = addresses_[access];
+    return loaded[access] && !otherwise[access] && address.coefficient[dim] == 1 &&
+           std::abs(address.coefficient[lane]) > 1;
+  };
+  size_t best = lane;
+  int64_t most = 0;
+  for (size_t d = 0; d < lane; ++d) {
+    if (dims_[d].extent < kMinTileSide) continue;
+    int64_t count = 0;
+    for (size_t i = 0; i < addresses_.size(); ++i) count += suits(i, d);
+    if (count > most) {
+      most = count;
+      best = d;
+    }
+  }
+  if (most == 0) return;
+  std::rotate(dims_.begin() + best, dims_.begin() + best + 1, dims_.begin() + lane);
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    in_tiles_[i] = suits(i, best);
+    auto& coefficients = addresses_[i].coefficient;
+    std::rotate(coefficients.begin() + best, coefficients.begin() + best + 1,
+                coefficients.begin() + lane);
+  }
+  call_.program.tiled = true;
+}
+
 void ProgramBuilder::write_arguments() {
   Program& program = call_.program;
   program.kept_rank = static_cast<uint8_t>(
@@ -203,7 +251,8 @@ void ProgramBuilder::write_arguments() {
   for (size_t i = 0; i < addresses_.size(); ++i) {
     Access& access = program.accesses[i];
     const int64_t stride = addresses_[i].coefficient[lane];
-    access.lanes = stride == 1   ? StrideClass::kUnit
+    access.lanes = in_tiles_[i]  ? StrideClass::kTile
+                   : stride == 1 ? StrideClass::kUnit
                    : stride != 0 ? StrideClass::kAny
                                  : StrideClass::kZero;
     call_.accesses.insert(call_.accesses.end(), addresses_[i].coefficient.begin(),
@@ -296,6 +345,7 @@ void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) co
 
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
   simplify_dims();
+  arrange_tiles();
   write_arguments();
   decide_to_keep_rows();
   find_dependence();

@@ -60,6 +60,7 @@ class ProgramBuilder {
   void simplify_dims();
   bool mergeable(size_t d) const;
   void write_arguments();
+  void arrange_tiles();
   void decide_to_keep_rows();
   void find_dependence();
   int64_t bytes_touched(const std::vector<uint16_t>& buffers) const;
@@ -67,6 +68,7 @@ class ProgramBuilder {
 
   std::vector<Dim> dims_;
   std::vector<Affine> addresses_;                // of the program's accesses
+  std::vector<bool> in_tiles_;                   // by access
   absl::flat_hash_map<uint16_t, Block> blocks_;  // by buffer
   absl::flat_hash_map<std::string, uint16_t> access_numbers_;
   absl::flat_hash_map<std::string, ValueId> values_;

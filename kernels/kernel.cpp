@@ -13,7 +13,7 @@ void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent) 
   error.extent = extent;
 }
 
-void* row_buffer(int64_t bytes) {
+void* thread_buffer(int64_t bytes) {
   constexpr int64_t kAlignment = 64;
   thread_local std::vector<char> memory;
   if (static_cast<int64_t>(memory.size()) < bytes + kAlignment) memory.resize(bytes + kAlignment);

@@ -23,9 +23,9 @@ struct ErrorSlot {
 // Called by both tiers (compiled code calls it by address).
 void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent);
 
-// Memory of the calling thread for what a kernel keeps of a row, aligned to 64 bytes; valid until
-// the thread's next call.
-void* row_buffer(int64_t bytes);
+// Memory of the calling thread for what a kernel keeps of a row or of a tile, aligned to 64 bytes;
+// valid until the thread's next call.
+void* thread_buffer(int64_t bytes);
 
 // The arguments of one launch. Compiled code reads this struct by offset: keep it standard-layout.
 struct KernelArgs {
@@ -39,7 +39,16 @@ struct KernelArgs {
   ErrorSlot* errors;        // [num_error_slots]
 };
 
-// Rows are numbered row-major over the kept dims. `context` is the executable's own.
+// The tiles that a kernel reads transposed, in elements: so many along the lanes, and so many along
+// the dim before that.
+inline constexpr int64_t kTileWidth = 256;
+inline constexpr int64_t kTileHeight = 128;
+// Past the caches whole groups of this many elements are written.
+inline constexpr int64_t kStreamUnit = 64;
+
+// Rows are numbered row-major over the kept dims. A tiled program (fusion::Program::tiled) is run
+// on ranges that begin and end at multiples of the last kept extent, one that streams on ranges
+// that begin at multiples of kStreamUnit. `context` is the executable's own.
 //
 // Partial results of a block range: for reduction j (in body order) and rows [begin, end) two
 // planes of 8 * (end - begin) bytes: plane 2j holds the accumulators, tightly packed in their own

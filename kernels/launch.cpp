@@ -18,7 +18,7 @@ using fusion::Schedule;
 constexpr double kWorthAThread = 20e3;  // ns
 // Points are given to threads in units of this many: whole cache lines for every type, and lanes
 // enough for a vector.
-constexpr int64_t kUnit = 64;
+constexpr int64_t kUnit = kStreamUnit;
 // The rows of a column reduction that one work item takes.
 constexpr int64_t kColumnRange = 1024;
 
@@ -38,6 +38,7 @@ struct Work {
     reduced = product(call.args.extents + program.kept_rank, program.reduced_rank);
     row_cost = call.cost_of_point * static_cast<double>(std::max<int64_t>(reduced, 1));
     unit = program.schedule == Schedule::kRow ? 1 : kUnit;
+    if (program.tiled) unit = kTileHeight * call.args.extents[program.kept_rank - 1];
     blocks = num_blocks(program.schedule, reduced);
   }
 

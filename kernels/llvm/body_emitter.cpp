@@ -17,6 +17,12 @@ using fusion::StrideClass;
 using fusion::ValueId;
 using ir::LaneScope;
 
+namespace {
+
+bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == Op::kMul; }
+
+}  // namespace
+
 BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_block,
                          llvm::Value* args)
     : program_(program),
@@ -78,15 +84,22 @@ llvm::Value* BodyEmitter::lane_strides(uint16_t access) {
 void BodyEmitter::set_outer(const std::vector<llvm::Value*>& outer) {
   for (size_t a = 0; a < program_.accesses.size(); ++a) {
     const Access& access = program_.accesses[a];
-    if (!access.varies_along_kept) continue;
-    llvm::Value* element = offset(a);
-    for (size_t d = 0; d < outer.size(); ++d) {
-      element = ir_.CreateAdd(element, ir_.CreateMul(outer[d], stride(a, d)));
-    }
-    bases_[a] = access.buffer == fusion::kNoBuffer
-                    ? element
-                    : ir_.CreateGEP(builder_.memory_type(access.dtype), buffer(a), element);
+    if (!access.varies_along_kept || access.lanes == StrideClass::kTile) continue;
+    bases_[a] = access.buffer == fusion::kNoBuffer ? element_at(a, outer) : pointer_at(a, outer);
   }
+}
+
+llvm::Value* BodyEmitter::element_at(uint16_t access, const std::vector<llvm::Value*>& indices) {
+  llvm::Value* element = offset(access);
+  for (size_t d = 0; d < indices.size(); ++d) {
+    element = ir_.CreateAdd(element, ir_.CreateMul(indices[d], stride(access, d)));
+  }
+  return element;
+}
+
+llvm::Value* BodyEmitter::pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices) {
+  return ir_.CreateGEP(builder_.memory_type(program_.accesses[access].dtype), buffer(access),
+                       element_at(access, indices));
 }
 
 void BodyEmitter::set_reduced(llvm::Value* index) {
@@ -129,6 +142,12 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
   const Access& info = program_.accesses[access];
   const bool along_row = level == Level::kElement && info.varies_along_reduced;
   Address result;
+  if (info.lanes == StrideClass::kTile) {
+    result.lanes = StrideClass::kUnit;
+    result.base = tiles_.at(access);
+    result.scalar = lane_start_;
+    return result;
+  }
   result.base = base(access);
   auto advance = [&](llvm::Value* elements) {
     result.scalar = result.scalar == nullptr ? elements : ir_.CreateAdd(result.scalar, elements);
@@ -170,7 +189,8 @@ llvm::Value* BodyEmitter::lane_indices(const Address& address) {
   switch (address.lanes) {
     case StrideClass::kZero: break;
     case StrideClass::kUnit: return builder_.iota(ir_.getInt64Ty());
-    case StrideClass::kAny: return address.offsets;
+    case StrideClass::kAny:
+    case StrideClass::kTile: return address.offsets;
   }
   return llvm::ConstantInt::get(builder_.with_lanes(ir_.getInt64Ty()), 0);
 }
@@ -390,6 +410,7 @@ void BodyEmitter::emit(ValueId id) {
     }
     default: break;
   }
+  const ir::ContractionScope contraction(program_.contracts && is_contractible(instr.op));
   llvm::Value* operands[3] = {};
   for (int k = 0; k < instr.num_operands; ++k) operands[k] = value(instr.operands[k]);
   const bool is_select = op_info(instr.op).rule == fusion::TypeRule::kSelect;
@@ -411,7 +432,17 @@ void BodyEmitter::emit_store(const fusion::Store& store) {
   } else if (at.lanes != StrideClass::kUnit) {
     store_lanes(encoded, lane_pointers(at, access.dtype), access.dtype, active_);
   } else if (active_ == nullptr) {
-    ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype), align);
+    const bool streams = program_.streams &&
+                         (access.varies_along_reduced || program_.reduced_rank == 0) &&
+                         builder_.lanes() * size_of(access.dtype) % fusion::kStreamAlignment == 0;
+    llvm::StoreInst* written =
+        ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype),
+                               streams ? llvm::Align(fusion::kStreamAlignment) : align);
+    if (streams) {
+      written->setMetadata(
+          llvm::LLVMContext::MD_nontemporal,
+          llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
+    }
   } else {
     ir_.CreateMaskedStore(encoded, scalar_pointer(at, access.dtype), align, active_);
   }

@@ -27,6 +27,11 @@ class BodyEmitter {
   void set_lane_start(llvm::Value* index) { lane_start_ = index; }
   // The linear index along the reduced dims; of the first lane if lanes run along them.
   void set_reduced(llvm::Value* index);
+  // Where an access that is read by tiles finds the element of lane index 0.
+  void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
+  // The element of `access` at the indices of all kept dims.
+  llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
+  llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
   // Which lanes exist; null for all.
   void set_active(llvm::Value* mask) { active_ = mask; }
   llvm::Value* active() const { return active_; }
@@ -59,6 +64,8 @@ class BodyEmitter {
   llvm::Value* buffer(uint16_t access);
   llvm::Value* lane_strides(uint16_t access);
 
+  // The address of `access` at the indices of the first so many kept dims, in elements.
+  llvm::Value* element_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   llvm::Value* base(uint16_t access);
   Address address(uint16_t access, fusion::Level level);
   llvm::Value* scalar_pointer(const Address& address, DType dtype);
@@ -88,6 +95,7 @@ class BodyEmitter {
   std::map<uint16_t, llvm::Value*> lane_strides_;
 
   std::vector<llvm::Value*> bases_;  // by access: its address at the outer indices
+  std::map<uint16_t, llvm::Value*> tiles_;
   llvm::Value* lane_start_ = nullptr;
   std::vector<llvm::Value*> reduced_;  // index of each reduced dim, of every lane if they differ
   llvm::Value* active_ = nullptr;

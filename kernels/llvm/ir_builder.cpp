@@ -1,6 +1,7 @@
 #include "sluice/kernels/llvm/ir_builder.h"
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace sluice::kernels::ir {
@@ -106,6 +107,14 @@ Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value*
     results.push_back(result);
   }
   return results;
+}
+
+void Builder::fence_streams() {
+#if defined(__x86_64__)
+  builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+#else
+  builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+#endif
 }
 
 void Builder::if_then(llvm::Value* condition, bool likely, const std::function<void()>& body) {

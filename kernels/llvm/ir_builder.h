@@ -52,6 +52,8 @@ class Builder {
   using LoopBody = std::function<Values(llvm::Value* i, const Values& carried)>;
   Values loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, const Values& carried,
               const LoopBody& body);
+  // Makes stores past the caches visible to other threads as other stores are.
+  void fence_streams();
   // Runs `body` if the i1 `condition` holds.
   void if_then(llvm::Value* condition, bool likely, const std::function<void()>& body);
 
@@ -75,6 +77,19 @@ class LaneScope {
  private:
   Builder& builder_;
   int outer_;
+};
+
+// In its lifetime float operations may be contracted with each other, if `on`.
+class ContractionScope {
+ public:
+  explicit ContractionScope(bool on) : guard_(*Builder::current()) {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract(on);
+    Builder::current()->setFastMathFlags(flags);
+  }
+
+ private:
+  llvm::IRBuilder<>::FastMathFlagGuard guard_;
 };
 
 }  // namespace sluice::kernels::ir

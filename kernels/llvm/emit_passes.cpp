@@ -1,0 +1,262 @@
+// Passes over rows: their reductions, and what they keep for each other.
+#include <algorithm>
+
+#include "sluice/kernels/kernel.h"
+#include "sluice/kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::Instr;
+using fusion::Op;
+using fusion::Program;
+using fusion::ValueId;
+using ir::ArgState;
+using ir::LaneScope;
+
+void KernelEmitter::allocate_row_buffer() {
+  if (plan_.kept.empty()) return;
+  llvm::Value* lanes = builder_.index(plan_.lanes);
+  llvm::Value* vectors = reduced_extent_;
+  if (lanes_reduced()) {
+    vectors =
+        ir_.CreateUDiv(ir_.CreateAdd(reduced_extent_, builder_.index(plan_.lanes - 1)), lanes);
+  }
+  llvm::Value* elements = ir_.CreateMul(vectors, lanes);
+  int64_t size = 0;
+  for (const ValueId id : plan_.kept) size += size_of(compute_type(program_.body[id].dtype));
+  llvm::Value* buffer = call_thread_buffer(ir_.CreateMul(elements, builder_.index(size)));
+  // The widest first, so that every array is aligned.
+  std::vector<ValueId> order = plan_.kept;
+  std::stable_sort(order.begin(), order.end(), [this](ValueId a, ValueId b) {
+    return size_of(compute_type(program_.body[a].dtype)) >
+           size_of(compute_type(program_.body[b].dtype));
+  });
+  for (const ValueId id : order) {
+    kept_[id] = buffer;
+    llvm::Type* element = builder_.memory_type(compute_type(program_.body[id].dtype));
+    buffer = ir_.CreateGEP(element, buffer, elements);
+  }
+}
+
+llvm::Value* KernelEmitter::kept_pointer(ValueId id, llvm::Value* element) {
+  if (!lanes_reduced()) element = ir_.CreateMul(element, builder_.index(plan_.lanes));
+  llvm::Type* type = builder_.memory_type(compute_type(program_.body[id].dtype));
+  return ir_.CreateGEP(type, kept_.at(id), element);
+}
+
+void KernelEmitter::keep(ValueId id, llvm::Value* element) {
+  const DType dtype = compute_type(program_.body[id].dtype);
+  llvm::Value* value = body_->value(id);
+  if (dtype == DType::kBool) {
+    value = ir_.CreateZExt(value, builder_.with_lanes(builder_.memory_type(dtype)));
+  }
+  ir_.CreateAlignedStore(value, kept_pointer(id, element), llvm::Align(size_of(dtype)));
+}
+
+void KernelEmitter::restore(ValueId id, llvm::Value* element) {
+  const DType dtype = compute_type(program_.body[id].dtype);
+  llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+  llvm::Value* value =
+      ir_.CreateAlignedLoad(type, kept_pointer(id, element), llvm::Align(size_of(dtype)));
+  if (dtype == DType::kBool) value = ir_.CreateICmpNE(value, llvm::Constant::getNullValue(type));
+  body_->set_value(id, value);
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Step& pass) {
+  if (pass.reductions.empty()) return emit_block(pass, builder_.index(0), reduced_extent_);
+  llvm::Value* size = builder_.index(block_size(program_.schedule));
+  const Values totals = builder_.loop(
+      builder_.index(0), reduced_extent_, size, flatten(identities(pass.reductions)),
+      [&](llvm::Value* first, const Values& in) {
+        llvm::Value* end = ir_.CreateAdd(first, size);
+        end = ir_.CreateSelect(ir_.CreateICmpSLT(end, reduced_extent_), end, reduced_extent_);
+        const Accumulators block = emit_block(pass, first, end);
+        Accumulators total = unflatten(pass.reductions, program_, in);
+        for (size_t k = 0; k < total.size(); ++k) {
+          total[k] = combine(pass.reductions[k], total[k], block[k]);
+        }
+        return flatten(total);
+      });
+  return unflatten(pass.reductions, program_, totals);
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass, llvm::Value* first,
+                                                      llvm::Value* last) {
+  auto emit_elements = [&](llvm::Value* r, const Values& in) {
+    body_->set_reduced(r);
+    for (const ValueId id : pass.restored) restore(id, r);
+    for (const ValueId id : pass.instrs) body_->emit(id);
+    for (const ValueId id : pass.kept) keep(id, r);
+    for (const fusion::Store& store : pass.stores) body_->emit_store(store);
+    Accumulators state = unflatten(pass.reductions, program_, in);
+    for (size_t k = 0; k < state.size(); ++k) {
+      const ValueId id = pass.reductions[k];
+      ArgState element{body_->value(program_.body[id].operands[0]), nullptr};
+      if (is_arg_reduction(program_.body[id].op)) {
+        element.position = builder_.splat(r, builder_.lanes());
+        if (lanes_reduced()) {
+          element.position = ir_.CreateAdd(element.position, builder_.iota(ir_.getInt64Ty()));
+        }
+      }
+      const ArgState next = combine(id, state[k], element);
+      // Where lanes are rows, those that don't exist have a state of their own that nobody reads.
+      llvm::Value* active = lanes_reduced() ? body_->active() : nullptr;
+      if (active == nullptr) {
+        state[k] = next;
+        continue;
+      }
+      state[k].value = ir_.CreateSelect(active, next.value, state[k].value);
+      if (next.position != nullptr) {
+        state[k].position = ir_.CreateSelect(active, next.position, state[k].position);
+      }
+    }
+    return flatten(state);
+  };
+  if (!lanes_reduced()) {
+    const Values result = builder_.loop(first, last, builder_.index(1),
+                                        flatten(identities(pass.reductions)), emit_elements);
+    return unflatten(pass.reductions, program_, result);
+  }
+  Accumulators result;
+  {
+    LaneScope wide(plan_.lanes);
+    body_->splat_operands(pass.instrs, pass.stores);
+    const Values lanes =
+        lane_loop(first, last, flatten(identities(pass.reductions)), emit_elements);
+    body_->set_active(nullptr);
+    result = unflatten(pass.reductions, program_, lanes);
+  }
+  for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
+  return result;
+}
+
+ArgState KernelEmitter::fold(ValueId reduction, ArgState state) const {
+  for (int half = plan_.lanes / 2; half >= 1; half /= 2) {
+    LaneScope narrow(half);
+    auto part = [&](llvm::Value* vector, int from) -> llvm::Value* {
+      if (vector == nullptr) return nullptr;
+      if (half == 1) return ir_.CreateExtractElement(vector, from);
+      std::vector<int> mask;
+      for (int i = 0; i < half; ++i) mask.push_back(from + i);
+      return ir_.CreateShuffleVector(vector, mask);
+    };
+    state = combine(reduction, {part(state.value, 0), part(state.position, 0)},
+                    {part(state.value, half), part(state.position, half)});
+  }
+  return state;
+}
+
+llvm::Value* KernelEmitter::partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane,
+                                            DType dtype) {
+  llvm::Value* rows = ir_.CreateSub(row_end_, row_begin_);
+  llvm::Value* start = ir_.CreateMul(rows, builder_.index(8 * plane));
+  llvm::Value* first = ir_.CreateGEP(ir_.getInt8Ty(), base, start);
+  return ir_.CreateGEP(builder_.memory_type(dtype), first, row);
+}
+
+void KernelEmitter::store_partials(const Accumulators& partials, llvm::Value* row) {
+  for (size_t j = 0; j < partials.size(); ++j) {
+    auto store = [&](llvm::Value* value, size_t plane, DType dtype) {
+      llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+      if (dtype == DType::kBool) value = ir_.CreateZExt(value, type);
+      llvm::Value* pointer = partial_pointer(argument(5), row, plane, dtype);
+      const llvm::Align align(size_of(dtype));
+      if (body_->active() == nullptr)
+        ir_.CreateAlignedStore(value, pointer, align);
+      else
+        ir_.CreateMaskedStore(value, pointer, align, body_->active());
+    };
+    store(partials[j].value, 2 * j, type_of(plan_.reductions[j]));
+    if (partials[j].position != nullptr) {
+      store(partials[j].position, 2 * j + 1, DType::kInt64);
+    }
+  }
+}
+
+KernelEmitter::Accumulators KernelEmitter::load_partials(llvm::Value* row) {
+  const std::vector<ValueId>& reductions = plan_.reductions;
+  const Values totals = builder_.loop(
+      builder_.index(0), argument(4), builder_.index(1), flatten(identities(reductions)),
+      [&](llvm::Value* block, const Values& in) {
+        llvm::Value* base =
+            ir_.CreateGEP(ir_.getInt8Ty(), argument(5), ir_.CreateMul(block, argument(6)));
+        auto load = [&](size_t plane, DType dtype) {
+          llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+          llvm::Value* pointer = partial_pointer(base, row, plane, dtype);
+          const llvm::Align align(size_of(dtype));
+          llvm::Constant* zero = llvm::Constant::getNullValue(type);
+          llvm::Value* value =
+              body_->active() == nullptr
+                  ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(type, pointer, align))
+                  : ir_.CreateMaskedLoad(type, pointer, align, body_->active(), zero);
+          return dtype == DType::kBool ? ir_.CreateICmpNE(value, zero) : value;
+        };
+        Accumulators total = unflatten(reductions, program_, in);
+        for (size_t j = 0; j < total.size(); ++j) {
+          ArgState partial{load(2 * j, type_of(reductions[j])), nullptr};
+          if (total[j].position != nullptr) partial.position = load(2 * j + 1, DType::kInt64);
+          total[j] = combine(reductions[j], total[j], partial);
+        }
+        return flatten(total);
+      });
+  return unflatten(reductions, program_, totals);
+}
+
+llvm::Value* KernelEmitter::finished(const Instr& instr, const ArgState& total) {
+  if (is_arg_reduction(instr.op)) return total.position;
+  llvm::Value* value = total.value;
+  if (instr.op == Op::kSum && is_float(instr.dtype)) {
+    // The sum of nothing is +0, though the identity of a sum is -0.
+    llvm::Value* empty = ir_.CreateICmpEQ(reduced_extent_, builder_.index(0));
+    value = ir_.CreateSelect(empty, llvm::Constant::getNullValue(value->getType()), value);
+  }
+  return body_->round(instr.dtype, value);
+}
+
+DType KernelEmitter::type_of(ValueId reduction) const {
+  return accumulator_type(program_.body[program_.body[reduction].operands[0]].dtype);
+}
+
+KernelEmitter::Accumulators KernelEmitter::identities(
+    const std::vector<ValueId>& reductions) const {
+  Accumulators result;
+  for (const ValueId id : reductions) {
+    const Op op = program_.body[id].op;
+    if (is_arg_reduction(op))
+      result.push_back(ir::emit_arg_identity(op, type_of(id)));
+    else
+      result.push_back({ir::emit_identity(op, type_of(id)), nullptr});
+  }
+  return result;
+}
+
+ArgState KernelEmitter::combine(ValueId reduction, const ArgState& a, const ArgState& b) const {
+  const Op op = program_.body[reduction].op;
+  const DType dtype = type_of(reduction);
+  if (is_arg_reduction(op)) return ir::emit_arg_combine(op, dtype, a, b);
+  const ir::ContractionScope contraction(program_.contracts && op == Op::kSum);
+  return {ir::emit_combine(op, dtype, a.value, b.value), nullptr};
+}
+
+ir::Builder::Values KernelEmitter::flatten(const Accumulators& accumulators) {
+  Values values;
+  for (const ArgState& state : accumulators) {
+    values.push_back(state.value);
+    if (state.position != nullptr) values.push_back(state.position);
+  }
+  return values;
+}
+
+KernelEmitter::Accumulators KernelEmitter::unflatten(const std::vector<ValueId>& reductions,
+                                                     const Program& program, const Values& values) {
+  Accumulators result;
+  size_t next = 0;
+  for (const ValueId id : reductions) {
+    ArgState state{values[next++], nullptr};
+    if (is_arg_reduction(program.body[id].op)) state.position = values[next++];
+    result.push_back(state);
+  }
+  return result;
+}
+
+}  // namespace sluice::kernels

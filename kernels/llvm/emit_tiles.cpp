@@ -1,0 +1,173 @@
+// Pointwise kernels that read some of their operands transposed. Such an operand is copied, a tile
+// at a time and through a transposition in registers, to where lanes find it in order.
+#include <algorithm>
+
+#include "sluice/kernels/kernel.h"
+#include "sluice/kernels/llvm/host.h"
+#include "sluice/kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+namespace {
+
+using ir::LaneScope;
+
+llvm::Value* smaller(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b) {
+  return ir.CreateSelect(ir.CreateICmpSLT(a, b), a, b);
+}
+
+llvm::Value* greater(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b) {
+  return ir.CreateSelect(ir.CreateICmpSLT(a, b), b, a);
+}
+
+// Of n vectors of n lanes, n a power of two. Interleaving the first half of the vectors with the
+// second rotates the bits of an element's (vector, lane) number by one place; log2(n) times that
+// swaps the two.
+std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors) {
+  const int n = static_cast<int>(vectors.size());
+  std::vector<int> low, high;
+  for (int i = 0; i < n / 2; ++i) {
+    for (const int from : {i, n + i}) {
+      low.push_back(from);
+      high.push_back(from + n / 2);
+    }
+  }
+  for (int step = 1; step < n; step *= 2) {
+    std::vector<llvm::Value*> next(n);
+    for (int i = 0; i < n / 2; ++i) {
+      next[2 * i] = ir.CreateShuffleVector(vectors[i], vectors[i + n / 2], low);
+      next[2 * i + 1] = ir.CreateShuffleVector(vectors[i], vectors[i + n / 2], high);
+    }
+    vectors = std::move(next);
+  }
+  return vectors;
+}
+
+}  // namespace
+
+void KernelEmitter::emit_tiles() {
+  const int rank = program_.kept_rank;
+  llvm::Value* height = builder_.index(kTileHeight);
+  llvm::Value* width = builder_.index(kTileWidth);
+  llvm::Value* columns = body_->extent(rank - 1);
+  llvm::Value* lines = body_->extent(rank - 2);  // of a plane
+  llvm::Value* first_line = ir_.CreateSDiv(row_begin_, columns);
+  llvm::Value* last_line = ir_.CreateSDiv(row_end_, columns);
+  const std::map<uint16_t, llvm::Value*> staged = allocate_tiles();
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  llvm::Value* first_plane = ir_.CreateSDiv(first_line, lines);
+  llvm::Value* last_plane =
+      ir_.CreateAdd(ir_.CreateSDiv(ir_.CreateSub(last_line, one), lines), one);
+  Tile tile;
+  tile.corner.resize(rank);
+  auto at_column = [&](llvm::Value* column, const Values&) {
+    tile.corner[rank - 1] = column;
+    tile.width = smaller(ir_, ir_.CreateSub(columns, column), width);
+    for (const auto& [access, memory] : staged) stage_tile(access, memory, tile);
+    emit_tile_rows(staged, tile);
+    return Values{};
+  };
+  builder_.loop(first_plane, last_plane, one, {}, [&](llvm::Value* plane, const Values&) {
+    llvm::Value* rest = plane;
+    for (int d = rank - 3; d >= 0; --d) {
+      llvm::Value* quotient = ir_.CreateSDiv(rest, body_->extent(d));
+      tile.corner[d] = ir_.CreateSub(rest, ir_.CreateMul(quotient, body_->extent(d)));
+      rest = quotient;
+    }
+    llvm::Value* before = ir_.CreateMul(plane, lines);
+    llvm::Value* first = greater(ir_, ir_.CreateSub(first_line, before), zero);
+    llvm::Value* last = smaller(ir_, ir_.CreateSub(last_line, before), lines);
+    builder_.loop(first, last, height, {}, [&](llvm::Value* line, const Values&) {
+      tile.corner[rank - 2] = line;
+      tile.height = smaller(ir_, ir_.CreateSub(last, line), height);
+      builder_.loop(zero, columns, width, {}, at_column);
+      return Values{};
+    });
+    return Values{};
+  });
+}
+
+std::map<uint16_t, llvm::Value*> KernelEmitter::allocate_tiles() {
+  std::map<uint16_t, int64_t> offsets;
+  int64_t bytes = 0;
+  for (size_t a = 0; a < program_.accesses.size(); ++a) {
+    if (program_.accesses[a].lanes != fusion::StrideClass::kTile) continue;
+    offsets[static_cast<uint16_t>(a)] = bytes;
+    bytes += kTileWidth * kTileHeight * static_cast<int64_t>(size_of(program_.accesses[a].dtype));
+  }
+  llvm::Value* memory = call_thread_buffer(builder_.index(bytes));
+  std::map<uint16_t, llvm::Value*> tiles;
+  for (const auto& [access, offset] : offsets) {
+    tiles[access] = ir_.CreateGEP(ir_.getInt8Ty(), memory, builder_.index(offset));
+  }
+  return tiles;
+}
+
+void KernelEmitter::stage_tile(uint16_t access, llvm::Value* staged, const Tile& tile) {
+  const DType dtype = program_.accesses[access].dtype;
+  llvm::Type* element = builder_.memory_type(dtype);
+  const int size = static_cast<int>(size_of(dtype));
+  const int n = std::clamp(host().vector_bytes / size, 2, 16);
+  LaneScope wide(n);
+  llvm::Type* vector = builder_.with_lanes(element);
+  llvm::Type* word = ir_.getInt32Ty();
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* step = builder_.index(n);
+  llvm::Value* corner = body_->pointer_at(access, tile.corner);
+  llvm::Value* stride = body_->lane_stride(access);
+  llvm::Value* last_column = ir_.CreateSub(tile.width, builder_.index(1));
+  builder_.loop(zero, tile.width, step, {}, [&](llvm::Value* column, const Values&) {
+    // Past the last column the last is read again, and nobody looks at it.
+    std::vector<llvm::Value*> starts;
+    for (int j = 0; j < n; ++j) {
+      llvm::Value* at = smaller(ir_, ir_.CreateAdd(column, builder_.index(j)), last_column);
+      starts.push_back(ir_.CreateGEP(element, corner, ir_.CreateMul(at, stride)));
+    }
+    auto copy_block = [&](llvm::Value* line, llvm::Value* mask) {
+      std::vector<llvm::Value*> vectors;
+      for (llvm::Value* start : starts) {
+        llvm::Value* from = ir_.CreateGEP(element, start, line);
+        const llvm::Align align(size);
+        vectors.push_back(
+            mask == nullptr ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(vector, from, align))
+                            : ir_.CreateMaskedLoad(vector, from, align, mask,
+                                                   llvm::Constant::getNullValue(vector)));
+      }
+      vectors = transpose(ir_, std::move(vectors));
+      for (int k = 0; k < n; ++k) {
+        llvm::Value* row = ir_.CreateAdd(line, builder_.index(k));
+        llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(row, builder_.index(kTileWidth)), column);
+        ir_.CreateAlignedStore(vectors[k], ir_.CreateGEP(element, staged, at),
+                               llvm::Align(size * n));
+      }
+      return Values{};
+    };
+    llvm::Value* whole = ir_.CreateAnd(tile.height, -int64_t{n});
+    builder_.loop(zero, whole, step, {},
+                  [&](llvm::Value* line, const Values&) { return copy_block(line, nullptr); });
+    builder_.loop(whole, tile.height, step, {}, [&](llvm::Value* line, const Values&) {
+      llvm::Value* left = ir_.CreateTrunc(ir_.CreateSub(tile.height, line), word);
+      return copy_block(line, ir_.CreateICmpULT(builder_.iota(word), builder_.splat(left, n)));
+    });
+    return Values{};
+  });
+}
+
+void KernelEmitter::emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged,
+                                   const Tile& tile) {
+  llvm::Value* column = tile.corner.back();
+  auto at_line = [&](llvm::Value* line, const Values&) {
+    for (const auto& [access, memory] : staged) {
+      llvm::Value* row = ir_.CreateMul(line, builder_.index(kTileWidth));
+      llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
+      body_->set_tile(access, ir_.CreateGEP(element, memory, ir_.CreateSub(row, column)));
+    }
+    Values outer(tile.corner.begin(), tile.corner.end() - 1);
+    outer.back() = ir_.CreateAdd(outer.back(), line);
+    emit_lane_run(outer, column, ir_.CreateAdd(column, tile.width), builder_.index(0));
+    return Values{};
+  };
+  builder_.loop(builder_.index(0), tile.height, builder_.index(1), {}, at_line);
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,107 @@
+// Emits one entry point of a kernel. What it does at each point is the BodyEmitter's; this decides
+// in which loops. Includes LLVM.
+#ifndef SLUICE_KERNELS_LLVM_KERNEL_EMITTER_H_
+#define SLUICE_KERNELS_LLVM_KERNEL_EMITTER_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sluice/kernels/llvm/body_emitter.h"
+#include "sluice/kernels/llvm/emit_ops.h"
+#include "sluice/kernels/llvm/row_plan.h"
+#include "sluice/kernels/reduction.h"
+
+namespace sluice::kernels {
+
+enum class Entry { kRows, kBlock, kFinish };
+
+class KernelEmitter {
+ public:
+  KernelEmitter(const fusion::Program& program, const RowPlan& plan, Entry entry,
+                llvm::Module& module);
+  void emit();
+
+ private:
+  using Instr = fusion::Instr;
+  using Program = fusion::Program;
+  using ValueId = fusion::ValueId;
+  using ArgState = ir::ArgState;
+  using Values = ir::Builder::Values;
+  // The state of a reduction: accumulator and, for arg reductions, position (else null).
+  using Accumulators = std::vector<ArgState>;
+
+  llvm::Function* declare(llvm::Module& module) const;
+  llvm::Value* argument(int i) const { return function_->getArg(i); }
+
+  // Calls `body(outer indices, first, last, row)` in a loop for each run of points [first, last)
+  // along the last kept dim; `row` is the number of the first, from `begin` of the entry point on.
+  using RunBody = std::function<void(const Values&, llvm::Value*, llvm::Value*, llvm::Value*)>;
+  void emit_runs(const RunBody& body);
+  void emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  void emit_lane_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // Pointwise with reads by tiles.
+  void emit_tiles();
+  // What lies under a tile: `corner` are the indices of its first point, `height` and `width` how
+  // much of it there is.
+  struct Tile {
+    Values corner;
+    llvm::Value* height;
+    llvm::Value* width;
+  };
+  std::map<uint16_t, llvm::Value*> allocate_tiles();
+  void stage_tile(uint16_t access, llvm::Value* staged, const Tile& tile);
+  void emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged, const Tile& tile);
+  // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`.
+  Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
+                   const ir::Builder::LoopBody& body);
+
+  // Values that a pass keeps lie in the thread's row buffer, one array each, by element of the row
+  // (row schedule) or by vector of rows (column schedule).
+  llvm::Value* call_thread_buffer(llvm::Value* bytes);
+  void allocate_row_buffer();
+  llvm::Value* kept_pointer(ValueId id, llvm::Value* element);
+  void keep(ValueId id, llvm::Value* element);
+  void restore(ValueId id, llvm::Value* element);
+
+  void emit_step(const RowPlan::Step& step);
+  // All passes over the row, or the vector of rows, that the emitter's place is set to.
+  void emit_row(llvm::Value* row);
+  Accumulators emit_pass(const RowPlan::Step& pass);
+  Accumulators emit_block(const RowPlan::Step& pass, llvm::Value* first, llvm::Value* last);
+  Accumulators load_partials(llvm::Value* row);
+  void store_partials(const Accumulators& partials, llvm::Value* row);
+  llvm::Value* partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane, DType dtype);
+  llvm::Value* finished(const Instr& instr, const ArgState& total);
+
+  // What a reduction computes in.
+  DType type_of(ValueId reduction) const;
+  Accumulators identities(const std::vector<ValueId>& reductions) const;
+  ArgState combine(ValueId reduction, const ArgState& a, const ArgState& b) const;
+  ArgState fold(ValueId reduction, ArgState state) const;
+  static Values flatten(const Accumulators& accumulators);
+  static Accumulators unflatten(const std::vector<ValueId>& reductions, const Program& program,
+                                const Values& values);
+
+  bool lanes_reduced() const { return program_.schedule == fusion::Schedule::kRow; }
+  // Lanes of a row-level value.
+  int row_lanes() const { return lanes_reduced() ? 1 : plan_.lanes; }
+
+  const Program& program_;
+  const RowPlan& plan_;
+  const Entry entry_;
+  ir::Builder builder_;
+  llvm::IRBuilder<>& ir_;
+  llvm::Function* function_;
+  llvm::BasicBlock* args_block_;
+  std::optional<BodyEmitter> body_;
+  llvm::Value* reduced_extent_ = nullptr;
+  llvm::Value* row_begin_ = nullptr;
+  llvm::Value* row_end_ = nullptr;
+  std::map<ValueId, llvm::Value*> kept_;  // the arrays
+};
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_KERNEL_EMITTER_H_
