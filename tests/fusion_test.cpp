@@ -265,5 +265,77 @@ TEST_F(Fusion, FusingChangesNoBits) {
   EXPECT_EQ(work(), fused);
 }
 
+// Large enough for results to be stored past the caches, and of no round size.
+TEST_F(Fusion, LargeResultsAreRight) {
+  constexpr int64_t kCount = (7 << 20) + 37;
+  const Tensor x = arange(kCount).astype(DType::kFloat32);
+  sync();
+  config().compile = CompileMode::kBlocking;
+  const std::vector<float> y = (x * 2.f - 1.f).to_vector<float>();
+  for (int64_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(y[i], 2.f * static_cast<float>(i) - 1.f) << i;
+  }
+}
+
+TEST_F(Fusion, TransposedOperandsOfAllSizesAreReadByTiles) {
+  config().compile = CompileMode::kBlocking;
+  std::mt19937_64 rng(4);
+  for (const DType dtype : {DType::kBool, DType::kInt16, DType::kBFloat16, DType::kFloat64}) {
+    const Tensor x = to_tensor(random_array(rng, dtype, {3, 141, 2, 307}, 0.1));
+    // The axis of unit stride in turn before each of the others.
+    for (const std::vector<int>& order : {std::vector<int>{0, 3, 2, 1}, {3, 0, 1, 2}, {1, 3, 0, 2}}) {
+      const auto work = [&] { return read_bytes(where(permute(x, order) > 0, 1, 3) + 1); };
+      config().fuse = true;
+      const auto tiled = work();
+      config().jit = false;
+      EXPECT_EQ(work(), tiled) << name_of(dtype);
+      config().jit = true;
+    }
+  }
+}
+
+// Every op is observed, so each is stored, and no kernel can have them all.
+TEST_F(Fusion, AGroupThatIsTooLargeIsSplit) {
+  constexpr int kOps = 5000, kInputs = 200;
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < kInputs; ++i) inputs.push_back(leaf(64) * (0.01f * static_cast<float>(i)));
+  sync();
+  const auto work = [&] {
+    std::vector<Tensor> kept;
+    Tensor x = inputs[0];
+    for (int i = 0; i < kOps; ++i) {
+      const Tensor& y = inputs[i * 7 % kInputs];
+      x = i % 4 == 0 ? x + y : i % 4 == 1 ? x * y : i % 4 == 2 ? maximum(x, y) : tanh(x) - y;
+      kept.push_back(x);
+    }
+    sync();
+    std::vector<std::vector<uint8_t>> bytes;
+    for (size_t i = 0; i < kept.size(); i += 100) bytes.push_back(read_bytes(kept[i]));
+    bytes.push_back(read_bytes(kept.back()));
+    return bytes;
+  };
+  config().fuse = false;
+  const auto expected = work();
+  config().fuse = true;
+  config().compile = CompileMode::kBlocking;
+  const Stats before = stats();
+  EXPECT_EQ(work(), expected);
+  EXPECT_LE(stats().kernels_launched - before.kernels_launched, 2 * kOps / 64);
+  EXPECT_LE(stats().compiles - before.compiles, kOps / 64);
+}
+
+TEST_F(Fusion, FastMathIsOptInAndClose) {
+  config().compile = CompileMode::kBlocking;
+  const Tensor x = leaf(1000) * 0.01f - 5.f;
+  const auto mish_by_hand = [&] { return (x * tanh(log1p(exp(x)))).to_vector<float>(); };
+  const std::vector<float> exact = mish_by_hand();
+  config().fast_math = true;
+  const std::vector<float> fast = mish_by_hand();
+  config().fast_math = false;
+  EXPECT_EQ(mish_by_hand(), exact);
+  EXPECT_NE(fast, exact);
+  for (size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(fast[i], exact[i], 1e-5f) << i;
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -1,5 +1,6 @@
 #include "sluice/kernels/llvm/body_emitter.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "sluice/kernels/kernel.h"
@@ -19,6 +20,12 @@ using ir::LaneScope;
 
 namespace {
 
+bool reads_under_predicates(const fusion::Program& program) {
+  return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
+    return (instr.op == Op::kLoad && instr.num_operands > 0) || instr.op == Op::kGather;
+  });
+}
+
 bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == Op::kMul; }
 
 }  // namespace
@@ -34,9 +41,13 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
       values_(program.body.size()),
       splats_(program.body.size()) {
   llvm::IRBuilder<> at_args(args_block_);
-  zeros_ = at_args.CreateAlloca(ir_.getInt64Ty());
+  constexpr int kMaxLanes = 64;
+  zeros_ = at_args.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), kMaxLanes));
+  zeros_->setAlignment(llvm::Align(64));
   sink_ = at_args.CreateAlloca(ir_.getInt64Ty());
-  at_args.CreateStore(ir_.getInt64(0), zeros_);
+  if (reads_under_predicates(program)) {
+    at_args.CreateMemSet(zeros_, ir_.getInt8(0), 8 * kMaxLanes, llvm::Align(64));
+  }
 }
 
 llvm::Value* BodyEmitter::argument(size_t field, size_t index, llvm::Type* type) {
@@ -344,7 +355,32 @@ llvm::Value* BodyEmitter::emit_scalar(const Instr& instr) {
   return decode(instr.dtype, argument(offsetof(KernelArgs, scalars), instr.aux, type));
 }
 
+llvm::Value* BodyEmitter::compare_index(ValueId comparison, llvm::Value* lane_index) {
+  const Instr& instr = program_.body[comparison];
+  LaneScope scalar(1);
+  llvm::Value* operands[2];
+  for (int k = 0; k < 2; ++k) {
+    const ValueId id = instr.operands[k];
+    const Instr& operand = program_.body[id];
+    const bool varies =
+        operand.op == Op::kCoordinate && program_.accesses[operand.aux].lanes != StrideClass::kZero;
+    operands[k] = varies ? ir_.CreateAdd(base(operand.aux),
+                                         ir_.CreateMul(lane_index, lane_stride(operand.aux)))
+                         : values_[id];
+  }
+  return ir::emit_pointwise(instr.op, DType::kInt64, operands);
+}
+
 llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
+  if (instr.num_operands > 0 && builder_.lanes() > 1 &&
+      program_.accesses[instr.aux].lanes == StrideClass::kUnit &&
+      !values_[instr.operands[0]]->getType()->isVectorTy()) {
+    // All lanes read, or none.
+    Address at = address(instr.aux, instr.level);
+    at.base = ir_.CreateSelect(values_[instr.operands[0]], scalar_pointer(at, instr.dtype), zeros_);
+    at.scalar = nullptr;
+    return load(at, instr.dtype, nullptr);
+  }
   llvm::Value* predicate = instr.num_operands > 0 ? value(instr.operands[0]) : nullptr;
   return load(address(instr.aux, instr.level), instr.dtype, predicate);
 }

@@ -31,6 +31,8 @@ class BodyEmitter {
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
   // The element of `access` at the indices of all kept dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
+  // The outcome of a comparison of an index along the lanes with what is the same in all of them.
+  llvm::Value* compare_index(fusion::ValueId comparison, llvm::Value* lane_index);
   llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
   // Which lanes exist; null for all.
   void set_active(llvm::Value* mask) { active_ = mask; }
@@ -89,7 +91,7 @@ class BodyEmitter {
   llvm::IRBuilder<>& ir_;
   llvm::BasicBlock* args_block_;
   llvm::Value* args_;
-  llvm::AllocaInst* zeros_;  // 8 zero bytes: where lanes that must not touch memory read from
+  llvm::AllocaInst* zeros_;  // a vector of zeros: where lanes that must not touch memory read from
   llvm::AllocaInst* sink_;   // and where they write to
   std::map<std::pair<size_t, size_t>, llvm::Value*> arguments_;
   std::map<uint16_t, llvm::Value*> lane_strides_;

@@ -140,10 +140,42 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
   }
   lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
     body_->set_lane_start(i);
+    if (!plan_.ranges.comparisons.empty()) {
+      emit_between_bounds(i, last);
+      return Values{};
+    }
     emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
     return Values{};
   });
   body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_between_bounds(llvm::Value* i, llvm::Value* last) {
+  llvm::Value* room = ir_.CreateSub(last, i);
+  llvm::Value* lanes = builder_.index(builder_.lanes());
+  llvm::Value* count = ir_.CreateSelect(ir_.CreateICmpSLT(room, lanes), room, lanes);
+  llvm::Value* final_lane = ir_.CreateSub(ir_.CreateAdd(i, count), builder_.index(1));
+  // A comparison is monotonic along the lanes: it is the same in all if in the first and the last.
+  llvm::Value* same = ir_.getTrue();
+  std::vector<llvm::Value*> outcomes;
+  for (const ValueId id : plan_.ranges.comparisons) {
+    llvm::Value* at_first = body_->compare_index(id, i);
+    llvm::Value* at_last = body_->compare_index(id, final_lane);
+    same = ir_.CreateAnd(same, ir_.CreateICmpEQ(at_first, at_last));
+    outcomes.push_back(at_first);
+  }
+  auto once = [&] {
+    for (size_t k = 0; k < outcomes.size(); ++k) {
+      body_->set_value(plan_.ranges.comparisons[k], outcomes[k]);
+    }
+    {
+      LaneScope scalar(1);
+      for (const ValueId id : plan_.ranges.derived) body_->emit(id);
+    }
+    for (const ValueId id : plan_.ranges.rest) body_->emit(id);
+    for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
+  };
+  builder_.if_then_else(same, once, [&] { emit_step(plan_.before[0]); });
 }
 
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,

@@ -117,6 +117,22 @@ void Builder::fence_streams() {
 #endif
 }
 
+void Builder::if_then_else(llvm::Value* condition, const std::function<void()>& then_body,
+                           const std::function<void()>& else_body) {
+  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);
+  auto* otherwise = llvm::BasicBlock::Create(builder_.getContext(), "else", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  builder_.CreateCondBr(condition, then, otherwise);
+  builder_.SetInsertPoint(then);
+  then_body();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(otherwise);
+  else_body();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
 void Builder::if_then(llvm::Value* condition, bool likely, const std::function<void()>& body) {
   llvm::Function* function = builder_.GetInsertBlock()->getParent();
   auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);

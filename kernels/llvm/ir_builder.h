@@ -56,6 +56,8 @@ class Builder {
   void fence_streams();
   // Runs `body` if the i1 `condition` holds.
   void if_then(llvm::Value* condition, bool likely, const std::function<void()>& body);
+  void if_then_else(llvm::Value* condition, const std::function<void()>& then_body,
+                    const std::function<void()>& else_body);
 
  private:
   friend class LaneScope;

@@ -41,6 +41,9 @@ class KernelEmitter {
   void emit_runs(const RunBody& body);
   void emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
   void emit_lane_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // The point's work, if all lanes of the vector at `i` are on the same side of every bound, else
+  // lane by lane.
+  void emit_between_bounds(llvm::Value* i, llvm::Value* last);
   // Pointwise with reads by tiles.
   void emit_tiles();
   // What lies under a tile: `corner` are the indices of its first point, `height` and `width` how

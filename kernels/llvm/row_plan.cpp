@@ -41,6 +41,53 @@ std::vector<bool> find_invariant(const Program& program) {
   return invariant;
 }
 
+bool is_index_comparison(const Program& program, const std::vector<bool>& same_in_all_lanes,
+                         const Instr& instr) {
+  if (instr.op != Op::kLess && instr.op != Op::kLessEqual) return false;
+  auto varies = [&](ValueId id) {
+    return program.body[id].op == Op::kCoordinate && !same_in_all_lanes[id];
+  };
+  const ValueId a = instr.operands[0], b = instr.operands[1];
+  return (varies(a) && same_in_all_lanes[b]) || (varies(b) && same_in_all_lanes[a]);
+}
+
+RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& invariant,
+                            const std::vector<ValueId>& instrs) {
+  // Longer kernels are not worth emitting twice.
+  constexpr size_t kMaxInstrs = 400;
+  RowPlan::Ranges ranges;
+  if (program.schedule != Schedule::kPointwise || program.body.size() > kMaxInstrs) return ranges;
+  std::vector<bool> same(program.body.size());
+  for (size_t i = 0; i < same.size(); ++i) {
+    same[i] = invariant[i] || program.body[i].level == Level::kUniform;
+  }
+  std::vector<bool> is_range(program.body.size(), false);
+  for (const ValueId id : instrs) {
+    const Instr& instr = program.body[id];
+    if (is_index_comparison(program, same, instr)) {
+      is_range[id] = true;
+      ranges.comparisons.push_back(id);
+    } else if (instr.op == Op::kLogicalAnd || instr.op == Op::kLogicalOr ||
+               instr.op == Op::kLogicalNot) {
+      is_range[id] =
+          std::all_of(instr.operands, instr.operands + instr.num_operands,
+                      [&](ValueId operand) { return is_range[operand] || same[operand]; });
+      if (is_range[id]) ranges.derived.push_back(id);
+    }
+  }
+  if (ranges.comparisons.empty()) return ranges;
+  std::vector<bool> needed(program.body.size(), false);
+  for (const Store& store : program.stores) needed[store.value] = true;
+  for (auto id = instrs.rbegin(); id != instrs.rend(); ++id) {
+    const Instr& instr = program.body[*id];
+    if (is_range[*id] || (!needed[*id] && instr.op != Op::kCheckIndex)) continue;
+    ranges.rest.push_back(*id);
+    for (int k = 0; k < instr.num_operands; ++k) needed[instr.operands[k]] = true;
+  }
+  std::reverse(ranges.rest.begin(), ranges.rest.end());
+  return ranges;
+}
+
 // Element-level values that cost more to compute again than to keep and read back.
 std::vector<bool> find_dear(const Program& program) {
   std::vector<bool> dear(program.body.size(), false);
@@ -148,6 +195,8 @@ RowPlan::RowPlan(const Program& program, bool keep) {
     }
     std::reverse(passes[p].instrs.begin(), passes[p].instrs.end());
   }
+
+  ranges = find_ranges(program, is_invariant, before[0].instrs);
 
   switch (program.schedule) {
     case Schedule::kPointwise:

@@ -22,6 +22,16 @@ struct RowPlan {
   // `keep`: a pass may take values from where an earlier one kept them.
   RowPlan(const fusion::Program& program, bool keep);
 
+  // Where lanes run along a kept dim of a pointwise program: comparisons of an index along it with
+  // a bound, and what follows from those alone. Away from the bounds they are the same for all
+  // lanes of a vector. Then the rest need not ask lane by lane.
+  struct Ranges {
+    std::vector<fusion::ValueId> comparisons;
+    std::vector<fusion::ValueId> derived;
+    std::vector<fusion::ValueId> rest;  // what is to be computed besides, if they are the same
+  };
+  Ranges ranges;
+
   // Once a call.
   std::vector<fusion::ValueId> uniform;
   // Row-level values that are the same in all lanes, where lanes run along a kept dim: computed as
