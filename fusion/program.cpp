@@ -81,6 +81,7 @@ absl::Status verify_structure(const Program& program) {
     return fail("schedule ", name_of(program.schedule), " with ", int{program.reduced_rank},
                 " reduced dims");
   }
+  if (program.rows_abreast && program.schedule != Schedule::kRow) return fail("no rows abreast");
   if (program.body.size() >= kNoValue) return fail("too many instructions: ", program.body.size());
   if (program.stores.empty()) return fail("stores nothing");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
@@ -91,8 +92,8 @@ absl::Status verify_structure(const Program& program) {
     if (program.reduced_rank == 0 && access.varies_along_reduced) {
       return fail("access ", i, " varies along dims that are not there");
     }
-    const bool lanes_reduced = program.schedule == Schedule::kRow;
-    const bool varies = lanes_reduced ? access.varies_along_reduced : access.varies_along_kept;
+    const bool varies =
+        program.lanes_reduced() ? access.varies_along_reduced : access.varies_along_kept;
     if (!varies && access.lanes != StrideClass::kZero) {
       return fail("access ", i, " has a lane stride but does not vary");
     }
@@ -295,10 +296,10 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   std::string key;
   key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
-  append_words(&key, program.keeps_rows, program.streams, program.contracts, program.schedule,
-               program.kept_rank, program.reduced_rank, program.num_buffers, program.num_scalars,
-               program.num_params, program.num_error_slots, program.accesses.size(),
-               program.body.size(), program.stores.size());
+  append_words(&key, program.keeps_rows, program.rows_abreast, program.streams, program.contracts,
+               program.schedule, program.kept_rank, program.reduced_rank, program.num_buffers,
+               program.num_scalars, program.num_params, program.num_error_slots,
+               program.accesses.size(), program.body.size(), program.stores.size());
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_kept * 2 + access.varies_along_reduced);
@@ -315,7 +316,8 @@ std::string to_text(const Program& program) {
   std::string text =
       absl::StrCat("program ", name_of(program.schedule), " kept=", int{program.kept_rank},
                    " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "",
-                   program.streams ? " streams" : "", program.contracts ? " contracts" : "", "\n");
+                   program.rows_abreast ? " rows abreast" : "", program.streams ? " streams" : "",
+                   program.contracts ? " contracts" : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];
     absl::StrAppend(&text, "  a", i, ": ",

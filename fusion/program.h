@@ -44,7 +44,7 @@ inline constexpr int64_t kStreamAlignment = 64;  // bytes
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
 enum class Schedule : uint8_t {
   kPointwise,  // no reduced dims; lanes along the last kept dim
-  kRow,        // lanes along the last reduced dim
+  kRow,        // lanes along the last reduced dim (but see Program::rows_abreast)
   kColumn,     // lanes along the last kept dim
 };
 
@@ -117,6 +117,9 @@ struct Program {
   // Rows are short enough for a cache to hold: what several passes need and is dear to compute is
   // best kept from one to the next. No bit depends on it.
   bool keeps_rows = false;
+  // Row schedule only: operands are consecutive along the last kept dim, not along the rows, so
+  // lanes run there, over rows abreast. The order of reductions stays the row schedule's.
+  bool rows_abreast = false;
   bool tiled = false;  // some access is kTile
   // What is stored once a point is best written past the caches: it is large, and each whole vector
   // of it lies at a multiple of kStreamAlignment.
@@ -128,8 +131,9 @@ struct Program {
   std::vector<Store> stores;
 
   int rank() const { return kept_rank + reduced_rank; }
+  bool lanes_reduced() const { return schedule == Schedule::kRow && !rows_abreast; }
   // The dim that lanes run along.
-  int lane_dim() const { return schedule == Schedule::kRow ? rank() - 1 : kept_rank - 1; }
+  int lane_dim() const { return lanes_reduced() ? rank() - 1 : kept_rank - 1; }
 
   bool operator==(const Program&) const = default;
 };

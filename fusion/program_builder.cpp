@@ -192,6 +192,47 @@ void ProgramBuilder::simplify_dims() {
   }
 }
 
+// If more of the elements of rows are consecutive along some kept dim than along the rows, that dim
+// becomes the last kept one and lanes run along it.
+void ProgramBuilder::arrange_rows() {
+  if (call_.program.schedule != Schedule::kRow) return;
+  auto is_element = [&](size_t i) {
+    return call_.program.accesses[i].buffer != kNoBuffer &&
+           call_.program.accesses[i].varies_along_reduced;
+  };
+  const size_t along_row = dims_.size() - 1;
+  int64_t most = 0;
+  for (size_t i = 0; i < addresses_.size(); ++i) {
+    if (is_element(i)) most += std::abs(addresses_[i].coefficient[along_row]) <= 1 ? 1 : 0;
+  }
+  size_t best = along_row;
+  size_t num_kept = 0;
+  for (size_t d = 0; d < dims_.size() && !dims_[d].reduced; ++d) {
+    ++num_kept;
+    if (dims_[d].extent < kMinTileSide) continue;
+    int64_t count = 0;
+    for (size_t i = 0; i < addresses_.size(); ++i) {
+      count += is_element(i) && addresses_[i].coefficient[d] == 1;
+    }
+    if (count > most) {
+      most = count;
+      best = d;
+    }
+  }
+  if (best == along_row) return;
+  move_dim(best, num_kept - 1);
+  call_.program.rows_abreast = true;
+}
+
+// Makes dim `from` dim `to`, which is not before it; those between move up.
+void ProgramBuilder::move_dim(size_t from, size_t to) {
+  std::rotate(dims_.begin() + from, dims_.begin() + from + 1, dims_.begin() + to + 1);
+  for (Affine& address : addresses_) {
+    auto first = address.coefficient.begin();
+    std::rotate(first + from, first + from + 1, first + to + 1);
+  }
+}
+
 // Reads that are consecutive along some other dim than the lanes' would touch a cache line for each
 // element. That dim is put before the lane dim, and they are read by tiles of both.
 void ProgramBuilder::arrange_tiles() {
@@ -227,13 +268,8 @@ void ProgramBuilder::arrange_tiles() {
     }
   }
   if (most == 0) return;
-  std::rotate(dims_.begin() + best, dims_.begin() + best + 1, dims_.begin() + lane);
-  for (size_t i = 0; i < addresses_.size(); ++i) {
-    in_tiles_[i] = suits(i, best);
-    auto& coefficients = addresses_[i].coefficient;
-    std::rotate(coefficients.begin() + best, coefficients.begin() + best + 1,
-                coefficients.begin() + lane);
-  }
+  for (size_t i = 0; i < addresses_.size(); ++i) in_tiles_[i] = suits(i, best);
+  move_dim(best, lane - 1);
   call_.program.tiled = true;
 }
 
@@ -264,7 +300,7 @@ void ProgramBuilder::write_arguments() {
 void ProgramBuilder::decide_to_keep_rows() {
   Program& program = call_.program;
   if (num_passes(program) == 1) return;
-  int64_t elements = program.schedule == Schedule::kColumn ? kLanesOfColumn : 1;
+  int64_t elements = program.lanes_reduced() ? 1 : kLanesOfColumn;
   for (const Dim& dim : dims_) {
     if (dim.reduced) elements *= dim.extent;
   }
@@ -345,6 +381,7 @@ void ProgramBuilder::count_bytes(int64_t* bytes_read, int64_t* bytes_written) co
 
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
   simplify_dims();
+  arrange_rows();
   arrange_tiles();
   write_arguments();
   decide_to_keep_rows();

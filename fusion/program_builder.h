@@ -60,6 +60,8 @@ class ProgramBuilder {
   void simplify_dims();
   bool mergeable(size_t d) const;
   void write_arguments();
+  void move_dim(size_t from, size_t to);
+  void arrange_rows();
   void arrange_tiles();
   void decide_to_keep_rows();
   void find_dependence();

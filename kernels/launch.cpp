@@ -37,7 +37,7 @@ struct Work {
     rows = product(call.args.extents, program.kept_rank);
     reduced = product(call.args.extents + program.kept_rank, program.reduced_rank);
     row_cost = call.cost_of_point * static_cast<double>(std::max<int64_t>(reduced, 1));
-    unit = program.schedule == Schedule::kRow ? 1 : kUnit;
+    unit = program.lanes_reduced() ? 1 : kUnit;
     if (program.tiled) unit = kTileHeight * call.args.extents[program.kept_rank - 1];
     blocks = num_blocks(program.schedule, reduced);
   }
@@ -68,7 +68,7 @@ void split_blocks(const Work& work) {
   const Program& program = *work.call->program;
   const Executable& executable = *work.call->executable;
   const KernelArgs& args = work.call->args;
-  const int64_t range = std::min(program.schedule == Schedule::kRow ? 1 : kColumnRange, work.rows);
+  const int64_t range = std::min(program.lanes_reduced() ? 1 : kColumnRange, work.rows);
   const int64_t reductions =
       std::count_if(program.body.begin(), program.body.end(),
                     [](const fusion::Instr& instr) { return fusion::is_reduction(instr.op); });

@@ -1,7 +1,7 @@
 #include "sluice/kernels/cuda/body_emitter.h"
 
 #include <algorithm>
-#include <utility>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "sluice/kernels/cuda/types.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdlib>
 #include <limits>
 
 #include "sluice/kernels/cuda/plan.h"
@@ -15,7 +17,7 @@ using fusion::Program;
 using fusion::Schedule;
 using fusion::StrideClass;
 
-// As in the teams of prelude_common.inc.
+// As in the teams of prelude_rows.inc.
 constexpr int64_t kWarp = 32;
 constexpr int64_t kRowChunk = 8192, kRowGroup = 4;
 constexpr int64_t kColumnChunk = 512, kColumnSize = 8;
@@ -25,6 +27,10 @@ constexpr int64_t kWarpRow = 1024;
 // Fewer blocks than this many for each multiprocessor leave it waiting for memory.
 constexpr int64_t kBlocksWanted = 2;
 constexpr int64_t kPartialBytes = 16;  // sl_slot
+
+// sl_error.
+static_assert(sizeof(ErrorSlot) == 24 && offsetof(ErrorSlot, raised) == 0 &&
+              offsetof(ErrorSlot, index) == 8 && offsetof(ErrorSlot, extent) == 16);
 
 // The first words: sl_call.
 enum Word {
@@ -176,6 +182,7 @@ bool needs_wide_indices(const Program& program, const KernelArgs& args) {
   }
   const int rank = program.rank();
   for (size_t a = 0; a < program.accesses.size(); ++a) {
+    if (program.accesses[a].buffer == fusion::kNoBuffer) continue;  // computed in 64 bits
     int64_t reach = 0;
     for (int d = 0; d < rank; ++d) {
       const int64_t last = std::max<int64_t>(args.extents[d] - 1, 0);

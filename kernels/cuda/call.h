@@ -11,7 +11,7 @@
 //                           then stride[rank] in elements
 //
 // The order of a reduction depends on the length of a row alone, not on how a call is cut: rows are
-// reduced in chunks (prelude_common.inc), which one block goes through in one launch (stage -1) or
+// reduced in chunks (prelude_rows.inc), which one block goes through in one launch (stage -1) or
 // which many blocks share, in a launch for each pass and one for what happens once a row.
 #ifndef SLUICE_KERNELS_CUDA_CALL_H_
 #define SLUICE_KERNELS_CUDA_CALL_H_

@@ -8,6 +8,10 @@
 //     kMaxParameterBytes;
 //   - by table: the address in device memory of a table of calls, each of one of the kernel's
 //     programs. The blocks of call i are those from its first block on to the next call's.
+//
+// Bits depend on the program and the extents alone, not on how a call is cut, what else is in the
+// source or where buffers lie. Of the hints that a program carries, none is followed yet but
+// `contracts`, which is an option of the compiler (device_options()).
 #ifndef SLUICE_KERNELS_CUDA_EMIT_H_
 #define SLUICE_KERNELS_CUDA_EMIT_H_
 

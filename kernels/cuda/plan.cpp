@@ -18,7 +18,8 @@ using fusion::StrideClass;
 using fusion::ValueId;
 
 constexpr int kVectorBytes = 16;
-// A row's lanes are part of the order of its reductions (sl_row_team of the prelude).
+// What a row's thread takes at a time, whatever the types: the order of reductions depends on it
+// (sl_row_team of the prelude).
 constexpr int kRowLanes = 4;
 // Lanes times weight: more makes the compiler slow, and more lanes don't make long bodies faster.
 constexpr int kMaxWeight = 256;

@@ -1,5 +1,8 @@
 #include "sluice/kernels/cuda/program_emitter.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"

@@ -117,7 +117,7 @@ void BodyEmitter::set_reduced(llvm::Value* index) {
   const int rank = program_.reduced_rank;
   reduced_.assign(rank, index);
   if (rank == 1) return;
-  const bool lanes_reduced = program_.schedule == Schedule::kRow;
+  const bool lanes_reduced = program_.lanes_reduced();
   const int lanes = lanes_reduced ? builder_.lanes() : 1;
   if (lanes_reduced) {
     index = ir_.CreateAdd(builder_.splat(index, lanes), builder_.iota(ir_.getInt64Ty()));
@@ -171,7 +171,7 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
       result.offsets = lane_strides(access);
     }
   };
-  if (program_.schedule != Schedule::kRow) {
+  if (!program_.lanes_reduced()) {
     if (info.varies_along_kept && info.lanes != StrideClass::kZero) along_lanes(lane_start_);
     if (along_row) {
       for (int d = 0; d < program_.reduced_rank; ++d) {

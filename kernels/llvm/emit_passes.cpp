@@ -80,25 +80,34 @@ KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Step& pass) 
   return unflatten(pass.reductions, program_, totals);
 }
 
+void KernelEmitter::emit_element(const RowPlan::Step& pass, llvm::Value* r) {
+  body_->set_reduced(r);
+  for (const ValueId id : pass.restored) restore(id, r);
+  for (const ValueId id : pass.instrs) body_->emit(id);
+  for (const ValueId id : pass.kept) keep(id, r);
+  for (const fusion::Store& store : pass.stores) body_->emit_store(store);
+}
+
+ArgState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
+  ArgState element{body_->value(program_.body[reduction].operands[0]), nullptr};
+  if (is_arg_reduction(program_.body[reduction].op)) {
+    element.position = builder_.splat(r, builder_.lanes());
+    if (lanes_reduced()) {
+      element.position = ir_.CreateAdd(element.position, builder_.iota(ir_.getInt64Ty()));
+    }
+  }
+  return element;
+}
+
 KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass, llvm::Value* first,
                                                       llvm::Value* last) {
+  if (program_.rows_abreast) return emit_block_abreast(pass, first, last);
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
-    body_->set_reduced(r);
-    for (const ValueId id : pass.restored) restore(id, r);
-    for (const ValueId id : pass.instrs) body_->emit(id);
-    for (const ValueId id : pass.kept) keep(id, r);
-    for (const fusion::Store& store : pass.stores) body_->emit_store(store);
+    emit_element(pass, r);
     Accumulators state = unflatten(pass.reductions, program_, in);
     for (size_t k = 0; k < state.size(); ++k) {
       const ValueId id = pass.reductions[k];
-      ArgState element{body_->value(program_.body[id].operands[0]), nullptr};
-      if (is_arg_reduction(program_.body[id].op)) {
-        element.position = builder_.splat(r, builder_.lanes());
-        if (lanes_reduced()) {
-          element.position = ir_.CreateAdd(element.position, builder_.iota(ir_.getInt64Ty()));
-        }
-      }
-      const ArgState next = combine(id, state[k], element);
+      const ArgState next = combine(id, state[k], element_of(id, r));
       // Where lanes are rows, those that don't exist have a state of their own that nobody reads.
       llvm::Value* active = lanes_reduced() ? body_->active() : nullptr;
       if (active == nullptr) {
@@ -128,6 +137,70 @@ KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass,
   }
   for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
   return result;
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_block_abreast(const RowPlan::Step& pass,
+                                                              llvm::Value* first,
+                                                              llvm::Value* last) {
+  // Too many vectors for registers: kLanes of them for each accumulator, in memory.
+  const Values start = flatten(identities(pass.reductions));
+  std::vector<llvm::Value*> slots;
+  for (llvm::Value* value : start) {
+    llvm::Type* stored = value->getType()->getScalarType()->isIntegerTy(1)
+                             ? builder_.with_lanes(ir_.getInt8Ty())
+                             : value->getType();
+    slots.push_back(builder_.stack(llvm::ArrayType::get(stored, kLanes)));
+  }
+  auto is_bool = [&](size_t k) { return start[k]->getType()->getScalarType()->isIntegerTy(1); };
+  auto slot_type = [&](size_t k) {
+    return is_bool(k) ? builder_.with_lanes(ir_.getInt8Ty()) : start[k]->getType();
+  };
+  auto write = [&](llvm::Value* lane, const Values& values) {
+    for (size_t k = 0; k < values.size(); ++k) {
+      llvm::Value* value = is_bool(k) ? ir_.CreateZExt(values[k], slot_type(k)) : values[k];
+      ir_.CreateStore(value, ir_.CreateGEP(slot_type(k), slots[k], lane));
+    }
+  };
+  auto read = [&](llvm::Value* lane) {
+    Values values;
+    for (size_t k = 0; k < start.size(); ++k) {
+      llvm::Value* value =
+          ir_.CreateLoad(slot_type(k), ir_.CreateGEP(slot_type(k), slots[k], lane));
+      if (is_bool(k)) value = ir_.CreateICmpNE(value, llvm::Constant::getNullValue(slot_type(k)));
+      values.push_back(value);
+    }
+    return values;
+  };
+  auto combine_all = [&](const Values& a, const Accumulators& b) {
+    Accumulators state = unflatten(pass.reductions, program_, a);
+    for (size_t k = 0; k < state.size(); ++k) {
+      state[k] = combine(pass.reductions[k], state[k], b[k]);
+    }
+    return flatten(state);
+  };
+  llvm::Value* one = builder_.index(1);
+  builder_.loop(builder_.index(0), builder_.index(kLanes), one, {},
+                [&](llvm::Value* lane, const Values&) {
+                  write(lane, start);
+                  return Values{};
+                });
+  builder_.loop(first, last, one, {}, [&](llvm::Value* r, const Values&) {
+    emit_element(pass, r);
+    Accumulators elements;
+    for (const ValueId id : pass.reductions) elements.push_back(element_of(id, r));
+    llvm::Value* lane = ir_.CreateAnd(r, kLanes - 1);
+    write(lane, combine_all(read(lane), elements));
+    return Values{};
+  });
+  for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
+    builder_.loop(
+        builder_.index(0), builder_.index(half), one, {}, [&](llvm::Value* lane, const Values&) {
+          const Values other = read(ir_.CreateAdd(lane, builder_.index(half)));
+          write(lane, combine_all(read(lane), unflatten(pass.reductions, program_, other)));
+          return Values{};
+        });
+  }
+  return unflatten(pass.reductions, program_, read(builder_.index(0)));
 }
 
 ArgState KernelEmitter::fold(ValueId reduction, ArgState state) const {

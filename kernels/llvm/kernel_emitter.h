@@ -73,6 +73,11 @@ class KernelEmitter {
   void emit_row(llvm::Value* row);
   Accumulators emit_pass(const RowPlan::Step& pass);
   Accumulators emit_block(const RowPlan::Step& pass, llvm::Value* first, llvm::Value* last);
+  // Rows abreast: each of the row schedule's lanes is a vector of rows.
+  Accumulators emit_block_abreast(const RowPlan::Step& pass, llvm::Value* first, llvm::Value* last);
+  void emit_element(const RowPlan::Step& pass, llvm::Value* r);
+  // The element that `reduction` takes at `r`.
+  ArgState element_of(ValueId reduction, llvm::Value* r);
   Accumulators load_partials(llvm::Value* row);
   void store_partials(const Accumulators& partials, llvm::Value* row);
   llvm::Value* partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane, DType dtype);
@@ -87,7 +92,7 @@ class KernelEmitter {
   static Accumulators unflatten(const std::vector<ValueId>& reductions, const Program& program,
                                 const Values& values);
 
-  bool lanes_reduced() const { return program_.schedule == fusion::Schedule::kRow; }
+  bool lanes_reduced() const { return program_.lanes_reduced(); }
   // Lanes of a row-level value.
   int row_lanes() const { return lanes_reduced() ? 1 : plan_.lanes; }
 

@@ -23,7 +23,7 @@ using fusion::ValueId;
 // Row-level values that are equal in all lanes, where lanes run along a kept dim.
 std::vector<bool> find_invariant(const Program& program) {
   std::vector<bool> invariant(program.body.size(), false);
-  if (program.schedule == Schedule::kRow) return invariant;
+  if (program.lanes_reduced()) return invariant;
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
     if (instr.level != Level::kRow) continue;
@@ -202,7 +202,12 @@ RowPlan::RowPlan(const Program& program, bool keep) {
     case Schedule::kPointwise:
       lanes = std::min(64, lanes_of_vector(program) * kPointwiseVectors);
       break;
-    case Schedule::kRow: lanes = static_cast<int>(kLanes); break;
+    case Schedule::kRow:
+      if (!program.rows_abreast) {
+        lanes = static_cast<int>(kLanes);
+        break;
+      }
+      [[fallthrough]];
     case Schedule::kColumn:
       lanes = std::min(64, lanes_of_vector(program) * column_vectors(program));
       break;
