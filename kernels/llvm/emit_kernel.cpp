@@ -190,8 +190,8 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
     body_->set_active(ir_.CreateICmpULT(builder_.iota(word), count));
     return body(i, in);
   };
-  // There are no masked stores past the caches.
-  if (host().masked_vectors && !program_.streams) {
+  // There are no masked stores past the caches, and short rows are mostly whole vectors.
+  if (host().masked_vectors && !program_.streams && !lanes_reduced()) {
     return builder_.loop(first, last, lanes, carried, masked);
   }
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
