@@ -1,8 +1,8 @@
 # The library: every folder of the house in one target. A backend that is not there is replaced by
 # its stub (kernels/llvm/no_llvm.cpp, kernels/library/no_onednn.cpp).
 
-set(folders runtime runtime/cpu fusion kernels kernels/math kernels/interp kernels/library engine
-  frontend)
+set(folders runtime runtime/cpu runtime/cuda fusion kernels kernels/math kernels/interp kernels/cuda
+  kernels/library engine frontend)
 if(SLUICE_HAVE_LLVM)
   list(APPEND folders kernels/llvm)
 endif()
@@ -35,7 +35,7 @@ target_include_directories(sluice PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 
-target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads)
+target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 foreach(feature LLVM ONEDNN OPENMP SLEEF)
   target_compile_definitions(sluice PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
 endforeach()

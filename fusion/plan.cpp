@@ -14,8 +14,8 @@
 namespace sluice::fusion {
 namespace {
 
-// Kernels that move less leave their outputs in the cache.
-constexpr int64_t kStreamBytes = 48LL << 20;
+// Outputs of less than this may still be in a cache when somebody reads them.
+constexpr int64_t kStreamBytes = 32LL << 20;
 
 class Planner {
  public:
@@ -251,7 +251,7 @@ class Planner {
   void find_streams() {
     for (Step& step : plan_.steps) {
       KernelStep* kernel = std::get_if<KernelStep>(&step.work);
-      if (kernel == nullptr || step.bytes_read + step.bytes_written < kStreamBytes) continue;
+      if (kernel == nullptr) continue;
       for (KernelCall& call : kernel->calls) {
         call.program.streams = may_stream(call);
       }
@@ -277,7 +277,7 @@ class Planner {
       }
       bytes += result.bytes;
     }
-    return bytes * 4 >= kStreamBytes;
+    return bytes >= kStreamBytes;
   }
 
   bool dies_at(const MemoryRef& memory, int32_t step) const {

@@ -30,6 +30,9 @@ ProgramBuilder::ProgramBuilder(std::vector<Dim> dims, Schedule schedule) : dims_
 
 bool ProgramBuilder::varies(const Affine& address, bool reduced) const {
   for (size_t d = 0; d < dims_.size(); ++d) {
+    // A row of one element has nothing to vary along; kept dims of extent 1 stay as any other, so
+    // that a single point needs no kernel of its own.
+    if (reduced && dims_[d].extent == 1) continue;
     if (dims_[d].reduced == reduced && address.coefficient[d] != 0) return true;
   }
   return false;
@@ -286,7 +289,8 @@ void ProgramBuilder::write_arguments() {
   const int lane = program.lane_dim();
   for (size_t i = 0; i < addresses_.size(); ++i) {
     Access& access = program.accesses[i];
-    const int64_t stride = addresses_[i].coefficient[lane];
+    const bool single = dims_[lane].reduced && dims_[lane].extent == 1;  // as in varies()
+    const int64_t stride = single ? 0 : addresses_[i].coefficient[lane];
     access.lanes = in_tiles_[i]  ? StrideClass::kTile
                    : stride == 1 ? StrideClass::kUnit
                    : stride != 0 ? StrideClass::kAny

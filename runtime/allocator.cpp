@@ -138,7 +138,10 @@ class Allocator {
 }  // namespace
 
 absl::StatusOr<BufferRef> allocate(size_t bytes) { return Allocator::get().allocate(bytes); }
-void release_buffer(Buffer* buffer) { Allocator::get().release(buffer); }
+void release_buffer(Buffer* buffer) {
+  if (BufferOwner* owner = buffer->owner()) return owner->release(buffer);
+  Allocator::get().release(buffer);
+}
 void set_memory_limit(int64_t bytes) { Allocator::get().set_limit(bytes); }
 void trim() { Allocator::get().trim(); }
 MemoryStats memory_stats() { return Allocator::get().stats(); }

@@ -29,17 +29,31 @@ struct Failure {
 };
 using FailureRef = std::shared_ptr<Failure>;
 
+class Buffer;
+
+// Where a buffer's memory goes back to.
+class BufferOwner {
+ public:
+  // Takes the memory back and deletes the buffer, which nobody refers to any more.
+  virtual void release(Buffer* buffer) = 0;
+
+ protected:
+  ~BufferOwner() = default;
+};
+
 // A block of device memory, aligned to kBufferAlignment. Its last reference returns it to the
 // allocator, from which work submitted later to the same stream may take it at once: streams run in
 // order. Work on another stream that uses it must hold a reference until that work is done.
 class Buffer {
  public:
-  Buffer(void* data, size_t bytes, size_t capacity)
-      : data_(data), bytes_(bytes), capacity_(capacity) {}
+  // `owner`: null for host memory, and for a buffer that only stands for a failure.
+  Buffer(void* data, size_t bytes, size_t capacity, BufferOwner* owner = nullptr)
+      : data_(data), bytes_(bytes), capacity_(capacity), owner_(owner) {}
 
   void* data() const { return data_; }           // null if it only stands for a failure
   size_t bytes() const { return bytes_; }        // as asked for
   size_t capacity() const { return capacity_; }  // as taken from the system
+  BufferOwner* owner() const { return owner_; }
 
   // The submission that writes the contents. Set before the buffer is shared.
   Event written;
@@ -52,6 +66,7 @@ class Buffer {
   void* data_;
   size_t bytes_;
   size_t capacity_;
+  BufferOwner* owner_;
 };
 
 inline constexpr size_t kBufferAlignment = 256;

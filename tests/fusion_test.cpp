@@ -267,7 +267,7 @@ TEST_F(Fusion, FusingChangesNoBits) {
 
 // Large enough for results to be stored past the caches, and of no round size.
 TEST_F(Fusion, LargeResultsAreRight) {
-  constexpr int64_t kCount = (7 << 20) + 37;
+  constexpr int64_t kCount = (9 << 20) + 37;
   const Tensor x = arange(kCount).astype(DType::kFloat32);
   sync();
   config().compile = CompileMode::kBlocking;
@@ -283,7 +283,8 @@ TEST_F(Fusion, TransposedOperandsOfAllSizesAreReadByTiles) {
   for (const DType dtype : {DType::kBool, DType::kInt16, DType::kBFloat16, DType::kFloat64}) {
     const Tensor x = to_tensor(random_array(rng, dtype, {3, 141, 2, 307}, 0.1));
     // The axis of unit stride in turn before each of the others.
-    for (const std::vector<int>& order : {std::vector<int>{0, 3, 2, 1}, {3, 0, 1, 2}, {1, 3, 0, 2}}) {
+    for (const std::vector<int>& order :
+         {std::vector<int>{0, 3, 2, 1}, {3, 0, 1, 2}, {1, 3, 0, 2}}) {
       const auto work = [&] { return read_bytes(where(permute(x, order) > 0, 1, 3) + 1); };
       config().fuse = true;
       const auto tiled = work();

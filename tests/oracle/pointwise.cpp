@@ -267,6 +267,10 @@ bool is_open(const std::string& op, const Real* x, DType type) {
 // The number at whose scale the op's last place is taken.
 Real scale_of(const std::string& op, const Real* x, Real value) {
   if (op == "logaddexp") return std::max({std::fabs(value), std::fabs(x[0]), Real(1)});
+  // The steps round at the scale of what cancels.
+  if (op == "lerp") {
+    return std::max({std::fabs(value), std::fabs(x[0]), std::fabs(x[2] * (x[1] - x[0]))});
+  }
   return value;
 }
 

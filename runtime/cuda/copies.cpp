@@ -1,0 +1,198 @@
+#include "sluice/runtime/cuda/copies.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sluice/runtime/cuda/cuda_device.h"
+
+namespace sluice::runtime::cuda {
+namespace {
+
+DevicePtr address(const void* data) { return reinterpret_cast<DevicePtr>(data); }
+
+}  // namespace
+
+Staging::~Staging() {
+  Context& context = stream_.device().context();
+  const CurrentContext current(&context);
+  for (Chunk& chunk : chunks_) {
+    if (chunk.busy != nullptr &&
+        context.driver().event_synchronize(chunk.busy.get()) != Result::kSuccess) {
+      context.driver().stream_synchronize(stream_.handle());
+    }
+    if (chunk.memory != nullptr) context.driver().mem_free_host(chunk.memory);
+  }
+}
+
+absl::Status Staging::prepare(Chunk* chunk) {
+  Context& context = stream_.device().context();
+  if (chunk->memory == nullptr) {
+    return context.call<&Driver::mem_host_alloc>(&chunk->memory, kChunkBytes, kHostAllocPortable);
+  }
+  if (chunk->busy == nullptr) return absl::OkStatus();
+  const absl::Status status = context.call<&Driver::event_synchronize>(chunk->busy.get());
+  if (status.ok()) chunk->busy = nullptr;
+  return status;
+}
+
+absl::Status Staging::start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy) {
+  const absl::Status status = copy();
+  if (status.ok()) chunk->busy = stream_.mark_end();
+  return status;
+}
+
+absl::Status Staging::to_device(void* target, const void* host, size_t bytes) {
+  const std::string label = absl::StrCat("copy of ", bytes, " bytes from the host");
+  return stream_.enqueue(label, [&] {
+    absl::Status status;
+    for (size_t begin = 0; begin < bytes && status.ok(); begin += kChunkBytes) {
+      const size_t size = std::min(bytes - begin, kChunkBytes);
+      Chunk& chunk = chunks_[begin / kChunkBytes % 2];
+      status = prepare(&chunk);
+      if (!status.ok()) break;
+      std::memcpy(chunk.memory, static_cast<const std::byte*>(host) + begin, size);
+      status = start(&chunk, [&] {
+        return stream_.device().context().call<&Driver::memcpy_htod_async>(
+            address(target) + begin, chunk.memory, size, stream_.handle());
+      });
+    }
+    return status;
+  });
+}
+
+absl::Status Staging::to_host(void* host, const void* source, size_t bytes) {
+  const absl::Status status =
+      fetch(static_cast<std::byte*>(host), static_cast<const std::byte*>(source), bytes);
+  if (status.ok() || stream_.device().context().poisoned()) return status;
+  return prefixed(absl::StrCat("copy of ", bytes, " bytes to the host"), status);
+}
+
+absl::Status Staging::fetch(std::byte* host, const std::byte* source, size_t bytes) {
+  Context& context = stream_.device().context();
+  const size_t count = (bytes + kChunkBytes - 1) / kChunkBytes;
+  const auto size_of = [&](size_t i) { return std::min(bytes - i * kChunkBytes, kChunkBytes); };
+  absl::Status status;
+  // One step behind the device's copies come the host's.
+  for (size_t i = 0; i <= count && status.ok(); ++i) {
+    Chunk& chunk = chunks_[i % 2];
+    if (i < count) {
+      status = prepare(&chunk);
+      if (status.ok()) {
+        status = start(&chunk, [&] {
+          return context.call<&Driver::memcpy_dtoh_async>(
+              chunk.memory, address(source + i * kChunkBytes), size_of(i), stream_.handle());
+        });
+      }
+    }
+    if (i == 0 || !status.ok()) continue;
+    Chunk& arrived = chunks_[(i - 1) % 2];
+    status = prepare(&arrived);
+    if (status.ok()) {
+      std::memcpy(host + (i - 1) * kChunkBytes, arrived.memory, size_of(i - 1));
+    }
+  }
+  return status;
+}
+
+// The chunks are filled within run(), on the thread that uploads.
+class Copies::Upload : public DeviceBatch {
+ public:
+  Upload(Staging* staging, void* target, const void* host, size_t bytes,
+         std::shared_ptr<absl::Status> status)
+      : staging_(*staging),
+        target_(target),
+        host_(host),
+        bytes_(bytes),
+        status_(std::move(status)) {}
+
+  void run() override {
+    ran_ = true;
+    *status_ = staging_.to_device(target_, host_, bytes_);
+  }
+  void fail(const FailureRef& failure) override {
+    // If it ran, the uploading thread has its answer; the device's failure is everybody's.
+    if (!ran_) *status_ = failure->status;
+  }
+  double cost() const override { return 0; }
+
+ private:
+  Staging& staging_;
+  void* const target_;
+  const void* const host_;
+  const size_t bytes_;
+  const std::shared_ptr<absl::Status> status_;
+  bool ran_ = false;
+};
+
+absl::StatusOr<Copies::Downloader> Copies::make_downloader(CudaDevice* device) {
+  absl::StatusOr<std::unique_ptr<CudaStream>> stream = CudaStream::make(device);
+  if (!stream.ok()) return stream.status();
+  Downloader made;
+  made.stream = *std::move(stream);
+  made.staging = std::make_unique<Staging>(made.stream.get());
+  return made;
+}
+
+absl::StatusOr<std::unique_ptr<Copies>> Copies::make(CudaDevice* device) {
+  std::unique_ptr<Copies> copies(new Copies(device));
+  absl::StatusOr<std::unique_ptr<CudaStream>> stream = CudaStream::make(device);
+  if (!stream.ok()) return stream.status();
+  copies->upload_stream_ = *std::move(stream);
+  copies->uploads_ = std::make_unique<Staging>(copies->upload_stream_.get());
+  return copies;
+}
+
+absl::StatusOr<Event> Copies::upload(void* target, const void* host, size_t bytes) {
+  auto status = std::make_shared<absl::Status>(absl::UnknownError("it has not run"));
+  auto batch = std::make_unique<Upload>(uploads_.get(), target, host, bytes, status);
+  const uint64_t ticket = upload_stream_->submit(std::move(batch), SubmitMode::kDetached);
+  if (absl::IsUnknown(*status)) upload_stream_->wait(ticket);  // it never will; this says why
+  if (!status->ok()) return *status;
+  return Event{upload_stream_.get(), ticket};
+}
+
+absl::Status Copies::download(void* host, const void* source, size_t bytes, const Event& written) {
+  Downloader downloader;
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      downloader = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (downloader.stream == nullptr) {
+    absl::StatusOr<Downloader> made = make_downloader(&device_);
+    if (!made.ok()) return made.status();
+    downloader = *std::move(made);
+  }
+  const CurrentContext current(&device_.context());
+  absl::Status status = current.status();
+  if (status.ok()) status = downloader.stream->wait_for(written);
+  if (status.ok()) status = downloader.staging->to_host(host, source, bytes);
+  // The device is past it now; its stream may have to see that, and finish the batch.
+  if (status.ok()) wait(written);
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(downloader));
+  return status;
+}
+
+absl::Status copy_between(CudaStream* stream, void* target, const Context& source_context,
+                          const void* source, size_t bytes) {
+  Context& context = stream->device().context();
+  if (source_context.poisoned()) return source_context.failure()->status;
+  const std::string label =
+      absl::StrCat("copy of ", bytes, " bytes from cuda:", source_context.info().ordinal);
+  return stream->enqueue(label, [&] {
+    if (&context == &source_context) {
+      return context.call<&Driver::memcpy_dtod_async>(address(target), address(source), bytes,
+                                                      stream->handle());
+    }
+    return context.call<&Driver::memcpy_peer_async>(address(target), context.handle(),
+                                                    address(source), source_context.handle(), bytes,
+                                                    stream->handle());
+  });
+}
+
+}  // namespace sluice::runtime::cuda

@@ -1,0 +1,88 @@
+// Copies between the host and a GPU, and between GPUs.
+#ifndef SLUICE_RUNTIME_CUDA_COPIES_H_
+#define SLUICE_RUNTIME_CUDA_COPIES_H_
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sluice/runtime/cuda/cuda_stream.h"
+
+namespace sluice::runtime::cuda {
+
+// Two chunks of pinned memory that take turns: while the GPU copies one, the host copies the other.
+// One thread at a time; the context is current. Memory is taken when it is first needed.
+class Staging {
+ public:
+  static constexpr size_t kChunkBytes = size_t{4} << 20;
+
+  explicit Staging(CudaStream* stream) : stream_(*stream) {}
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  // Enqueues the copy. `host` may be changed afterwards.
+  absl::Status to_device(void* target, const void* host, size_t bytes);
+  // Enqueues the copy and waits for it.
+  absl::Status to_host(void* host, const void* source, size_t bytes);
+
+ private:
+  struct Chunk {
+    void* memory = nullptr;
+    EventRef busy;  // until this is done; null: idle
+  };
+  // A chunk that the device is done with.
+  absl::Status prepare(Chunk* chunk);
+  absl::Status start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy);
+  absl::Status fetch(std::byte* host, const std::byte* source, size_t bytes);
+
+  CudaStream& stream_;
+  std::array<Chunk, 2> chunks_;
+};
+
+// The copies of one device, on streams of their own: an upload does not wait for kernels, nor a
+// download for those that come after what it reads, nor one download for another. Thread-safe.
+class Copies {
+ public:
+  static absl::StatusOr<std::unique_ptr<Copies>> make(CudaDevice* device);
+
+  // What upload() writes has to be allocated for this stream.
+  CudaStream* upload_stream() { return upload_stream_.get(); }
+
+  // Copies from the host, whose memory may be changed afterwards. The contents are there when the
+  // event is done.
+  absl::StatusOr<Event> upload(void* target, const void* host, size_t bytes);
+
+  // Waits until `written` is done and the contents are at `host`.
+  absl::Status download(void* host, const void* source, size_t bytes, const Event& written);
+
+ private:
+  class Upload;
+  // Of one download at a time.
+  struct Downloader {
+    std::unique_ptr<CudaStream> stream;
+    std::unique_ptr<Staging> staging;
+  };
+
+  explicit Copies(CudaDevice* device) : device_(*device) {}
+  static absl::StatusOr<Downloader> make_downloader(CudaDevice* device);
+
+  CudaDevice& device_;
+  std::unique_ptr<CudaStream> upload_stream_;
+  std::unique_ptr<Staging> uploads_;  // used by upload_stream_'s batches only
+  std::mutex mutex_;
+  std::vector<Downloader> idle_;  // guarded by mutex_
+};
+
+// Within the run() of a batch of `stream`: copies from the memory of `source_context`'s device,
+// which may be another one.
+absl::Status copy_between(CudaStream* stream, void* target, const Context& source_context,
+                          const void* source, size_t bytes);
+
+}  // namespace sluice::runtime::cuda
+
+#endif  // SLUICE_RUNTIME_CUDA_COPIES_H_

@@ -1,0 +1,92 @@
+#include "sluice/runtime/cuda/cuda_device.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace sluice::runtime::cuda {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<CudaDevice>> open;  // guarded by mutex
+};
+
+// Never destroyed: what static objects hold is given back after main.
+Registry& registry() {
+  static Registry* registry = new Registry;
+  return *registry;
+}
+
+absl::StatusOr<int> count_devices(const Driver& driver) {
+  int count = 0;
+  const absl::Status status =
+      to_status(driver, driver.device_get_count(&count), kNameOf<&Driver::device_get_count>);
+  if (!status.ok()) return status;
+  return count;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::make(const Driver* driver, int ordinal) {
+  std::unique_ptr<CudaDevice> device(new CudaDevice);
+  CudaDevice* raw = device.get();
+  absl::StatusOr<std::unique_ptr<Context>> context = Context::make(driver, ordinal);
+  if (!context.ok()) return context.status();
+  device->context_ = *std::move(context);
+  device->events_ = std::make_unique<EventPool>(device->context_.get());
+  absl::StatusOr<std::unique_ptr<DeviceAllocator>> allocator =
+      DeviceAllocator::make(device->context_.get(), [raw] { raw->wait_for_all(); });
+  if (!allocator.ok()) return allocator.status();
+  device->allocator_ = *std::move(allocator);
+  absl::StatusOr<std::unique_ptr<Copies>> copies = Copies::make(raw);
+  if (!copies.ok()) return copies.status();
+  device->copies_ = *std::move(copies);
+  return device;
+}
+
+void CudaDevice::wait_for_all() {
+  std::lock_guard lock(streams_mutex_);
+  for (CudaStream* stream : streams_) stream->wait(stream->next_ticket() - 1);
+}
+
+void CudaDevice::enrol(CudaStream* stream) {
+  std::lock_guard lock(streams_mutex_);
+  streams_.push_back(stream);
+}
+
+void CudaDevice::leave(CudaStream* stream) {
+  std::lock_guard lock(streams_mutex_);
+  std::erase(streams_, stream);
+}
+
+int num_cuda_devices() {
+  const absl::StatusOr<const Driver*> found = driver();
+  return found.ok() ? count_devices(**found).value_or(0) : 0;
+}
+
+absl::StatusOr<CudaDevice*> cuda_device(int index) {
+  Registry& all = registry();
+  std::lock_guard lock(all.mutex);
+  if (const auto it = all.open.find(index); it != all.open.end()) return it->second.get();
+  const absl::StatusOr<const Driver*> found = driver();
+  if (!found.ok()) return found.status();
+  const absl::StatusOr<int> count = count_devices(**found);
+  if (!count.ok()) return count.status();
+  if (index < 0 || index >= *count) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no device cuda:", index, ": the CUDA driver lists ", *count));
+  }
+  absl::StatusOr<std::unique_ptr<CudaDevice>> made = CudaDevice::make(*found, index);
+  if (!made.ok()) return made.status();
+  return (all.open[index] = *std::move(made)).get();
+}
+
+void close_cuda_devices_for_testing() {
+  Registry& all = registry();
+  std::lock_guard lock(all.mutex);
+  all.open.clear();
+}
+
+}  // namespace sluice::runtime::cuda

@@ -1,0 +1,61 @@
+// Everything that belongs to one GPU, and the GPUs of this process.
+#ifndef SLUICE_RUNTIME_CUDA_CUDA_DEVICE_H_
+#define SLUICE_RUNTIME_CUDA_CUDA_DEVICE_H_
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sluice/runtime/cuda/context.h"
+#include "sluice/runtime/cuda/copies.h"
+#include "sluice/runtime/cuda/cuda_stream.h"
+#include "sluice/runtime/cuda/device_allocator.h"
+#include "sluice/runtime/cuda/driver.h"
+#include "sluice/runtime/cuda/event_pool.h"
+
+namespace sluice::runtime::cuda {
+
+// Thread-safe.
+class CudaDevice {
+ public:
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> make(const Driver* driver, int ordinal);
+
+  Context& context() { return *context_; }
+  EventPool& events() { return *events_; }
+  DeviceAllocator& allocator() { return *allocator_; }
+  Copies& copies() { return *copies_; }
+
+  // Waits for all that its streams have been given.
+  void wait_for_all();
+
+  // For CudaStream: those that wait_for_all() waits for.
+  void enrol(CudaStream* stream);
+  void leave(CudaStream* stream);
+
+ private:
+  CudaDevice() = default;
+
+  // Destroyed from the last to the first.
+  std::unique_ptr<Context> context_;
+  std::unique_ptr<EventPool> events_;
+  std::mutex streams_mutex_;
+  std::vector<CudaStream*> streams_;  // guarded by streams_mutex_
+  std::unique_ptr<DeviceAllocator> allocator_;
+  std::unique_ptr<Copies> copies_;
+};
+
+// How many GPUs this process can use; 0 if driver() has no driver.
+int num_cuda_devices();
+
+// GPU `index`, opened when it is first asked for; it lives until the process ends. Why there is
+// none, or why it cannot be opened, is one sentence for the user.
+absl::StatusOr<CudaDevice*> cuda_device(int index);
+
+// Closes all devices, whose streams and memory are gone, so that the driver can be replaced.
+void close_cuda_devices_for_testing();
+
+}  // namespace sluice::runtime::cuda
+
+#endif  // SLUICE_RUNTIME_CUDA_CUDA_DEVICE_H_
