@@ -10,46 +10,30 @@
 #include "sluice/fusion/cost.h"
 #include "sluice/fusion/group_graph.h"
 #include "sluice/fusion/projection.h"
+#include "sluice/fusion/uses.h"
 
 namespace sluice::fusion {
 namespace {
-
-// A kernel's size is bounded so that compiling it is, and its outputs so that the addresses it
-// works at stay few.
-constexpr int kMaxWeight = 1024;
-constexpr int kMaxOutputs = 64;
-// A value that a group would compute at more index maps than this is stored instead.
-constexpr int kMaxRecomputations = 3;
-// A costly value is stored if inlining would compute each element this many times.
-constexpr int64_t kMaxBroadcastOfCostly = 16;
-// A kernel of several passes runs whole rows, a row on one thread: rows have to be many or short.
-constexpr int64_t kManyRows = 32;
-constexpr int64_t kShortRow = 65536;
-// What is done once a row is done a row at a time: rows have to be long enough to bear it.
-constexpr int64_t kMinRowForEpilogue = 16;
-
-// Operand `operand` of node `consumer` reads a value.
-struct Use {
-  NodeId consumer;
-  int operand;
-};
 
 using Groups = absl::InlinedVector<int, 4>;
 
 class Partitioner {
  public:
   Partitioner(const Graph& graph, const Constraints& constraints, bool fuse)
-      : graph_(graph), constraints_(constraints), fuse_(fuse), size_(graph.nodes.size()) {}
+      : graph_(graph),
+        constraints_(constraints),
+        fuse_(fuse),
+        size_(graph.nodes.size()),
+        uses_(graph, constraints) {}
 
   Partition run() {
-    collect_uses();
     groups_of_.resize(size_);
     recomputations_.resize(size_, 1);
     positions_.resize(size_);
     result_.stored.resize(size_, false);
     // Users before what they use: when a node's turn comes, it is known who reads it from where.
     for (NodeId n = size_ - 1; n >= 0; --n) {
-      if (computes_[n]) place(n);
+      if (uses_.computes(n)) place(n);
     }
     if (fuse_) merge_siblings();
     result_.groups = std::move(groups_).in_order();
@@ -61,39 +45,12 @@ class Partitioner {
   Group& group(int g) { return groups_.at(g); }
   const Group& group(int g) const { return groups_.at(g); }
 
-  NodeId viewed(NodeId n) const { return viewed_node(graph_, constraints_, n); }
-
-  void collect_uses() {
-    const std::vector<bool> needed = needed_nodes(graph_);
-    computes_.resize(size_, false);
-    observed_.resize(size_, false);
-    uses_.resize(size_);
-    for (NodeId n = 0; n < size_; ++n) {
-      if (!needed[n] || node(n).op == Op::kInput) continue;
-      if (node(n).live) observed_[viewed(n)] = true;
-      if (viewed(n) != n) continue;
-      computes_[n] = true;
-      for (int k = 0; k < static_cast<int>(node(n).operands.size()); ++k) {
-        const GraphOperand& operand = node(n).operands[k];
-        if (!operand.is_scalar()) uses_[viewed(operand.node)].push_back({n, k});
-      }
-    }
-  }
-
-  // Why a use needs the value to be in memory, if it does.
-  std::optional<CutReason> memory_reason(const Use& use) const {
-    switch (class_of(node(use.consumer).op)) {
-      case OpClass::kLibrary: return CutReason::kLibrary;
-      case OpClass::kGather:
-        return use.operand == 0 ? std::optional(CutReason::kGather) : std::nullopt;
-      default: return std::nullopt;
-    }
-  }
+  NodeId viewed(NodeId n) const { return uses_.viewed(n); }
 
   // The groups that read `n`, each once.
   Groups readers_of(NodeId n) const {
     Groups readers;
-    for (const Use& use : uses_[n]) {
+    for (const Use& use : uses_.of(n)) {
       for (int g : groups_of_[use.consumer]) {
         g = groups_.find(g);
         if (std::find(readers.begin(), readers.end(), g) == readers.end()) readers.push_back(g);
@@ -111,7 +68,7 @@ class Partitioner {
   std::optional<Projection> position_of(const Use& use, int g) {
     const GraphNode& consumer = node(use.consumer);
     const Shape& space = group(g).space;
-    if (memory_reason(use) || !positions_[use.consumer]) return std::nullopt;
+    if (uses_.memory_reason(use) || !positions_[use.consumer]) return std::nullopt;
     IndexMap map;
     NodeId value = consumer.operands[use.operand].node;
     const Shape& shape = node(value).shape;
@@ -143,7 +100,7 @@ class Partitioner {
   // Likewise for all of the group's reads of `n`, if they agree.
   std::optional<Projection> position_in(NodeId n, int g) {
     std::optional<Projection> position;
-    for (const Use& use : uses_[n]) {
+    for (const Use& use : uses_.of(n)) {
       if (!in_group(use.consumer, g)) continue;
       const std::optional<Projection> here = position_of(use, g);
       if (!here || (position && *position != *here)) return std::nullopt;
@@ -211,29 +168,11 @@ class Partitioner {
     return node(n).op == Op::kReshape ? node(node(n).operands[0].node).shape : node(n).shape;
   }
 
-  // Whether `n` has to be in memory whoever could compute it, and why.
-  bool must_store(NodeId n, CutReason* reason) const {
-    bool stored = observed_[n];
-    *reason = CutReason::kObserved;
-    for (const Use& use : uses_[n]) {
-      if (const auto needed = memory_reason(use)) {
-        *reason = *needed;
-        stored = true;
-      }
-    }
-    if (constraints_.in_memory[n]) {
-      *reason = CutReason::kView;
-      stored = true;
-    }
-    return stored;
-  }
-
   // A reduction joins a kernel that walks the same rows, or that is to be what it does once a row.
   void place_reduction(NodeId n) {
     const std::vector<int> axes(node(n).attrs.begin(), node(n).attrs.end());
     const Shape& space = node(node(n).operands[0].node).shape;
-    CutReason reason;
-    const bool stored = must_store(n, &reason);
+    const std::optional<CutReason> reason = uses_.reason_to_store(n);
     if (fuse_ && !constraints_.in_memory[n]) {
       merge_readers(n);
       const Groups readers = readers_of(n);
@@ -245,11 +184,13 @@ class Partitioner {
         group(g).axes = axes;
         add_member(n, g);
         positions_[n] = kept_dims(space, axes);
-        if (stored || readers.size() > 1) finish_store(n, g, readers, reason);
+        if (reason || readers.size() > 1) {
+          finish_store(n, g, readers, reason.value_or(CutReason::kReduction));
+        }
         return;
       }
     }
-    const int g = store_in_new_group(n, space, stored ? reason : CutReason::kReduction);
+    const int g = store_in_new_group(n, space, reason.value_or(CutReason::kReduction));
     group(g).axes = axes;
     positions_[n] = kept_dims(space, axes);
   }
@@ -293,18 +234,17 @@ class Partitioner {
   void place_inlineable(NodeId n) {
     merge_readers(n);
     const Groups readers = readers_of(n);
-    CutReason reason;
-    if (!must_store(n, &reason) && !is_view(node(n).op)) {
+    std::optional<CutReason> reason = uses_.reason_to_store(n);
+    if (!reason && !is_view(node(n).op)) {
       count_recomputations(n);
-      const std::optional<CutReason> cut = reason_to_store(n, readers);
-      if (!cut) {
+      reason = reason_to_store(n, readers);
+      if (!reason) {
         for (int g : readers) add_member(n, g);
         if (readers.size() == 1) positions_[n] = position_in(n, readers[0]);
         return;
       }
-      reason = *cut;
     }
-    store(n, readers, reason);
+    store(n, readers, reason.value_or(CutReason::kView));
   }
 
   // Several kernels that read `n` in step become one, where that is legal.
@@ -329,7 +269,7 @@ class Partitioner {
   void count_recomputations(NodeId n) {
     int in_step = 0;
     int others = 0;
-    for (const Use& use : uses_[n]) {
+    for (const Use& use : uses_.of(n)) {
       const int times = recomputations_[use.consumer];
       const bool direct = node(use.consumer).operands[use.operand].node == n;
       if (direct && is_pointwise(node(use.consumer).op)) {
@@ -353,7 +293,7 @@ class Partitioner {
       if (operand.is_scalar()) continue;
       const NodeId value = viewed(operand.node);
       if (is_free(value)) continue;
-      if (node(value).op != Op::kInput && !observed_[value]) return false;
+      if (node(value).op != Op::kInput && !uses_.observed(value)) return false;
       ++operands;
     }
     return operands <= 1;
@@ -457,7 +397,7 @@ class Partitioner {
           const std::vector<int> axes(node(value).attrs.begin(), node(value).attrs.end());
           const Shape& space = node(node(value).operands[0].node).shape;
           if (space == node(n).shape && axes != group(g).axes && rows_fit(space, axes)) return true;
-        } else if (is_pointwise(node(value).op) && !observed_[value] &&
+        } else if (is_pointwise(node(value).op) && !uses_.observed(value) &&
                    std::find(visited.begin(), visited.end(), value) == visited.end()) {
           visited.push_back(value);
         }
@@ -491,7 +431,7 @@ class Partitioner {
   void merge_siblings() {
     absl::flat_hash_map<NodeId, std::vector<int>> readers_by_value;
     for (NodeId n = 0; n < size_; ++n) {
-      if (!computes_[n]) continue;
+      if (!uses_.computes(n)) continue;
       for (const GraphOperand& operand : node(n).operands) {
         if (operand.is_scalar()) continue;
         const NodeId value = viewed(operand.node);
@@ -519,10 +459,7 @@ class Partitioner {
   const Constraints& constraints_;
   const bool fuse_;
   const NodeId size_;
-
-  std::vector<bool> computes_;
-  std::vector<bool> observed_;
-  std::vector<absl::InlinedVector<Use, 2>> uses_;
+  const Uses uses_;
 
   GroupGraph groups_;
   std::vector<absl::InlinedVector<int, 1>> groups_of_;
