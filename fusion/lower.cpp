@@ -277,8 +277,70 @@ class GroupLowering {
     return result != kNoValue ? result : builder_.cast(builder_.param(0), node(n).dtype);
   }
 
+  ValueId checked_index(NodeId n, int64_t extent, MapId map, ValueId predicate) {
+    const ValueId index = operand_value(n, 1, map, predicate);
+    if (failed_) return kNoValue;
+    return builder_.emit(Op::kCheckIndex, DType::kInt64, {index, builder_.param(extent), predicate},
+                         builder_.error_slot(n));
+  }
+
+  ValueId gathered_from_computed(NodeId n, int axis, NodeId source, MapId map, ValueId predicate) {
+    const ValueId index = checked_index(n, node(source).shape[axis], map, predicate);
+    if (failed_) return kNoValue;
+    IndexMap rest = map_through_broadcast(node(source).shape, node(n).shape, maps_[map]);
+    rest.axes[axis] = {};
+    return value_at(source, axis, index, intern(rest), predicate);
+  }
+
+  // The element of `n` at `index` along `axis` and at `map` along the other axes.
+  ValueId value_at(NodeId n, int axis, ValueId index, MapId map, ValueId predicate) {
+    const Shape& shape = node(n).shape;
+    if (axis < 0 || shape[axis] == 1) return value_of(n, map, predicate);
+    if (in_memory(n)) return load_at(n, axis, index, map, predicate);
+    if (node(n).op == Op::kCoordinate && node(n).attrs[0] == axis) return index;
+    if (class_of(node(n).op) == OpClass::kSource) return computed(n, map, predicate);
+    if (!is_pointwise(node(n).op)) {
+      constraints_->in_memory[n] = true;
+      failed_ = true;
+      return kNoValue;
+    }
+    ValueId operands[3] = {kNoValue, kNoValue, kNoValue};
+    for (size_t k = 0; k < node(n).operands.size(); ++k) {
+      const GraphOperand& operand = node(n).operands[k];
+      const DType expected = expected_operand_dtype(node(n), static_cast<int>(k));
+      if (operand.is_scalar()) {
+        operands[k] = builder_.scalar(operand.scalar, expected);
+        continue;
+      }
+      const Shape& from = node(operand.node).shape;
+      const MapId inner = intern(map_through_broadcast(from, shape, maps_[map]));
+      const ValueId value =
+          value_at(operand.node, axis - (shape.rank() - from.rank()), index, inner, predicate);
+      if (failed_) return kNoValue;
+      operands[k] = builder_.cast(value, expected);
+    }
+    if (node(n).op == Op::kCast) return builder_.cast(operands[0], node(n).dtype);
+    return builder_.emit(node(n).op, node(n).dtype, {operands[0], operands[1], operands[2]});
+  }
+
+  ValueId load_at(NodeId n, int axis, ValueId index, MapId map, ValueId predicate) {
+    const bool is_input = memory_.input[n] >= 0;
+    const MemoryRef memory = is_input ? MemoryRef{MemoryRef::Kind::kInput, memory_.input[n]}
+                                      : MemoryRef{MemoryRef::Kind::kResult, memory_.result[n]};
+    const Strides strides = is_input ? node(n).strides : contiguous_layout(node(n).shape).strides;
+    const ValueId offset =
+        builder_.emit(Op::kMul, DType::kInt64, {index, builder_.param(strides[axis])});
+    set_block(memory, n);
+    return builder_.emit(Op::kGather, node(n).dtype, {offset, predicate},
+                         builder_.access(&memory, node(n).dtype, address_of(maps_[map], strides)));
+  }
+
   ValueId gathered(NodeId n, MapId map, ValueId predicate) {
     const int axis = static_cast<int>(node(n).attrs[0]);
+    const NodeId operand = node(n).operands[0].node;
+    if (is_pointwise(node(operand).op) && !in_memory(operand)) {
+      return gathered_from_computed(n, axis, operand, map, predicate);
+    }
     NodeId blocking = kNoNode;
     const auto source = locate(graph_, *constraints_, memory_, node(n).operands[0].node, &blocking);
     if (!source) {
@@ -286,11 +348,8 @@ class GroupLowering {
       failed_ = true;
       return kNoValue;
     }
-    const ValueId index = operand_value(n, 1, map, predicate);
+    const ValueId checked = checked_index(n, source->layout.shape[axis], map, predicate);
     if (failed_) return kNoValue;
-    const ValueId checked = builder_.emit(
-        Op::kCheckIndex, DType::kInt64,
-        {index, builder_.param(source->layout.shape[axis]), predicate}, builder_.error_slot(n));
     const ValueId offset = builder_.emit(Op::kMul, DType::kInt64,
                                          {checked, builder_.param(source->layout.strides[axis])});
     IndexMap rest = map_through_broadcast(source->layout.shape, node(n).shape, maps_[map]);

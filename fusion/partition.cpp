@@ -28,6 +28,7 @@ class Partitioner {
 
   Partition run() {
     groups_of_.resize(size_);
+    at_index_in_.resize(size_);
     recomputations_.resize(size_, 1);
     positions_.resize(size_);
     result_.stored.resize(size_, false);
@@ -64,11 +65,36 @@ class Partitioner {
                        [&](int other) { return groups_.find(other) == g; });
   }
 
+  // True if `use` in `g` reads single elements at computed indices.
+  bool at_index(const Use& use, int g) const {
+    if (uses_.computed_at_index(use)) return true;
+    return std::any_of(at_index_in_[use.consumer].begin(), at_index_in_[use.consumer].end(),
+                       [&](int other) { return groups_.find(other) == g; });
+  }
+
+  // The groups that read `n` only so compute what they read themselves; the others are left.
+  Groups without_readers_at_index(NodeId n) {
+    Groups rest;
+    for (int g : readers_of(n)) {
+      const bool only = std::all_of(uses_.of(n).begin(), uses_.of(n).end(), [&](const Use& use) {
+        return !in_group(use.consumer, g) || at_index(use, g);
+      });
+      if (only && is_pointwise(node(n).op) && has_room(g, n)) {
+        add_member(n, g);
+        at_index_in_[n].push_back(g);
+      } else {
+        rest.push_back(g);
+      }
+    }
+    return rest;
+  }
+
   // Along which dims of the space of `g` the value varies that `use` reads there.
   std::optional<Projection> position_of(const Use& use, int g) {
     const GraphNode& consumer = node(use.consumer);
     const Shape& space = group(g).space;
-    if (uses_.memory_reason(use) || !positions_[use.consumer]) return std::nullopt;
+    if (uses_.memory_reason(use) || at_index(use, g)) return std::nullopt;
+    if (!positions_[use.consumer]) return std::nullopt;
     IndexMap map;
     NodeId value = consumer.operands[use.operand].node;
     const Shape& shape = node(value).shape;
@@ -233,8 +259,9 @@ class Partitioner {
 
   void place_inlineable(NodeId n) {
     merge_readers(n);
-    const Groups readers = readers_of(n);
     std::optional<CutReason> reason = uses_.reason_to_store(n);
+    const Groups readers = reason ? readers_of(n) : without_readers_at_index(n);
+    if (readers.empty() && !reason) return;
     if (!reason && !is_view(node(n).op)) {
       count_recomputations(n);
       reason = reason_to_store(n, readers);
@@ -463,6 +490,8 @@ class Partitioner {
 
   GroupGraph groups_;
   std::vector<absl::InlinedVector<int, 1>> groups_of_;
+  // By node: the groups that compute it only where they read it at computed indices.
+  std::vector<absl::InlinedVector<int, 1>> at_index_in_;
   std::vector<int> recomputations_;
   // Along which dims of its group's space a node varies, if that can be said so simply.
   std::vector<std::optional<Projection>> positions_;

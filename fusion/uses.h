@@ -16,6 +16,10 @@ struct Use {
   int operand;
 };
 
+// True if an element of `n` at any index along `axis` can be computed from elements of what is in
+// memory, and from values that have one element along the axis.
+bool computable_at_index(const Graph& graph, const Constraints& constraints, NodeId n, int axis);
+
 class Uses {
  public:
   // Of the nodes that something live needs. Both must outlive this.
@@ -30,6 +34,11 @@ class Uses {
   // The node that `n` is a view of, through any number of views that are not copied.
   NodeId viewed(NodeId n) const { return viewed_node(graph_, constraints_, n); }
 
+  // True if the consumer reads elements at computed indices of a value that need not be in memory:
+  // each is then computed at its index.
+  bool computed_at_index(const Use& use) const {
+    return use.operand == 0 && gathers_computed_[use.consumer];
+  }
   // Why a use needs the value to be in memory, if it does.
   std::optional<CutReason> memory_reason(const Use& use) const;
   // Why `n` has to be in memory whoever could compute it, if it has to.
@@ -40,6 +49,7 @@ class Uses {
   const Constraints& constraints_;
   std::vector<bool> computes_;
   std::vector<bool> observed_;
+  std::vector<bool> gathers_computed_;  // by gather: its source can be computed at an index
   std::vector<absl::InlinedVector<Use, 2>> uses_;
 };
 
