@@ -90,13 +90,25 @@ void Batch::run_matmul(const fusion::MatmulStep& step) {
   matmul.c = reinterpret_cast<float*>(c.base);
   std::copy_n(step.a_strides, 3, matmul.a_strides);
   std::copy_n(step.b_strides, 3, matmul.b_strides);
+  absl::InlinedVector<kernels::Epilogue, 4> epilogues;
+  absl::InlinedVector<const Memory*, 4> sources{&a, &b};
+  for (const fusion::Epilogue& epilogue : step.epilogues) {
+    kernels::Epilogue& own = epilogues.emplace_back();
+    own.op = epilogue.op;
+    own.one_row = epilogue.one_row;
+    if (epilogue.op != fusion::Op::kAdd) continue;
+    const Memory& operand = memory(epilogue.operand);
+    own.operand = reinterpret_cast<const float*>(operand.base) + epilogue.offset;
+    sources.push_back(&operand);
+  }
+  matmul.epilogues = epilogues;
   const absl::Status status = kernels::matmul(matmul);
   if (!status.ok()) {
     c.buffer.get()->failure = std::make_shared<runtime::Failure>(
         absl::Status(status.code(), absl::StrCat("matmul: ", status.message())));
     report(c.buffer.get()->failure);
   }
-  for (const Memory* source : {&a, &b}) {
+  for (const Memory* source : sources) {
     if (source->buffer->failure != nullptr) c.buffer.get()->failure = source->buffer->failure;
   }
 }

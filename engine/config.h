@@ -25,8 +25,10 @@ struct Config {
   bool deterministic = false;
   // SLUICE_FAST_MATH=1: allows arithmetic that changes bits where it is faster: products and sums
   // contract, compositions such as x * tanh(log1p(exp(x))) take a form with fewer functions,
-  // division by what is the same for a whole row becomes multiplication. Bits may then differ
-  // between fused and unfused, interpreted and compiled.
+  // division by what is the same for a whole row becomes multiplication, and a bias, a residual and
+  // activations after a matrix product are left to its library (whose relu may make NaN 0, and
+  // whose gelu and silu -infinity NaN). Bits may then differ between fused and unfused, interpreted
+  // and compiled.
   bool fast_math = false;
 
   int64_t window_ops = 4096;              // SLUICE_WINDOW_OPS: pending ops that force a flush; >= 1

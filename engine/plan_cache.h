@@ -36,7 +36,7 @@ struct ReadyPlan {
   std::vector<std::vector<ReadyCall>> calls;  // by step; none for a library call
   // By step: the results it writes, and those nobody needs after it.
   std::vector<std::vector<int32_t>> written_by, dying_after;
-  std::vector<int32_t> unwritten;   // results of no elements
+  std::vector<int32_t> unwritten;   // observed results of no elements
   std::vector<ValueLabel> results;  // by result
   int64_t num_nodes = 0;
   double cost = 0;

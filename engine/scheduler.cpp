@@ -160,7 +160,9 @@ class Binder {
   void skip_failed_calls(int32_t s) {
     const fusion::Step& step = plan_.plan.steps[s];
     if (const auto* matmul = std::get_if<fusion::MatmulStep>(&step.work)) {
-      skip_if_failed(s, 0, {matmul->a, matmul->b, matmul->c}, {matmul->c});
+      std::vector<MemoryRef> memory;
+      fusion::for_each_memory(step, [&](const MemoryRef& ref) { memory.push_back(ref); });
+      skip_if_failed(s, 0, memory, {matmul->c});
       return;
     }
     const std::vector<fusion::KernelCall>& calls = std::get<fusion::KernelStep>(step.work).calls;
@@ -200,7 +202,7 @@ void sort_by_step(ReadyPlan* ready) {
     const fusion::Result& result = ready->plan.results[r];
     const auto number = static_cast<int32_t>(r);
     if (result.first_use < 0) {
-      ready->unwritten.push_back(number);
+      if (result.observed) ready->unwritten.push_back(number);
       continue;
     }
     ready->written_by[result.first_use].push_back(number);
@@ -278,7 +280,7 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
     stream->submit(std::move(batch), mode);
   } else {
     // Nothing to run, only aliases and empty results.
-    for (const Batch::Memory& memory : batch->results) memory.buffer.get()->written = {};
+    for (int32_t r : plan->unwritten) batch->results[r].buffer.get()->written = {};
   }
 }
 

@@ -107,7 +107,7 @@ Json describe_step(const fusion::Step& step) {
   } else {
     const auto& matmul = std::get<fusion::MatmulStep>(step.work);
     result["kind"] = "library";
-    result["ops"] = std::vector<fusion::NodeId>{matmul.node};
+    result["ops"] = matmul.nodes;
     result["outputs"] = 1;
   }
   result["bytes_read"] = step.bytes_read;

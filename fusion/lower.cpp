@@ -453,7 +453,7 @@ bool lower_matmul(const Graph& graph, const Group& group, const MemoryMap& memor
   const NodeId n = group.members[0];
   const GraphNode& node = graph.nodes[n];
   MatmulStep matmul;
-  matmul.node = n;
+  matmul.nodes = {n};
   matmul.dtype = node.dtype;
   matmul.c = {MemoryRef::Kind::kResult, memory.result[n]};
 

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sluice/fusion/epilogues.h"
 #include "sluice/fusion/launches.h"
 #include "sluice/fusion/lower.h"
 #include "sluice/fusion/partition.h"
@@ -37,7 +38,8 @@ class Planner {
 
   absl::StatusOr<Plan> run() {
     for (const Pass& pass : kPasses) {
-      if (pass.only_if_fusing && !options_.fuse) continue;
+      if (pass.when != When::kAlways && !options_.fuse) continue;
+      if (pass.when == When::kFusingFastMath && !options_.fast_math) continue;
       const std::string before = options_.observer ? describe() : std::string();
       (this->*pass.run)();
       if (options_.observer) {
@@ -53,12 +55,13 @@ class Planner {
     return std::move(plan_);
   }
 
+  enum class When : uint8_t { kAlways, kFusing, kFusingFastMath };
   struct Pass {
     const char* name;
-    bool only_if_fusing;
+    When when;
     void (Planner::*run)();
   };
-  static const Pass kPasses[8];
+  static const Pass kPasses[9];
 
  private:
 #ifdef NDEBUG
@@ -134,6 +137,8 @@ class Planner {
       }
     }
   }
+
+  void fold_epilogues() { fusion::fold_epilogues(&plan_); }
 
   void share_launches() {
     plan_.steps = merge_launches(std::move(plan_.steps), plan_.results.size());
@@ -321,14 +326,15 @@ class Planner {
 };
 
 constexpr Planner::Pass Planner::kPasses[] = {
-    {"remove identities", true, &Planner::remove_identities},
-    {"eliminate common subexpressions", true, &Planner::eliminate_common_subexpressions},
-    {"partition and lower", false, &Planner::partition_and_lower},
-    {"simplify programs", false, &Planner::simplify_programs},
-    {"share launches", true, &Planner::share_launches},
-    {"find lifetimes", false, &Planner::find_lifetimes},
-    {"find donors", false, &Planner::find_donors},
-    {"find streams", false, &Planner::find_streams},
+    {"remove identities", When::kFusing, &Planner::remove_identities},
+    {"eliminate common subexpressions", When::kFusing, &Planner::eliminate_common_subexpressions},
+    {"partition and lower", When::kAlways, &Planner::partition_and_lower},
+    {"simplify programs", When::kAlways, &Planner::simplify_programs},
+    {"fold epilogues", When::kFusingFastMath, &Planner::fold_epilogues},
+    {"share launches", When::kFusing, &Planner::share_launches},
+    {"find lifetimes", When::kAlways, &Planner::find_lifetimes},
+    {"find donors", When::kAlways, &Planner::find_donors},
+    {"find streams", When::kAlways, &Planner::find_streams},
 };
 
 std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
@@ -379,8 +385,8 @@ std::string to_text(const Graph& graph, const Plan& plan) {
                       " | ", outputs, " out");
     } else {
       const MatmulStep& matmul = std::get<MatmulStep>(step.work);
-      absl::StrAppend(&text, "  library: matmul ", matmul.batch, "x", matmul.m, "x", matmul.n, "x",
-                      matmul.k);
+      absl::StrAppend(&text, "  library: ", names_of(graph, matmul.nodes), " ", matmul.batch, "x",
+                      matmul.m, "x", matmul.n, "x", matmul.k);
     }
     absl::StrAppend(&text, " | reads ", step.bytes_read, " B, writes ", step.bytes_written, " B\n");
   }

@@ -30,7 +30,7 @@ struct Result {
   NodeId node = kNoNode;
   int64_t bytes = 0;
   bool observed = false;   // outlives the plan; else it is given back after `last_use`
-  int32_t first_use = -1;  // the step that writes it
+  int32_t first_use = -1;  // the step that writes it; none if it is empty or no longer needed
   int32_t last_use = -1;   // the last step that touches it
   // Inputs or results whose memory it may take over, as this step reads each element of theirs just
   // before it writes the same element of its own. Inputs only if nobody else holds their memory.
@@ -83,14 +83,24 @@ struct KernelStep {
   std::vector<KernelCall> calls;
 };
 
+// What is done to each element of a matrix product before it is written.
+struct Epilogue {
+  Op op = Op::kAdd;  // or an activation: kRelu, kGelu, kTanh, kSigmoid, kSilu
+  // kAdd only: float32, in the order of the product's elements, or of those of any one row.
+  MemoryRef operand;
+  int64_t offset = 0;  // from the base of the block, in elements
+  bool one_row = false;
+};
+
 // C = A B over `batch` matrices; layouts are (batch, row, column) strides in elements.
 struct MatmulStep {
-  NodeId node = kNoNode;
+  std::vector<NodeId> nodes;  // the matmul and what its epilogues compute, in order
   DType dtype = DType::kFloat32;
   int64_t batch = 1, m = 0, n = 0, k = 0;
   MemoryRef a, b, c;
   int64_t a_offset = 0, b_offset = 0;  // from the base of the block, in elements
   int64_t a_strides[3] = {}, b_strides[3] = {};
+  std::vector<Epilogue> epilogues;  // in the order in which they apply
 };
 
 struct Step {
@@ -110,6 +120,9 @@ void for_each_memory(const Step& step, F f) {
   } else {
     const MatmulStep& matmul = std::get<MatmulStep>(step.work);
     for (const MemoryRef& memory : {matmul.a, matmul.b, matmul.c}) f(memory);
+    for (const Epilogue& epilogue : matmul.epilogues) {
+      if (epilogue.op == Op::kAdd) f(epilogue.operand);
+    }
   }
 }
 

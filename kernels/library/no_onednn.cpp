@@ -1,6 +1,7 @@
 // Matrix products where oneDNN is not in the build: right, and not fast.
 #include <cstring>
 
+#include "sluice/kernels/library/epilogue_loops.h"
 #include "sluice/kernels/library/matmul.h"
 #include "sluice/runtime/cpu/parallel.h"
 
@@ -19,6 +20,7 @@ absl::Status matmul(const Matmul& x) {
         for (int64_t j = 0; j < x.n; ++j) c[j] += a * b[j * x.b_strides[2]];
       }
     }
+    apply_epilogues(x, begin, end);
   });
   return absl::OkStatus();
 }

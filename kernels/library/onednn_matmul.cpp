@@ -2,12 +2,14 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.hpp"
+#include "sluice/kernels/library/epilogue_loops.h"
 #include "sluice/kernels/library/matmul.h"
 #include "sluice/runtime/cpu/parallel.h"
 
@@ -61,53 +63,142 @@ dnnl::engine& cpu_engine() {
   return *engine;
 }
 
+dnnl::memory::desc row_major(int64_t batch, int64_t rows, int64_t columns) {
+  return {{batch, rows, columns}, kF32, dnnl::memory::dims{rows * columns, columns, 1}};
+}
+
+dnnl::memory::desc desc_of(const Epilogue& epilogue, const Matmul& x) {
+  return epilogue.one_row ? row_major(1, 1, x.n) : row_major(x.batch, x.m, x.n);
+}
+
+void append(const Epilogue& epilogue, const Matmul& x, dnnl::post_ops* ops) {
+  const auto append_activation = [&](dnnl::algorithm algorithm, float alpha) {
+#if DNNL_VERSION_MAJOR >= 3
+    ops->append_eltwise(algorithm, alpha, 0.f);
+#else
+    ops->append_eltwise(1.f, algorithm, alpha, 0.f);
+#endif
+  };
+  switch (epilogue.op) {
+    case fusion::Op::kRelu: return append_activation(dnnl::algorithm::eltwise_relu, 0);
+    case fusion::Op::kGelu: return append_activation(dnnl::algorithm::eltwise_gelu_erf, 0);
+    case fusion::Op::kTanh: return append_activation(dnnl::algorithm::eltwise_tanh, 0);
+    case fusion::Op::kSigmoid: return append_activation(dnnl::algorithm::eltwise_logistic, 0);
+    case fusion::Op::kSilu: return append_activation(dnnl::algorithm::eltwise_swish, 1);
+    default: return ops->append_binary(dnnl::algorithm::binary_add, desc_of(epilogue, x));
+  }
+}
+
+void apply_loops(const Matmul& x) {
+  if (x.epilogues.empty()) return;
+  parallel_for(x.batch * x.m, 1 + 4096 / x.n,
+               [&](int64_t begin, int64_t end) { apply_epilogues(x, begin, end); });
+}
+
 // A primitive and what it is run with, made once a thread: making the memory objects and a
 // scratchpad for each call would cost more than a small product.
 struct Primitive {
   dnnl::matmul matmul;
   dnnl::memory a, b, c;
+  bool has_epilogues = false;
+  std::vector<dnnl::memory> operands;  // of those epilogues that have one, in order
   std::unordered_map<int, dnnl::memory> arguments;
 
-  Primitive(const dnnl::memory::desc& a_desc, const dnnl::memory::desc& b_desc,
-            const dnnl::memory::desc& c_desc)
-      : a(a_desc, cpu_engine(), nullptr),
-        b(b_desc, cpu_engine(), nullptr),
-        c(c_desc, cpu_engine(), nullptr) {
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-#if DNNL_VERSION_MAJOR >= 3
-    const dnnl::matmul::primitive_desc descriptor(cpu_engine(), a_desc, b_desc, c_desc, attributes);
-#else
-    const dnnl::matmul::primitive_desc descriptor(dnnl::matmul::desc(a_desc, b_desc, c_desc),
-                                                  attributes, cpu_engine());
-#endif
+  Primitive(const Operand& left, const Operand& right, const Matmul& x)
+      : a(left.desc(), cpu_engine(), nullptr),
+        b(right.desc(), cpu_engine(), nullptr),
+        c(row_major(x.batch, x.m, x.n), cpu_engine(), nullptr) {
+    dnnl::matmul::primitive_desc descriptor;
+    if (!x.epilogues.empty()) {
+      descriptor = describe(x);
+      // Loops of our own are faster than an implementation that is there to be compared with.
+      has_epilogues =
+          descriptor && std::string_view(descriptor.impl_info_str()).substr(0, 3) != "ref";
+    }
+    if (!has_epilogues) {
+      Matmul plain = x;
+      plain.epilogues = {};
+      descriptor = describe(plain);
+    }
     matmul = dnnl::matmul(descriptor);
     const dnnl::memory scratchpad(descriptor.scratchpad_desc(), cpu_engine());
     arguments = {{DNNL_ARG_SRC, a},
                  {DNNL_ARG_WEIGHTS, b},
                  {DNNL_ARG_DST, c},
                  {DNNL_ARG_SCRATCHPAD, scratchpad}};
+    if (!has_epilogues) return;
+    for (size_t i = 0; i < x.epilogues.size(); ++i) {
+      if (x.epilogues[i].op != fusion::Op::kAdd) continue;
+      operands.emplace_back(desc_of(x.epilogues[i], x), cpu_engine(), nullptr);
+      arguments[argument_of(static_cast<int>(i), x)] = operands.back();
+    }
+  }
+
+  // Cheaper than the same sum as a post-op.
+  static bool has_bias(const Matmul& x) {
+    return !x.epilogues.empty() && x.epilogues[0].op == fusion::Op::kAdd && x.epilogues[0].one_row;
+  }
+
+  static int argument_of(int epilogue, const Matmul& x) {
+    if (!has_bias(x)) return DNNL_ARG_ATTR_MULTIPLE_POST_OP(epilogue) | DNNL_ARG_SRC_1;
+    if (epilogue == 0) return DNNL_ARG_BIAS;
+    return DNNL_ARG_ATTR_MULTIPLE_POST_OP(epilogue - 1) | DNNL_ARG_SRC_1;
+  }
+
+  // Empty if there is no implementation.
+  dnnl::matmul::primitive_desc describe(const Matmul& x) const {
+    dnnl::post_ops ops;
+    for (const Epilogue& epilogue : x.epilogues.subspan(has_bias(x) ? 1 : 0)) {
+      append(epilogue, x, &ops);
+    }
+    // No bias if it is empty.
+    const dnnl::memory::desc bias = has_bias(x) ? desc_of(x.epilogues[0], x) : dnnl::memory::desc();
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    attributes.set_post_ops(ops);
+#if DNNL_VERSION_MAJOR >= 3
+    return {cpu_engine(), a.get_desc(), b.get_desc(), bias, c.get_desc(), attributes, true};
+#else
+    return {dnnl::matmul::desc(a.get_desc(), b.get_desc(), bias, c.get_desc()), attributes,
+            cpu_engine(), true};
+#endif
+  }
+
+  void run(const Operand& left, const Operand& right, const Matmul& x) {
+    a.set_data_handle(const_cast<float*>(left.data));
+    b.set_data_handle(const_cast<float*>(right.data));
+    c.set_data_handle(x.c);
+    if (has_epilogues) {
+      auto operand = operands.begin();
+      for (const Epilogue& epilogue : x.epilogues) {
+        if (epilogue.op != fusion::Op::kAdd) continue;
+        (operand++)->set_data_handle(const_cast<float*>(epilogue.operand));
+      }
+    }
+    thread_local dnnl::stream stream(cpu_engine());
+    matmul.execute(stream, arguments);
+    stream.wait();
+    if (!has_epilogues) apply_loops(x);
   }
 };
 
-// Dims and strides of both operands: what a primitive is made for.
-using Key = std::array<int64_t, 12>;
+// What a primitive is made for: dims and strides of both operands, and the kinds of the epilogues.
+using Key = std::array<int64_t, 13>;
 
-Primitive& find_primitive(const Operand& a, const Operand& b, int64_t batch) {
+Primitive& find_primitive(const Operand& a, const Operand& b, const Matmul& x) {
   thread_local absl::flat_hash_map<Key, std::unique_ptr<Primitive>> primitives;
   Key key;
   auto out = std::copy(a.dims.begin(), a.dims.end(), key.begin());
   out = std::copy(a.strides.begin(), a.strides.end(), out);
   out = std::copy(b.dims.begin(), b.dims.end(), out);
-  std::copy(b.strides.begin(), b.strides.end(), out);
+  out = std::copy(b.strides.begin(), b.strides.end(), out);
+  *out = 0;
+  for (const Epilogue& epilogue : x.epilogues) {
+    *out = *out << 16 | static_cast<int64_t>(epilogue.op) << 1 | (epilogue.one_row ? 1 : 0);
+  }
   if (primitives.size() >= kMaxPrimitives) primitives.clear();
   std::unique_ptr<Primitive>& primitive = primitives[key];
-  if (primitive == nullptr) {
-    const int64_t m = a.dims[1];
-    const int64_t n = b.dims[2];
-    const dnnl::memory::desc c({batch, m, n}, kF32, dnnl::memory::dims{m * n, n, 1});
-    primitive = std::make_unique<Primitive>(a.desc(), b.desc(), c);
-  }
+  if (primitive == nullptr) primitive = std::make_unique<Primitive>(a, b, x);
   return *primitive;
 }
 
@@ -117,6 +208,7 @@ absl::Status matmul(const Matmul& x) {
   if (x.batch * x.m * x.n == 0) return absl::OkStatus();
   if (x.k == 0) {
     std::memset(x.c, 0, sizeof(float) * static_cast<size_t>(x.batch * x.m * x.n));
+    apply_loops(x);
     return absl::OkStatus();
   }
   try {
@@ -124,13 +216,7 @@ absl::Status matmul(const Matmul& x) {
     const Operand b(x.b, x.batch, x.k, x.n, x.b_strides);
     const double products = static_cast<double>(x.batch * x.m) * static_cast<double>(x.n * x.k);
     const ScopedThreads threads(products < kMinParallelProducts ? 1 : num_threads());
-    Primitive& primitive = find_primitive(a, b, x.batch);
-    primitive.a.set_data_handle(const_cast<float*>(a.data));
-    primitive.b.set_data_handle(const_cast<float*>(b.data));
-    primitive.c.set_data_handle(x.c);
-    thread_local dnnl::stream stream(cpu_engine());
-    primitive.matmul.execute(stream, primitive.arguments);
-    stream.wait();
+    find_primitive(a, b, x).run(a, b, x);
   } catch (const dnnl::error& error) {
     return absl::InternalError(absl::StrCat("oneDNN: ", error.what()));
   }

@@ -1,0 +1,100 @@
+#include "sluice/kernels/cuda/compile_threads.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <utility>
+
+namespace sluice::kernels::cuda {
+namespace {
+
+// NVRTC's front end runs on one thread at a time, so that more would only wait.
+constexpr size_t kMaxThreads = 4;
+
+size_t max_threads() {
+  return std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, kMaxThreads);
+}
+
+std::atomic<CompileThreads*> instance{nullptr};
+
+// NVRTC makes static objects while it compiles, the more the longer it runs. exit() destroys them,
+// the latest first, and a compilation that is under way then crashes or never ends. No handler can
+// be sure to come before that; destructors of the main thread's own objects do.
+struct MainThread {
+  const bool is_main = gettid() == getpid();  // another one, if it has loaded this library
+  ~MainThread() {
+    CompileThreads* const threads = instance.load();
+    if (is_main && threads != nullptr) threads->stop();
+  }
+};
+
+// Made by static initialisation.
+void watch_main_thread() { thread_local const MainThread main_thread; }
+[[maybe_unused]] const bool watches_main_thread = (watch_main_thread(), true);
+
+}  // namespace
+
+CompileThreads& CompileThreads::get() {
+  static CompileThreads* const threads = [] {
+    stop_at_exit();
+    auto* made = new CompileThreads;
+    instance = made;
+    return made;
+  }();
+  return *threads;
+}
+
+void CompileThreads::add(std::function<void()> task) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    waiting_.push_back(std::move(task));
+    if (waiting_.size() > idle_ && threads_.size() < max_threads()) {
+      threads_.emplace_back([this] { work(); });
+    }
+  }
+  changed_.notify_one();
+}
+
+void CompileThreads::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_;
+    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    --idle_;
+    if (stopping_) return;
+    std::function<void()> task = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    // The compiler may have made more static objects.
+    stop_at_exit();
+    lock.lock();
+  }
+}
+
+void CompileThreads::stop() {
+  std::deque<std::function<void()>> dropped;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    dropped.swap(waiting_);
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+void CompileThreads::stop_at_exit() {
+  constexpr int kRegistrations = 16;
+  static std::atomic<int> registrations{0};
+  if (registrations.fetch_add(1, std::memory_order_relaxed) < kRegistrations) {
+    std::atexit([] { get().stop(); });
+  }
+}
+
+}  // namespace sluice::kernels::cuda

@@ -1,0 +1,333 @@
+#include "sluice/kernels/cuda/kernel_cache.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "sluice/fusion/cost.h"
+#include "sluice/kernels/cuda/compile_threads.h"
+#include "sluice/kernels/cuda/plan.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+using runtime::cuda::Module;
+
+// Past this many, kernels that no plan holds are dropped.
+constexpr size_t kMaxKernels = 4096;
+// A kernel that the driver refused so often is not compiled again.
+constexpr int kMaxFailedLoads = 3;
+// Of one source: NVRTC takes longer to begin one than to compile a small kernel, but nobody should
+// wait for a kernel of his own behind too many others.
+constexpr size_t kMaxKernelsOfSource = 16;
+constexpr int64_t kMaxCostOfSource = 4096;
+// What a float function takes to compile, in additions.
+constexpr int64_t kCostOfFunction = 64;
+
+int64_t cost_of_compiling(const fusion::Program& program) {
+  int64_t cost = 0;
+  for (const fusion::Instr& instr : program.body) {
+    cost += fusion::is_costly(instr.op) ? kCostOfFunction : 1;
+  }
+  return cost * lanes_of(program);
+}
+
+void append_number(std::string* key, uint64_t number) {
+  key->append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+// Launches of equal keys are equal. Each part says how long it is.
+std::string key_of(const LaunchCode& code) {
+  std::string key;
+  append_number(&key, code.by_table * 2 + code.wide);
+  for (const fusion::Program* program : code.programs) {
+    const std::string part = fusion::canonical_key(*program);
+    append_number(&key, part.size());
+    key += part;
+  }
+  return key;
+}
+
+// The same in every process, so that equal kernels have equal text. FNV-1a.
+std::string name_of_key(const std::string& key) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return absl::StrCat("kernel_", absl::Hex(hash, absl::kZeroPad16));
+}
+
+std::vector<fusion::Program> copies_of(const std::vector<const fusion::Program*>& programs) {
+  std::vector<fusion::Program> copies;
+  for (const fusion::Program* program : programs) copies.push_back(*program);
+  return copies;
+}
+
+}  // namespace
+
+// ---- One kernel.
+
+CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
+    : programs_(copies_of(code.programs)),
+      by_table_(code.by_table),
+      wide_(code.wide),
+      // To contract is allowed, never asked for.
+      contracts_(std::all_of(programs_.begin(), programs_.end(),
+                             [](const fusion::Program& program) { return program.contracts; })),
+      label_(code.label),
+      name_(name_of_key(key)) {}
+
+Kernel CachedKernel::emitted() const {
+  Kernel kernel{name_, {}, by_table_, wide_};
+  for (const fusion::Program& program : programs_) kernel.programs.push_back(&program);
+  return kernel;
+}
+
+absl::Status CachedKernel::load(std::shared_ptr<const Module> module, const CompiledCode& code) {
+  absl::StatusOr<runtime::cuda::Function> function = module->function(name_.c_str());
+  if (!function.ok()) return function.status();
+  module_ = std::move(module);
+  function_ = *function;
+  const auto said =
+      std::find_if(code.kernels.begin(), code.kernels.end(),
+                   [&](const KernelResources& kernel) { return kernel.name == name_; });
+  if (said != code.kernels.end()) {
+    resources_ = *said;
+  } else {
+    resources_ = {name_, function_.registers, function_.spilled_bytes, 0,
+                  function_.static_shared_bytes};
+  }
+  set_failure(absl::OkStatus());
+  ready_.store(&function_, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+void CachedKernel::unload() {
+  ready_.store(nullptr, std::memory_order_release);
+  module_.reset();
+}
+
+void CachedKernel::set_failure(const absl::Status& why) {
+  std::lock_guard lock(failure_mutex_);
+  failure_ = why.ok() ? why : runtime::cuda::prefixed(absl::StrCat("kernel ", label_), why);
+}
+
+absl::Status CachedKernel::failure() const {
+  std::lock_guard lock(failure_mutex_);
+  return failure_;
+}
+
+// ---- Compiling.
+
+// Sources to be compiled, which whoever has time takes one by one.
+struct KernelCache::Work {
+  std::vector<std::vector<KernelRef>> sources;
+  std::atomic<size_t> next{0};
+  size_t done = 0;  // guarded by Shared::mutex
+};
+
+struct KernelCache::Shared {
+  using State = CachedKernel::State;
+
+  void run(Work* work) {
+    for (size_t i = work->next++; i < work->sources.size(); i = work->next++) {
+      compile_source(work->sources[i]);
+      std::lock_guard lock(mutex);
+      ++work->done;
+      changed.notify_all();
+    }
+  }
+
+  // Those kernels of a source that nobody has begun with in the meantime.
+  void compile_source(absl::Span<const KernelRef> kernels) {
+    std::vector<CachedKernel*> mine;
+    {
+      std::lock_guard lock(mutex);
+      if (closed) return;
+      for (const KernelRef& kernel : kernels) {
+        if (kernel->state_ != State::kWaiting) continue;
+        kernel->state_ = State::kCompiling;
+        mine.push_back(kernel.get());
+      }
+      ++running;
+    }
+    if (!mine.empty()) build(mine);
+    std::lock_guard lock(mutex);
+    --running;
+    changed.notify_all();
+  }
+
+  void build(absl::Span<CachedKernel* const> kernels) {
+    if (context->poisoned()) {
+      settle(kernels, State::kCold, context->failure()->status);
+      return;
+    }
+    std::vector<Kernel> emitted;
+    for (const CachedKernel* kernel : kernels) emitted.push_back(kernel->emitted());
+    const absl::StatusOr<CompiledCode> code =
+        compiler->compile(emit(emitted), kernels[0]->contracts_);
+    {
+      std::lock_guard lock(mutex);
+      ++stats.sources;
+    }
+    if (!code.ok() && kernels.size() > 1) {
+      // One of them may be at fault: which?
+      for (CachedKernel* const& kernel : kernels) build({&kernel, 1});
+    } else if (!code.ok()) {
+      settle(kernels, State::kFailed, code.status());
+    } else {
+      const absl::Status loaded = load(*code, kernels);
+      settle(kernels, loaded.ok() ? State::kReady : State::kCold, loaded);
+    }
+  }
+
+  absl::Status load(const CompiledCode& code, absl::Span<CachedKernel* const> kernels) {
+    absl::StatusOr<std::unique_ptr<Module>> loaded = Module::load(context, code.image.c_str());
+    if (!loaded.ok()) return loaded.status();
+    const std::shared_ptr<const Module> module = *std::move(loaded);
+    for (CachedKernel* kernel : kernels) {
+      const absl::Status status = kernel->load(module, code);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // kCold: the driver is at fault. Kernels of the source that it has loaded all the same stay.
+  void settle(absl::Span<CachedKernel* const> kernels, State state, const absl::Status& why) {
+    std::lock_guard lock(mutex);
+    for (CachedKernel* kernel : kernels) {
+      const bool is_ready = kernel->function() != nullptr;
+      kernel->state_ = is_ready ? State::kReady : state;
+      ++(is_ready ? stats.compiles : stats.compile_failures);
+      if (is_ready) continue;
+      kernel->set_failure(why);
+      if (state == State::kCold && ++kernel->failed_loads_ >= kMaxFailedLoads) {
+        kernel->state_ = State::kFailed;
+      }
+    }
+  }
+
+  runtime::cuda::Context* context;
+  std::unique_ptr<Compiler> compiler;
+
+  std::mutex mutex;  // all below is guarded by it
+  std::condition_variable changed;
+  absl::flat_hash_map<std::string, KernelRef> kernels;
+  size_t limit = kMaxKernels;
+  int running = 0;  // compile_source() under way
+  bool closed = false;
+  KernelCacheStats stats;
+};
+
+// Kernels in the order given, so that those that are needed first are there first.
+std::shared_ptr<KernelCache::Work> KernelCache::divide(std::vector<KernelRef> kernels) {
+  std::stable_partition(kernels.begin(), kernels.end(),
+                        [](const KernelRef& kernel) { return kernel->contracts_; });
+  auto work = std::make_shared<Work>();
+  int64_t total = 0;
+  for (KernelRef& kernel : kernels) {
+    int64_t cost = 0;
+    for (const fusion::Program& program : kernel->programs_) cost += cost_of_compiling(program);
+    total += cost;
+    const bool fits = !work->sources.empty() && work->sources.back().size() < kMaxKernelsOfSource &&
+                      total <= kMaxCostOfSource &&
+                      work->sources.back()[0]->contracts_ == kernel->contracts_;
+    if (!fits) {
+      work->sources.emplace_back();
+      total = cost;
+    }
+    work->sources.back().push_back(std::move(kernel));
+  }
+  return work;
+}
+
+// ---- The cache.
+
+KernelCache::KernelCache(runtime::cuda::Context* context, std::unique_ptr<Compiler> compiler)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->context = context;
+  shared_->compiler = std::move(compiler);
+}
+
+KernelCache::~KernelCache() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->closed = true;
+  shared_->changed.wait(lock, [this] { return shared_->running == 0; });
+  for (const auto& [key, kernel] : shared_->kernels) kernel->unload();
+}
+
+std::vector<KernelRef> KernelCache::find(absl::Span<const LaunchCode> launches) {
+  std::vector<std::string> keys;
+  for (const LaunchCode& code : launches) keys.push_back(key_of(code));
+  std::vector<KernelRef> found;
+  std::lock_guard lock(shared_->mutex);
+  auto& kernels = shared_->kernels;
+  if (kernels.size() >= shared_->limit) {
+    absl::erase_if(kernels, [](const auto& entry) { return entry.second.use_count() == 1; });
+    shared_->limit = std::max(kMaxKernels, 2 * kernels.size());
+  }
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const auto [it, is_new] = kernels.try_emplace(std::move(keys[i]));
+    if (is_new) it->second = std::make_shared<CachedKernel>(launches[i], it->first);
+    ++(is_new ? shared_->stats.misses : shared_->stats.hits);
+    found.push_back(it->second);
+  }
+  return found;
+}
+
+absl::Status KernelCache::compile(absl::Span<const KernelRef> kernels, Tier tier) {
+  if (tier == Tier::kInterpreted) return absl::OkStatus();
+  using State = CachedKernel::State;
+  std::vector<KernelRef> cold;
+  for (const KernelRef& kernel : kernels) {
+    if (kernel->function() == nullptr) cold.push_back(kernel);
+  }
+  if (cold.empty()) return absl::OkStatus();
+  const bool waits = tier == Tier::kCompiled;
+  const auto is_mine = [&](const KernelRef& kernel) {
+    if (kernel->state_ == State::kCold) {
+      kernel->state_ = State::kWaiting;
+      return true;
+    }
+    // Rather than wait until another thread gets to it.
+    return waits && kernel->state_ == State::kWaiting;
+  };
+  std::vector<KernelRef> mine;
+  {
+    std::lock_guard lock(shared_->mutex);
+    std::copy_if(cold.begin(), cold.end(), std::back_inserter(mine), is_mine);
+  }
+  const std::shared_ptr<Work> work = divide(std::move(mine));
+  const size_t helpers = work->sources.size() - (waits && !work->sources.empty());
+  for (size_t i = 0; i < helpers; ++i) {
+    CompileThreads::get().add([shared = shared_, work] { shared->run(work.get()); });
+  }
+  if (!waits) return absl::OkStatus();
+
+  shared_->run(work.get());
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [&] {
+    return work->done == work->sources.size() &&
+           std::none_of(cold.begin(), cold.end(), [](const KernelRef& kernel) {
+             return kernel->state_ == State::kCompiling;
+           });
+  });
+  lock.unlock();
+  absl::Status status;
+  for (const KernelRef& kernel : cold) {
+    if (kernel->function() == nullptr) status.Update(kernel->failure());
+  }
+  return status;
+}
+
+void KernelCache::warm_up() {
+  CompileThreads::get().add(
+      [shared = shared_] { (void)shared->compiler->compile("", /*contracts=*/false); });
+}
+
+KernelCacheStats KernelCache::stats() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->stats;
+}
+
+}  // namespace sluice::kernels::cuda
