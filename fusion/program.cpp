@@ -296,10 +296,11 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   std::string key;
   key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
-  append_words(&key, program.keeps_rows, program.rows_abreast, program.streams, program.contracts,
-               program.schedule, program.kept_rank, program.reduced_rank, program.num_buffers,
-               program.num_scalars, program.num_params, program.num_error_slots,
-               program.accesses.size(), program.body.size(), program.stores.size());
+  append_words(&key, program.keeps_rows, program.one_block, program.rows_abreast, program.streams,
+               program.contracts, program.schedule, program.kept_rank, program.reduced_rank,
+               program.num_buffers, program.num_scalars, program.num_params,
+               program.num_error_slots, program.accesses.size(), program.body.size(),
+               program.stores.size());
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_kept * 2 + access.varies_along_reduced);
@@ -313,11 +314,11 @@ std::string canonical_key(const Program& program) {
 }
 
 std::string to_text(const Program& program) {
-  std::string text =
-      absl::StrCat("program ", name_of(program.schedule), " kept=", int{program.kept_rank},
-                   " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "",
-                   program.rows_abreast ? " rows abreast" : "", program.streams ? " streams" : "",
-                   program.contracts ? " contracts" : "", "\n");
+  std::string text = absl::StrCat(
+      "program ", name_of(program.schedule), " kept=", int{program.kept_rank},
+      " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "",
+      program.one_block ? " one block" : "", program.rows_abreast ? " rows abreast" : "",
+      program.streams ? " streams" : "", program.contracts ? " contracts" : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];
     absl::StrAppend(&text, "  a", i, ": ",

@@ -39,6 +39,7 @@ inline constexpr uint16_t kNoBuffer = 0xffff;
 // Which values vary where; ordered: an instruction's level is the maximum of its operands'.
 enum class Level : uint8_t { kUniform, kRow, kElement };
 
+inline constexpr int64_t kOneBlock = 1024;       // elements
 inline constexpr int64_t kStreamAlignment = 64;  // bytes
 
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
@@ -120,7 +121,8 @@ struct Program {
   // Row schedule only: operands are consecutive along the last kept dim, not along the rows, so
   // lanes run there, over rows abreast. The order of reductions stays the row schedule's.
   bool rows_abreast = false;
-  bool tiled = false;  // some access is kTile
+  bool one_block = false;  // rows have at most kOneBlock elements: less than a reduction's block
+  bool tiled = false;      // some access is kTile
   // What is stored once a point is best written past the caches: it is large, and each whole vector
   // of it lies at a multiple of kStreamAlignment.
   bool streams = false;

@@ -301,14 +301,16 @@ void ProgramBuilder::write_arguments() {
   }
 }
 
-void ProgramBuilder::decide_to_keep_rows() {
+void ProgramBuilder::classify_rows() {
   Program& program = call_.program;
-  if (num_passes(program) == 1) return;
-  int64_t elements = program.lanes_reduced() ? 1 : kLanesOfColumn;
+  if (program.reduced_rank == 0) return;
+  int64_t elements = 1;
   for (const Dim& dim : dims_) {
     if (dim.reduced) elements *= dim.extent;
   }
-  program.keeps_rows = elements <= kMaxKeptElements;
+  program.one_block = elements <= kOneBlock;
+  if (!program.lanes_reduced()) elements *= kLanesOfColumn;
+  program.keeps_rows = num_passes(program) > 1 && elements <= kMaxKeptElements;
 }
 
 void ProgramBuilder::find_dependence() {
@@ -388,7 +390,7 @@ KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) &
   arrange_rows();
   arrange_tiles();
   write_arguments();
-  decide_to_keep_rows();
+  classify_rows();
   find_dependence();
   count_bytes(bytes_read, bytes_written);
   return std::move(call_);

@@ -63,7 +63,7 @@ class ProgramBuilder {
   void move_dim(size_t from, size_t to);
   void arrange_rows();
   void arrange_tiles();
-  void decide_to_keep_rows();
+  void classify_rows();
   void find_dependence();
   int64_t bytes_touched(const std::vector<uint16_t>& buffers) const;
   void count_bytes(int64_t* bytes_read, int64_t* bytes_written) const;

@@ -23,6 +23,8 @@ inline constexpr int64_t kLanes = 32;
 inline constexpr int64_t kRowBlock = 8192;     // elements, a multiple of kLanes
 inline constexpr int64_t kColumnBlock = 1024;  // elements along the reduced dims
 
+static_assert(fusion::kOneBlock <= kRowBlock && fusion::kOneBlock <= kColumnBlock);
+
 constexpr int64_t block_size(fusion::Schedule schedule) {
   return schedule == fusion::Schedule::kRow ? kRowBlock : kColumnBlock;
 }

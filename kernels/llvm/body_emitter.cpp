@@ -37,6 +37,7 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
       ir_(*builder_),
       args_block_(args_block),
       args_(args),
+      outer_bases_(program.accesses.size()),
       bases_(program.accesses.size()),
       values_(program.body.size()),
       splats_(program.body.size()) {
@@ -97,6 +98,18 @@ void BodyEmitter::set_outer(const std::vector<llvm::Value*>& outer) {
     const Access& access = program_.accesses[a];
     if (!access.varies_along_kept || access.lanes == StrideClass::kTile) continue;
     bases_[a] = access.buffer == fusion::kNoBuffer ? element_at(a, outer) : pointer_at(a, outer);
+    outer_bases_[a] = bases_[a];
+  }
+}
+
+void BodyEmitter::set_row(llvm::Value* index) {
+  for (size_t a = 0; a < program_.accesses.size(); ++a) {
+    const Access& access = program_.accesses[a];
+    if (!access.varies_along_kept) continue;
+    llvm::Value* distance = ir_.CreateMul(index, stride(a, program_.kept_rank - 1));
+    bases_[a] = access.buffer == fusion::kNoBuffer
+                    ? ir_.CreateAdd(outer_bases_[a], distance)
+                    : ir_.CreateGEP(builder_.memory_type(access.dtype), outer_bases_[a], distance);
   }
 }
 

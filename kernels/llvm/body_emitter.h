@@ -21,8 +21,10 @@ class BodyEmitter {
   llvm::Value* extent(int dim);
 
   // The place that emitted instructions stand at. Kept dims first: `outer` are the indices of all
-  // kept dims but one that lanes run along.
+  // but the last.
   void set_outer(const std::vector<llvm::Value*>& outer);
+  // Lanes along a reduced dim: the index of the last kept dim.
+  void set_row(llvm::Value* index);
   // Lanes along a kept dim: the first lane's index.
   void set_lane_start(llvm::Value* index) { lane_start_ = index; }
   // The linear index along the reduced dims; of the first lane if lanes run along them.
@@ -96,7 +98,8 @@ class BodyEmitter {
   std::map<std::pair<size_t, size_t>, llvm::Value*> arguments_;
   std::map<uint16_t, llvm::Value*> lane_strides_;
 
-  std::vector<llvm::Value*> bases_;  // by access: its address at the outer indices
+  std::vector<llvm::Value*> outer_bases_;  // by access: its address at the outer indices
+  std::vector<llvm::Value*> bases_;        // likewise, and in the row
   std::map<uint16_t, llvm::Value*> tiles_;
   llvm::Value* lane_start_ = nullptr;
   std::vector<llvm::Value*> reduced_;  // index of each reduced dim, of every lane if they differ

@@ -121,10 +121,9 @@ void KernelEmitter::emit_runs(const RunBody& body) {
 
 void KernelEmitter::emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last,
                                  llvm::Value* row) {
+  body_->set_outer(outer);
   builder_.loop(first, last, builder_.index(1), {}, [&](llvm::Value* i, const Values&) {
-    Values kept = outer;
-    kept.push_back(i);
-    body_->set_outer(kept);
+    body_->set_row(i);
     emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
     return Values{};
   });

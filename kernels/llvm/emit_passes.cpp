@@ -63,7 +63,10 @@ void KernelEmitter::restore(ValueId id, llvm::Value* element) {
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Step& pass) {
-  if (pass.reductions.empty()) return emit_block(pass, builder_.index(0), reduced_extent_);
+  // Combining one block with the identity would give the block.
+  if (pass.reductions.empty() || program_.one_block) {
+    return emit_block(pass, builder_.index(0), reduced_extent_);
+  }
   llvm::Value* size = builder_.index(block_size(program_.schedule));
   const Values totals = builder_.loop(
       builder_.index(0), reduced_extent_, size, flatten(identities(pass.reductions)),
