@@ -22,8 +22,8 @@ void Batch::run() {
   }
 }
 
-void Batch::run_kernels(size_t number, const fusion::KernelStep& step) {
-  const std::vector<ReadyCall>& ready = plan_->calls[number];
+void Batch::run_kernels(size_t step_number, const fusion::KernelStep& step) {
+  const std::vector<ReadyCall>& ready = plan_->calls[step_number];
   struct Arguments {
     absl::InlinedVector<void*, 16> buffers;
     absl::InlinedVector<uint64_t, 16> scalars;
@@ -33,7 +33,7 @@ void Batch::run_kernels(size_t number, const fusion::KernelStep& step) {
   absl::InlinedVector<kernels::Call, 1> calls;
   bool all_compiled = true;
   for (size_t k = 0; k < ready.size(); ++k) {
-    if (is_skipped(number, k)) continue;
+    if (is_skipped(step_number, k)) continue;
     const fusion::KernelCall& call = step.calls[k];
     Arguments& own = arguments[k];
     for (const fusion::MemoryRef& ref : call.buffers) own.buffers.push_back(memory(ref).base);
@@ -51,7 +51,7 @@ void Batch::run_kernels(size_t number, const fusion::KernelStep& step) {
   if (!all_compiled) count(counters().generic_tier_launches);
   kernels::launch(calls);
   for (size_t k = 0; k < ready.size(); ++k) {
-    if (is_skipped(number, k)) continue;
+    if (is_skipped(step_number, k)) continue;
     pass_failures_on(step.calls[k], ready[k], arguments[k].slots.get());
   }
 }

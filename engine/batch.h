@@ -42,7 +42,7 @@ class Batch : public runtime::CommandBatch {
   bool is_skipped(size_t step, size_t call) const {
     return !skipped.empty() && skipped.contains({step, call});
   }
-  void run_kernels(size_t number, const fusion::KernelStep& step);
+  void run_kernels(size_t step_number, const fusion::KernelStep& step);
   void run_matmul(const fusion::MatmulStep& matmul);
   void pass_failures_on(const fusion::KernelCall& call, const ReadyCall& ready,
                         const kernels::ErrorSlot* slots);

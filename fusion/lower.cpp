@@ -176,18 +176,19 @@ class GroupLowering {
   }
 
   ValueId load(NodeId n, MapId map, ValueId predicate) {
-    const bool is_input = memory_.input[n] >= 0;
-    const MemoryRef memory = is_input ? MemoryRef{MemoryRef::Kind::kInput, memory_.input[n]}
-                                      : MemoryRef{MemoryRef::Kind::kResult, memory_.result[n]};
-    const Strides strides = is_input ? node(n).strides : contiguous_layout(node(n).shape).strides;
-    set_block(memory, n);
+    const auto [memory, strides] = stored(n);
     return builder_.load(memory, node(n).dtype, address_of(maps_[map], strides), predicate);
   }
 
-  void set_block(const MemoryRef& memory, NodeId n) {
+  // Where the value of `n`, which is in memory, lies there.
+  std::pair<MemoryRef, Strides> stored(NodeId n) {
+    const bool is_input = memory_.input[n] >= 0;
+    const MemoryRef memory = is_input ? MemoryRef{MemoryRef::Kind::kInput, memory_.input[n]}
+                                      : MemoryRef{MemoryRef::Kind::kResult, memory_.result[n]};
     ProgramBuilder::Block block = node(n).block;
     if (block.elements < 0) block.elements = node(n).shape.numel();
     builder_.set_block(memory, block);
+    return {memory, is_input ? node(n).strides : contiguous_layout(node(n).shape).strides};
   }
 
   // Operand k of `n`, which is computed at `map`, in the dtype that the op asks for.
@@ -219,9 +220,15 @@ class GroupLowering {
       }
       default: break;
     }
+    return pointwise(n, [&](int k) { return operand_value(n, k, map, predicate); });
+  }
+
+  // The op of `n` on what operand(k) gives.
+  template <typename F>
+  ValueId pointwise(NodeId n, F operand) {
     ValueId operands[3] = {kNoValue, kNoValue, kNoValue};
     for (size_t k = 0; k < node(n).operands.size(); ++k) {
-      operands[k] = operand_value(n, static_cast<int>(k), map, predicate);
+      operands[k] = operand(static_cast<int>(k));
       if (failed_) return kNoValue;
     }
     if (node(n).op == Op::kCast) return builder_.cast(operands[0], node(n).dtype);
@@ -304,35 +311,30 @@ class GroupLowering {
       failed_ = true;
       return kNoValue;
     }
-    ValueId operands[3] = {kNoValue, kNoValue, kNoValue};
-    for (size_t k = 0; k < node(n).operands.size(); ++k) {
+    return pointwise(n, [&](int k) {
       const GraphOperand& operand = node(n).operands[k];
-      const DType expected = expected_operand_dtype(node(n), static_cast<int>(k));
-      if (operand.is_scalar()) {
-        operands[k] = builder_.scalar(operand.scalar, expected);
-        continue;
-      }
+      const DType expected = expected_operand_dtype(node(n), k);
+      if (operand.is_scalar()) return builder_.scalar(operand.scalar, expected);
       const Shape& from = node(operand.node).shape;
       const MapId inner = intern(map_through_broadcast(from, shape, maps_[map]));
       const ValueId value =
           value_at(operand.node, axis - (shape.rank() - from.rank()), index, inner, predicate);
-      if (failed_) return kNoValue;
-      operands[k] = builder_.cast(value, expected);
-    }
-    if (node(n).op == Op::kCast) return builder_.cast(operands[0], node(n).dtype);
-    return builder_.emit(node(n).op, node(n).dtype, {operands[0], operands[1], operands[2]});
+      return failed_ ? kNoValue : builder_.cast(value, expected);
+    });
   }
 
   ValueId load_at(NodeId n, int axis, ValueId index, MapId map, ValueId predicate) {
-    const bool is_input = memory_.input[n] >= 0;
-    const MemoryRef memory = is_input ? MemoryRef{MemoryRef::Kind::kInput, memory_.input[n]}
-                                      : MemoryRef{MemoryRef::Kind::kResult, memory_.result[n]};
-    const Strides strides = is_input ? node(n).strides : contiguous_layout(node(n).shape).strides;
-    const ValueId offset =
-        builder_.emit(Op::kMul, DType::kInt64, {index, builder_.param(strides[axis])});
-    set_block(memory, n);
-    return builder_.emit(Op::kGather, node(n).dtype, {offset, predicate},
-                         builder_.access(&memory, node(n).dtype, address_of(maps_[map], strides)));
+    const auto [memory, strides] = stored(n);
+    return gather(memory, node(n).dtype, address_of(maps_[map], strides), index, strides[axis],
+                  predicate);
+  }
+
+  // The element `index` strides after `address`.
+  ValueId gather(const MemoryRef& memory, DType dtype, const Affine& address, ValueId index,
+                 int64_t stride, ValueId predicate) {
+    const ValueId offset = builder_.emit(Op::kMul, DType::kInt64, {index, builder_.param(stride)});
+    return builder_.emit(Op::kGather, dtype, {offset, predicate},
+                         builder_.access(&memory, dtype, address));
   }
 
   ValueId gathered(NodeId n, MapId map, ValueId predicate) {
@@ -342,7 +344,7 @@ class GroupLowering {
       return gathered_from_computed(n, axis, operand, map, predicate);
     }
     NodeId blocking = kNoNode;
-    const auto source = locate(graph_, *constraints_, memory_, node(n).operands[0].node, &blocking);
+    const auto source = locate(graph_, *constraints_, memory_, operand, &blocking);
     if (!source) {
       constraints_->copied_view[blocking] = true;
       failed_ = true;
@@ -350,14 +352,12 @@ class GroupLowering {
     }
     const ValueId checked = checked_index(n, source->layout.shape[axis], map, predicate);
     if (failed_) return kNoValue;
-    const ValueId offset = builder_.emit(Op::kMul, DType::kInt64,
-                                         {checked, builder_.param(source->layout.strides[axis])});
     IndexMap rest = map_through_broadcast(source->layout.shape, node(n).shape, maps_[map]);
     rest.axes[axis] = {};
     Affine address = address_of(rest, source->layout.strides);
     address.offset += source->layout.offset;
-    return builder_.emit(Op::kGather, node(n).dtype, {offset, predicate},
-                         builder_.access(&source->memory, node(n).dtype, address));
+    return gather(source->memory, node(n).dtype, address, checked, source->layout.strides[axis],
+                  predicate);
   }
 
   const Graph& graph_;

@@ -189,6 +189,16 @@ class Partitioner {
     }
   }
 
+  // What a reduction walks.
+  struct Rows {
+    Shape space;
+    std::vector<int> axes;
+  };
+  Rows rows_of(NodeId reduction) const {
+    const GraphNode& of = node(reduction);
+    return {node(of.operands[0].node).shape, {of.attrs.begin(), of.attrs.end()}};
+  }
+
   Shape own_space(NodeId n) const {
     // A copied reshape walks its operand: both are in row-major order.
     return node(n).op == Op::kReshape ? node(node(n).operands[0].node).shape : node(n).shape;
@@ -196,8 +206,7 @@ class Partitioner {
 
   // A reduction joins a kernel that walks the same rows, or that is to be what it does once a row.
   void place_reduction(NodeId n) {
-    const std::vector<int> axes(node(n).attrs.begin(), node(n).attrs.end());
-    const Shape& space = node(node(n).operands[0].node).shape;
+    const auto [space, axes] = rows_of(n);
     const std::optional<CutReason> reason = uses_.reason_to_store(n);
     if (fuse_ && !constraints_.in_memory[n]) {
       merge_readers(n);
@@ -365,8 +374,7 @@ class Partitioner {
         if (operand.is_scalar()) continue;
         const NodeId value = viewed(operand.node);
         if (is_reduction(node(value).op)) {
-          const std::vector<int> axes(node(value).attrs.begin(), node(value).attrs.end());
-          const Shape& space = node(node(value).operands[0].node).shape;
+          const auto [space, axes] = rows_of(value);
           const bool fits = space == group(g).space && rows_fit(space, axes) &&
                             kept_dims(space, axes) == *position;
           return fits ? std::optional(axes) : std::nullopt;
@@ -421,8 +429,7 @@ class Partitioner {
         if (operand.is_scalar()) continue;
         const NodeId value = viewed(operand.node);
         if (is_reduction(node(value).op)) {
-          const std::vector<int> axes(node(value).attrs.begin(), node(value).attrs.end());
-          const Shape& space = node(node(value).operands[0].node).shape;
+          const auto [space, axes] = rows_of(value);
           if (space == node(n).shape && axes != group(g).axes && rows_fit(space, axes)) return true;
         } else if (is_pointwise(node(value).op) && !uses_.observed(value) &&
                    std::find(visited.begin(), visited.end(), value) == visited.end()) {

@@ -1,10 +1,12 @@
 #include "sluice/fusion/uses.h"
 
 namespace sluice::fusion {
-
 namespace {
 
-bool computable(const Graph& graph, const Constraints& constraints, NodeId n, int axis, int depth) {
+// True if an element of `n` at any index along `axis` can be computed from elements of what is in
+// memory, and from values that have one element along the axis.
+bool computable_at_index(const Graph& graph, const Constraints& constraints, NodeId n, int axis,
+                         int depth = 0) {
   constexpr int kMaxDepth = 6;
   const GraphNode& node = graph.nodes[n];
   if (axis < 0 || node.shape[axis] == 1) return true;
@@ -14,16 +16,14 @@ bool computable(const Graph& graph, const Constraints& constraints, NodeId n, in
   for (const GraphOperand& operand : node.operands) {
     if (operand.is_scalar()) continue;
     const int shift = node.shape.rank() - graph.nodes[operand.node].shape.rank();
-    if (!computable(graph, constraints, operand.node, axis - shift, depth + 1)) return false;
+    if (!computable_at_index(graph, constraints, operand.node, axis - shift, depth + 1)) {
+      return false;
+    }
   }
   return true;
 }
 
 }  // namespace
-
-bool computable_at_index(const Graph& graph, const Constraints& constraints, NodeId n, int axis) {
-  return computable(graph, constraints, n, axis, 0);
-}
 
 Uses::Uses(const Graph& graph, const Constraints& constraints)
     : graph_(graph), constraints_(constraints) {

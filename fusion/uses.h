@@ -16,10 +16,6 @@ struct Use {
   int operand;
 };
 
-// True if an element of `n` at any index along `axis` can be computed from elements of what is in
-// memory, and from values that have one element along the axis.
-bool computable_at_index(const Graph& graph, const Constraints& constraints, NodeId n, int axis);
-
 class Uses {
  public:
   // Of the nodes that something live needs. Both must outlive this.

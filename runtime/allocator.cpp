@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -12,21 +11,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sluice/runtime/size_class.h"
 
 namespace sluice::runtime {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-
-// Rounds up to one of eight steps between powers of two, so that blocks of nearly equal size are
-// interchangeable and at most an eighth is wasted.
-size_t size_class(size_t bytes) {
-  if (bytes <= kBufferAlignment * 8) {
-    return std::max(kBufferAlignment, (bytes + kBufferAlignment - 1) & ~(kBufferAlignment - 1));
-  }
-  const size_t step = std::bit_floor(bytes) / 8;
-  return (bytes + step - 1) & ~(step - 1);
-}
 
 int64_t machine_memory() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);

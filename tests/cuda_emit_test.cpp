@@ -30,6 +30,7 @@
 #include "sluice/kernels/cuda/prelude.h"
 #include "sluice/kernels/interp/interpreter.h"
 #include "sluice/tests/program_builder.h"
+#include "sluice/tests/strange_floats.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -38,10 +39,11 @@ using fusion::Op;
 using fusion::Program;
 using fusion::Schedule;
 using fusion::ValueId;
+using testing::floats;
+using testing::kInf;
+using testing::kNan;
 using testing::ProgramBuilder;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
+using testing::strange_floats;
 
 // ---- Compilers.
 
@@ -403,22 +405,6 @@ class Cases {
 };
 
 // ---- Values.
-
-std::vector<float> floats(size_t n, uint32_t seed = 1) {
-  std::vector<float> values(n);
-  uint32_t state = seed * 2654435761u + 12345;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = (static_cast<int32_t>(state) >> 8) * 0x1p-20f;
-  }
-  return values;
-}
-std::vector<float> strange_floats(size_t n, uint32_t seed = 1) {
-  std::vector<float> values = floats(n, seed);
-  const float special[] = {0.f, -0.f, kInf, -kInf, kNan, -kNan, 1e-40f, 3e38f, -1.f, 1.f};
-  for (size_t i = 0; i < n; i += 3) values[i] = special[(i / 3) % 10];
-  return values;
-}
 
 // Floats as elements of another type; integers have their extremes among them.
 template <typename T>

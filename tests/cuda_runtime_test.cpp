@@ -300,6 +300,17 @@ TEST(CudaStreams, WaitForOneAnother) {
   }
 }
 
+// Zeros `count` floats.
+Event submit_zeros(Rig* rig, CudaStream* stream, float* data, size_t count) {
+  return submit(stream, [=] {
+    return stream->enqueue("zero", [=] {
+      return rig->device().context().call<&Driver::memset_d8_async>(
+          reinterpret_cast<cuda::DevicePtr>(data), static_cast<unsigned char>(0),
+          count * sizeof(float), stream->handle());
+    });
+  });
+}
+
 TEST(CudaStreams, AMissingWaitIsFound) {
   int found = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -310,13 +321,7 @@ TEST(CudaStreams, AMissingWaitIsFound) {
     const Function affine = rig.affine();
     float* y = rig.allocate(a.get(), 64);
     float* z = rig.allocate(b.get(), 64);
-    const auto fill = submit(a.get(), [&] {
-      return a->enqueue("zero", [&] {
-        return rig.device().context().call<&Driver::memset_d8_async>(
-            reinterpret_cast<cuda::DevicePtr>(y), static_cast<unsigned char>(0), size_t{256},
-            a->handle());
-      });
-    });
+    const Event fill = submit_zeros(&rig, a.get(), y, 64);
     a->wait(fill.ticket);
     submit(a.get(), [&] { return a->launch(affine_launch(affine, {y, y, 64, 1, 1}), "make"); });
     const Event used = submit(b.get(), [&] {
@@ -358,15 +363,8 @@ TEST(CudaStreams, TakeBatchesFromManyThreads) {
     const auto shared = rig.stream();
     const Function affine = rig.affine();
     float* sum = rig.allocate(shared.get(), 1);
-    const float zero = 0;
     ASSERT_TRUE(rig.device().copies().upload_stream() != nullptr);
-    submit(shared.get(), [&] {
-      return shared->enqueue("zero", [&] {
-        return rig.device().context().call<&Driver::memset_d8_async>(
-            reinterpret_cast<cuda::DevicePtr>(sum), static_cast<unsigned char>(zero), size_t{4},
-            shared->handle());
-      });
-    });
+    submit_zeros(&rig, shared.get(), sum, 1);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&] {

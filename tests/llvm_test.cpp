@@ -14,6 +14,7 @@
 #include "sluice/kernels/math/functions.h"
 #include "sluice/kernels/reduction.h"
 #include "sluice/tests/program_builder.h"
+#include "sluice/tests/strange_floats.h"
 
 namespace sluice::kernels {
 namespace {
@@ -22,10 +23,11 @@ namespace m = math;
 using fusion::Op;
 using fusion::Program;
 using fusion::Schedule;
+using testing::floats;
+using testing::kInf;
+using testing::kNan;
 using testing::ProgramBuilder;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
+using testing::strange_floats;
 
 class LlvmTest : public ::testing::Test {
  protected:
@@ -110,23 +112,6 @@ void expect_bits(const std::vector<T>& actual, const std::vector<T>& expected,
 // A vector's element type for values of type T.
 template <typename T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-
-// Values of every magnitude, with NaNs of both signs, infinities and zeros among them.
-std::vector<float> floats(size_t n, uint32_t seed = 1) {
-  std::vector<float> values(n);
-  uint32_t state = seed * 2654435761u + 12345;
-  for (float& value : values) {
-    state = state * 1664525u + 1013904223u;
-    value = (static_cast<int32_t>(state) >> 8) * 0x1p-20f;
-  }
-  return values;
-}
-std::vector<float> strange_floats(size_t n) {
-  std::vector<float> values = floats(n);
-  const float special[] = {0.f, -0.f, kInf, -kInf, kNan, -kNan, 1e-40f, 3e38f, -1.f, 1.f};
-  for (size_t i = 0; i < n; i += 3) values[i] = special[(i / 3) % 10];
-  return values;
-}
 
 // ---- Pointwise.
 

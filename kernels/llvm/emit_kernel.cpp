@@ -100,8 +100,7 @@ void KernelEmitter::emit_runs(const RunBody& body) {
   // loop advances to the next run's start, which may lie past the end.
   llvm::Value* run_start = ir_.CreateSub(row_begin_, start[0]);
   builder_.loop(run_start, row_end_, length, start, [&](llvm::Value* position, const Values& in) {
-    llvm::Value* room = ir_.CreateSub(row_end_, position);
-    llvm::Value* last = ir_.CreateSelect(ir_.CreateICmpSLT(room, length), room, length);
+    llvm::Value* last = builder_.min(ir_.CreateSub(row_end_, position), length);
     const Values outer(in.begin() + 1, in.end());
     body(outer, in[0], last, ir_.CreateSub(ir_.CreateAdd(position, in[0]), row_begin_));
     Values next = in;
@@ -150,9 +149,8 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
 }
 
 void KernelEmitter::emit_between_bounds(llvm::Value* i, llvm::Value* last) {
-  llvm::Value* room = ir_.CreateSub(last, i);
   llvm::Value* lanes = builder_.index(builder_.lanes());
-  llvm::Value* count = ir_.CreateSelect(ir_.CreateICmpSLT(room, lanes), room, lanes);
+  llvm::Value* count = builder_.min(ir_.CreateSub(last, i), lanes);
   llvm::Value* final_lane = ir_.CreateSub(ir_.CreateAdd(i, count), builder_.index(1));
   // A comparison is monotonic along the lanes: it is the same in all if in the first and the last.
   llvm::Value* same = ir_.getTrue();
@@ -182,8 +180,7 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
                                              const ir::Builder::LoopBody& body) {
   llvm::Value* lanes = builder_.index(builder_.lanes());
   auto masked = [&](llvm::Value* i, const Values& in) {
-    llvm::Value* left = ir_.CreateSub(last, i);
-    left = ir_.CreateSelect(ir_.CreateICmpSLT(left, lanes), left, lanes);
+    llvm::Value* left = builder_.min(ir_.CreateSub(last, i), lanes);
     llvm::Type* word = ir_.getInt32Ty();
     llvm::Value* count = builder_.splat(ir_.CreateTrunc(left, word), builder_.lanes());
     body_->set_active(ir_.CreateICmpULT(builder_.iota(word), count));
@@ -215,8 +212,7 @@ void KernelEmitter::emit_row(llvm::Value* row) {
     if (entry_ == Entry::kBlock) {
       const int64_t size = block_size(program_.schedule);
       llvm::Value* first = ir_.CreateMul(argument(4), builder_.index(size));
-      llvm::Value* end = ir_.CreateAdd(first, builder_.index(size));
-      end = ir_.CreateSelect(ir_.CreateICmpSLT(end, reduced_extent_), end, reduced_extent_);
+      llvm::Value* end = builder_.min(ir_.CreateAdd(first, builder_.index(size)), reduced_extent_);
       store_partials(emit_block(pass, first, end), row);
       return;
     }

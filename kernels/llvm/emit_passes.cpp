@@ -46,11 +46,8 @@ llvm::Value* KernelEmitter::kept_pointer(ValueId id, llvm::Value* element) {
 
 void KernelEmitter::keep(ValueId id, llvm::Value* element) {
   const DType dtype = compute_type(program_.body[id].dtype);
-  llvm::Value* value = body_->value(id);
-  if (dtype == DType::kBool) {
-    value = ir_.CreateZExt(value, builder_.with_lanes(builder_.memory_type(dtype)));
-  }
-  ir_.CreateAlignedStore(value, kept_pointer(id, element), llvm::Align(size_of(dtype)));
+  ir_.CreateAlignedStore(builder_.to_memory(body_->value(id)), kept_pointer(id, element),
+                         llvm::Align(size_of(dtype)));
 }
 
 void KernelEmitter::restore(ValueId id, llvm::Value* element) {
@@ -58,8 +55,7 @@ void KernelEmitter::restore(ValueId id, llvm::Value* element) {
   llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
   llvm::Value* value =
       ir_.CreateAlignedLoad(type, kept_pointer(id, element), llvm::Align(size_of(dtype)));
-  if (dtype == DType::kBool) value = ir_.CreateICmpNE(value, llvm::Constant::getNullValue(type));
-  body_->set_value(id, value);
+  body_->set_value(id, builder_.from_memory(dtype, value));
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Step& pass) {
@@ -68,18 +64,17 @@ KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Step& pass) 
     return emit_block(pass, builder_.index(0), reduced_extent_);
   }
   llvm::Value* size = builder_.index(block_size(program_.schedule));
-  const Values totals = builder_.loop(
-      builder_.index(0), reduced_extent_, size, flatten(identities(pass.reductions)),
-      [&](llvm::Value* first, const Values& in) {
-        llvm::Value* end = ir_.CreateAdd(first, size);
-        end = ir_.CreateSelect(ir_.CreateICmpSLT(end, reduced_extent_), end, reduced_extent_);
-        const Accumulators block = emit_block(pass, first, end);
-        Accumulators total = unflatten(pass.reductions, program_, in);
-        for (size_t k = 0; k < total.size(); ++k) {
-          total[k] = combine(pass.reductions[k], total[k], block[k]);
-        }
-        return flatten(total);
-      });
+  const Values totals =
+      builder_.loop(builder_.index(0), reduced_extent_, size, flatten(identities(pass.reductions)),
+                    [&](llvm::Value* first, const Values& in) {
+                      llvm::Value* end = builder_.min(ir_.CreateAdd(first, size), reduced_extent_);
+                      const Accumulators block = emit_block(pass, first, end);
+                      Accumulators total = unflatten(pass.reductions, program_, in);
+                      for (size_t k = 0; k < total.size(); ++k) {
+                        total[k] = combine(pass.reductions[k], total[k], block[k]);
+                      }
+                      return flatten(total);
+                    });
   return unflatten(pass.reductions, program_, totals);
 }
 
@@ -147,30 +142,31 @@ KernelEmitter::Accumulators KernelEmitter::emit_block_abreast(const RowPlan::Ste
                                                               llvm::Value* last) {
   // Too many vectors for registers: kLanes of them for each accumulator, in memory.
   const Values start = flatten(identities(pass.reductions));
-  std::vector<llvm::Value*> slots;
-  for (llvm::Value* value : start) {
-    llvm::Type* stored = value->getType()->getScalarType()->isIntegerTy(1)
-                             ? builder_.with_lanes(ir_.getInt8Ty())
-                             : value->getType();
-    slots.push_back(builder_.stack(llvm::ArrayType::get(stored, kLanes)));
-  }
-  auto is_bool = [&](size_t k) { return start[k]->getType()->getScalarType()->isIntegerTy(1); };
-  auto slot_type = [&](size_t k) {
-    return is_bool(k) ? builder_.with_lanes(ir_.getInt8Ty()) : start[k]->getType();
+  struct Slots {
+    DType dtype;
+    llvm::Type* type;
+    llvm::Value* memory;
   };
+  std::vector<Slots> slots;
+  auto add_slots = [&](DType dtype) {
+    llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+    slots.push_back({dtype, type, builder_.stack(llvm::ArrayType::get(type, kLanes))});
+  };
+  for (const ValueId id : pass.reductions) {
+    add_slots(type_of(id));
+    if (is_arg_reduction(program_.body[id].op)) add_slots(DType::kInt64);
+  }
   auto write = [&](llvm::Value* lane, const Values& values) {
-    for (size_t k = 0; k < values.size(); ++k) {
-      llvm::Value* value = is_bool(k) ? ir_.CreateZExt(values[k], slot_type(k)) : values[k];
-      ir_.CreateStore(value, ir_.CreateGEP(slot_type(k), slots[k], lane));
+    for (size_t k = 0; k < slots.size(); ++k) {
+      ir_.CreateStore(builder_.to_memory(values[k]),
+                      ir_.CreateGEP(slots[k].type, slots[k].memory, lane));
     }
   };
   auto read = [&](llvm::Value* lane) {
     Values values;
-    for (size_t k = 0; k < start.size(); ++k) {
-      llvm::Value* value =
-          ir_.CreateLoad(slot_type(k), ir_.CreateGEP(slot_type(k), slots[k], lane));
-      if (is_bool(k)) value = ir_.CreateICmpNE(value, llvm::Constant::getNullValue(slot_type(k)));
-      values.push_back(value);
+    for (const Slots& slot : slots) {
+      llvm::Value* stored = ir_.CreateLoad(slot.type, ir_.CreateGEP(slot.type, slot.memory, lane));
+      values.push_back(builder_.from_memory(slot.dtype, stored));
     }
     return values;
   };
@@ -233,8 +229,7 @@ llvm::Value* KernelEmitter::partial_pointer(llvm::Value* base, llvm::Value* row,
 void KernelEmitter::store_partials(const Accumulators& partials, llvm::Value* row) {
   for (size_t j = 0; j < partials.size(); ++j) {
     auto store = [&](llvm::Value* value, size_t plane, DType dtype) {
-      llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
-      if (dtype == DType::kBool) value = ir_.CreateZExt(value, type);
+      value = builder_.to_memory(value);
       llvm::Value* pointer = partial_pointer(argument(5), row, plane, dtype);
       const llvm::Align align(size_of(dtype));
       if (body_->active() == nullptr)
@@ -265,7 +260,7 @@ KernelEmitter::Accumulators KernelEmitter::load_partials(llvm::Value* row) {
               body_->active() == nullptr
                   ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(type, pointer, align))
                   : ir_.CreateMaskedLoad(type, pointer, align, body_->active(), zero);
-          return dtype == DType::kBool ? ir_.CreateICmpNE(value, zero) : value;
+          return builder_.from_memory(dtype, value);
         };
         Accumulators total = unflatten(reductions, program_, in);
         for (size_t j = 0; j < total.size(); ++j) {

@@ -11,14 +11,6 @@ namespace {
 
 using ir::LaneScope;
 
-llvm::Value* smaller(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b) {
-  return ir.CreateSelect(ir.CreateICmpSLT(a, b), a, b);
-}
-
-llvm::Value* greater(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b) {
-  return ir.CreateSelect(ir.CreateICmpSLT(a, b), b, a);
-}
-
 // Of n vectors of n lanes, n a power of two. Interleaving the first half of the vectors with the
 // second rotates the bits of an element's (vector, lane) number by one place; log2(n) times that
 // swaps the two.
@@ -62,7 +54,7 @@ void KernelEmitter::emit_tiles() {
   tile.corner.resize(rank);
   auto at_column = [&](llvm::Value* column, const Values&) {
     tile.corner[rank - 1] = column;
-    tile.width = smaller(ir_, ir_.CreateSub(columns, column), width);
+    tile.width = builder_.min(ir_.CreateSub(columns, column), width);
     for (const auto& [access, memory] : staged) stage_tile(access, memory, tile);
     emit_tile_rows(staged, tile);
     return Values{};
@@ -75,11 +67,11 @@ void KernelEmitter::emit_tiles() {
       rest = quotient;
     }
     llvm::Value* before = ir_.CreateMul(plane, lines);
-    llvm::Value* first = greater(ir_, ir_.CreateSub(first_line, before), zero);
-    llvm::Value* last = smaller(ir_, ir_.CreateSub(last_line, before), lines);
+    llvm::Value* first = builder_.max(ir_.CreateSub(first_line, before), zero);
+    llvm::Value* last = builder_.min(ir_.CreateSub(last_line, before), lines);
     builder_.loop(first, last, height, {}, [&](llvm::Value* line, const Values&) {
       tile.corner[rank - 2] = line;
-      tile.height = smaller(ir_, ir_.CreateSub(last, line), height);
+      tile.height = builder_.min(ir_.CreateSub(last, line), height);
       builder_.loop(zero, columns, width, {}, at_column);
       return Values{};
     });
@@ -120,7 +112,7 @@ void KernelEmitter::stage_tile(uint16_t access, llvm::Value* staged, const Tile&
     // Past the last column the last is read again, and nobody looks at it.
     std::vector<llvm::Value*> starts;
     for (int j = 0; j < n; ++j) {
-      llvm::Value* at = smaller(ir_, ir_.CreateAdd(column, builder_.index(j)), last_column);
+      llvm::Value* at = builder_.min(ir_.CreateAdd(column, builder_.index(j)), last_column);
       starts.push_back(ir_.CreateGEP(element, corner, ir_.CreateMul(at, stride)));
     }
     auto copy_block = [&](llvm::Value* line, llvm::Value* mask) {

@@ -43,6 +43,25 @@ llvm::Value* Builder::pointer(const void* address) {
   return builder_.CreateIntToPtr(index(reinterpret_cast<intptr_t>(address)), builder_.getPtrTy());
 }
 
+llvm::Value* Builder::min(llvm::Value* a, llvm::Value* b) {
+  return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b);
+}
+
+llvm::Value* Builder::max(llvm::Value* a, llvm::Value* b) {
+  return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), b, a);
+}
+
+llvm::Value* Builder::to_memory(llvm::Value* value) {
+  llvm::Type* type = value->getType();
+  if (!type->isIntOrIntVectorTy(1)) return value;
+  return builder_.CreateZExt(value, type->getWithNewBitWidth(8));
+}
+
+llvm::Value* Builder::from_memory(DType compute_dtype, llvm::Value* stored) {
+  if (compute_dtype != DType::kBool) return stored;
+  return builder_.CreateICmpNE(stored, llvm::Constant::getNullValue(stored->getType()));
+}
+
 llvm::Value* Builder::splat(llvm::Value* scalar, int lanes) {
   return lanes == 1 ? scalar : builder_.CreateVectorSplat(lanes, scalar);
 }

@@ -35,6 +35,12 @@ class Builder {
 
   llvm::Value* index(int64_t value) { return builder_.getInt64(value); }
   llvm::Value* pointer(const void* address);
+  // Of signed integers.
+  llvm::Value* min(llvm::Value* a, llvm::Value* b);
+  llvm::Value* max(llvm::Value* a, llvm::Value* b);
+  // A value of a compute type as memory holds it, and back: they differ for bool.
+  llvm::Value* to_memory(llvm::Value* value);
+  llvm::Value* from_memory(DType compute_dtype, llvm::Value* stored);
   // A vector of `lanes` copies; the value itself for one lane.
   llvm::Value* splat(llvm::Value* scalar, int lanes);
   // <0, 1, 2, ...> of the current lane count.

@@ -1,22 +1,13 @@
 #include "sluice/runtime/cuda/device_allocator.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "sluice/runtime/cuda/cuda_stream.h"
+#include "sluice/runtime/size_class.h"
 
 namespace sluice::runtime::cuda {
-namespace {
-
-// Eight steps between powers of two, as for host memory: at most an eighth is wasted.
-size_t size_class(size_t bytes) {
-  const size_t step = std::max(kBufferAlignment, std::bit_floor(bytes) / 8);
-  return std::max(step, (bytes + step - 1) & ~(step - 1));
-}
-
-}  // namespace
 
 DeviceAllocator::DeviceAllocator(Context* context, std::function<void()> wait_for_all)
     : context_(context), wait_for_all_(std::move(wait_for_all)) {}
