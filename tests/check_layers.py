@@ -20,7 +20,7 @@ ROOMS = {
     "kernels/math": ["kernels/math"],
     "kernels/interp": ["kernels/interp", "kernels/math", "kernels/*.h"],
     "kernels/llvm": ["kernels/llvm", "kernels/math", "kernels/*.h"],
-    "kernels/cuda": ["kernels/cuda", "kernels/math", "kernels/*.h"],
+    "kernels/cuda": ["kernels/cuda", "kernels/math", "kernels/library/*.h", "kernels/*.h"],
     "kernels/library": ["kernels/library", "kernels/*.h"],
 }
 

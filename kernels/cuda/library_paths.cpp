@@ -1,0 +1,68 @@
+#include "sluice/kernels/cuda/library_paths.h"
+
+#include <glob.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+std::string folder_of_executable() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+// Patterns of the folders of Python packages.
+std::vector<std::string> python_folders() {
+  std::vector<std::string> folders;
+  if (const std::string root = environment_variable("VIRTUAL_ENV"); !root.empty()) {
+    folders.push_back(root + "/lib/python3*/site-packages");
+  }
+  const std::vector<std::string> python_path =
+      absl::StrSplit(environment_variable("PYTHONPATH"), ':', absl::SkipEmpty());
+  folders.insert(folders.end(), python_path.begin(), python_path.end());
+  if (const std::string home = environment_variable("HOME"); !home.empty()) {
+    folders.push_back(home + "/.local/lib/python3*/site-packages");
+  }
+  folders.push_back("/usr/local/lib/python3*/{dist,site}-packages");
+  folders.push_back("/usr/lib/python3*/{dist,site}-packages");
+  return folders;
+}
+
+void append_matches(const std::string& pattern, std::vector<std::string>* paths) {
+  glob_t matches{};
+  if (glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches) == 0) {
+    paths->insert(paths->end(), matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  }
+  globfree(&matches);
+}
+
+}  // namespace
+
+std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::vector<std::string> library_candidates(absl::Span<const std::string> names,
+                                            const std::string& package_folders) {
+  std::vector<std::string> paths(names.begin(), names.end());
+  std::vector<std::string> folders = {"/usr/local/cuda/lib64"};
+  if (const std::string folder = folder_of_executable(); !folder.empty()) {
+    folders.push_back(folder);
+  }
+  for (const std::string& folder : python_folders()) {
+    folders.push_back(absl::StrCat(folder, "/nvidia/", package_folders));
+  }
+  for (const std::string& folder : folders) {
+    for (const std::string& name : names) append_matches(absl::StrCat(folder, "/", name), &paths);
+  }
+  return paths;
+}
+
+}  // namespace sluice::kernels::cuda
