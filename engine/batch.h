@@ -1,4 +1,4 @@
-// A plan bound to memory and scalars, ready to run on a CPU stream.
+// A plan bound to memory and scalars, ready for a stream.
 #ifndef SLUICE_ENGINE_BATCH_H_
 #define SLUICE_ENGINE_BATCH_H_
 
@@ -6,49 +6,42 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "sluice/engine/plan_cache.h"
-#include "sluice/kernels/kernel.h"
+#include "sluice/kernels/executor.h"
 #include "sluice/runtime/stream.h"
 
 namespace sluice::engine {
 
 class Batch : public runtime::CommandBatch {
  public:
-  Batch(std::shared_ptr<const ReadyPlan> plan, kernels::Tier tier)
-      : plan_(std::move(plan)), tier_(tier) {}
+  explicit Batch(std::shared_ptr<const ReadyPlan> plan) : plan_(std::move(plan)) {}
 
   void run() override;
+  void finish() override;
+  void fail(const runtime::FailureRef& failure) override;
   double cost() const override { return plan_->cost; }
 
-  // A block of memory as kernels see it.
-  struct Memory {
-    runtime::BufferRef buffer;  // kept until the batch is done
-    char* base = nullptr;       // of the value: the buffer's start plus the layout's offset
-  };
-  std::vector<Memory> inputs;   // by input
-  std::vector<Memory> results;  // by result
-  std::vector<uint64_t> scalars;
-  // (step, number of the call in it): those whose memory could not be had.
-  absl::flat_hash_set<std::pair<size_t, size_t>> skipped;
+  // By input and by result; kept until the batch is done.
+  std::vector<runtime::BufferRef> inputs, results;
+  kernels::Bindings bindings;
+  // Null if there was no memory for it: `failure_of_run` says so.
+  std::unique_ptr<kernels::Run> code;
+  runtime::FailureRef failure_of_run;
 
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
   void report(const runtime::FailureRef& failure) { failures_.push_back(failure); }
 
+  runtime::Buffer* buffer(const fusion::MemoryRef& ref) const {
+    const bool is_input = ref.kind == fusion::MemoryRef::Kind::kInput;
+    return (is_input ? inputs : results)[ref.index].get();
+  }
+
  private:
-  const Memory& memory(const fusion::MemoryRef& ref) const {
-    return ref.kind == fusion::MemoryRef::Kind::kInput ? inputs[ref.index] : results[ref.index];
-  }
-  bool is_skipped(size_t step, size_t call) const {
-    return !skipped.empty() && skipped.contains({step, call});
-  }
-  void run_kernels(size_t step_number, const fusion::KernelStep& step);
-  void run_matmul(const fusion::MatmulStep& matmul);
-  void pass_failures_on(const fusion::KernelCall& call, const ReadyCall& ready,
-                        const kernels::ErrorSlot* slots);
+  void pass_failures_on(size_t step, size_t call);
+  void pass_failures_on(const fusion::MatmulStep& matmul);
+  void fail_step(const fusion::Step& step, const absl::Status& status);
 
   const std::shared_ptr<const ReadyPlan> plan_;
-  const kernels::Tier tier_;
 };
 
 }  // namespace sluice::engine

@@ -7,7 +7,7 @@
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
 #include "sluice/fusion/index_map.h"
-#include "sluice/runtime/allocator.h"
+#include "sluice/runtime/backend.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::engine {
@@ -31,23 +31,15 @@ NodeRef alias(const Recording& recording, const Node& operand) {
   return node;
 }
 
-void copy_row_major(const Node& node, char* destination) {
-  const Layout& layout = node.layout;
-  const size_t size = size_of(node.dtype);
-  const char* base =
-      static_cast<const char*>(node.buffer->data()) + layout.offset * static_cast<int64_t>(size);
+// `first`: the element of index 0.
+void gather_row_major(const Layout& layout, size_t size, const char* first, char* destination) {
   const int64_t count = layout.shape.numel();
-  if (count == 0) return;
-  if (is_contiguous(layout)) {
-    std::memcpy(destination, base, static_cast<size_t>(count) * size);
-    return;
-  }
   const int rank = layout.shape.rank();
   std::array<int64_t, kMaxRank> index{};
   int64_t position = 0;
   for (int64_t i = 0; i < count; ++i) {
     std::memcpy(destination + static_cast<size_t>(i) * size,
-                base + position * static_cast<int64_t>(size), size);
+                first + position * static_cast<int64_t>(size), size);
     for (int k = rank - 1; k >= 0; --k) {
       position += layout.strides[k];
       if (++index[k] < layout.shape[k]) break;
@@ -63,22 +55,22 @@ NodeRef record(const Recording& recording) {
   if (fusion::is_view(recording.op) && recording.operands[0].node->submitted()) {
     NodeRef node = alias(recording, *recording.operands[0].node);
     if (!(node == nullptr)) {
-      Queue::current().count_alias();
+      Queue::current(recording.device).count_alias();
       return node;
     }
   }
-  return Queue::current().append(recording);
+  return Queue::current(recording.device).append(recording);
 }
 
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device) {
   const size_t bytes = static_cast<size_t>(shape.numel()) * size_of(dtype);
-  runtime::set_memory_limit(config().memory_limit);
-  absl::StatusOr<runtime::BufferRef> buffer = runtime::allocate(bytes);
+  runtime::Backend& backend = runtime::backend(device);
+  backend.set_memory_limit(config().memory_limit);
+  absl::StatusOr<runtime::BufferRef> buffer = backend.upload(data, bytes);
   if (!buffer.ok()) {
     throw Error(buffer.status().code(), absl::StrCat("from: ", name_of(dtype), to_string(shape),
                                                      ": ", buffer.status().message()));
   }
-  if (bytes > 0) std::memcpy((*buffer)->data(), data, bytes);
   NodeRef node(Node::create());
   node->dtype = node->operand_dtype = dtype;
   node->device = device;
@@ -108,7 +100,33 @@ void wait(Node* node) {
 
 void read(Node* node, void* destination) {
   wait(node);
-  copy_row_major(*node, static_cast<char*>(destination));
+  const Layout& layout = node->layout;
+  if (layout.shape.numel() == 0) return;
+  const int64_t size = static_cast<int64_t>(size_of(node->dtype));
+  // All that the layout reaches, from its first byte in memory on.
+  const auto [least, greatest] = reach_of(layout);
+  const auto bytes = static_cast<size_t>((greatest - least + 1) * size);
+  const auto offset = static_cast<size_t>((layout.offset + least) * size);
+  const bool in_order = is_contiguous(layout);
+  const auto* host = static_cast<const char*>(node->buffer->data()) + offset;
+  std::vector<char> copy;
+  if (node->device != Device::cpu() || in_order) {
+    if (!in_order) copy.resize(bytes);
+    void* target = in_order ? destination : copy.data();
+    const absl::Status status =
+        runtime::backend(node->device).download(*node->buffer.get(), offset, bytes, target);
+    if (!status.ok()) throw Error(status);
+    if (in_order) return;
+    host = copy.data();
+  }
+  gather_row_major(layout, static_cast<size_t>(size), host - least * size,
+                   static_cast<char*>(destination));
+}
+
+NodeRef copy_to(Node* node, Device device) {
+  const auto bytes = std::make_unique<char[]>(static_cast<size_t>(node->bytes()));
+  read(node, bytes.get());
+  return from_host(bytes.get(), node->dtype, node->layout.shape, device);
 }
 
 void flush_all() {

@@ -23,6 +23,10 @@ void wait(Node* node);
 // wait(), then copies the value, row-major, to `destination`.
 void read(Node* node, void* destination);
 
+// A submitted node of `device` with the value of `node`, which this waits for. Throws Error if
+// computing it failed, or for want of memory.
+NodeRef copy_to(Node* node, Device device);
+
 void flush_all();
 // Throws Error for the first failure that has not been reported.
 void sync_all();

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "sluice/fusion/plan.h"
-#include "sluice/kernels/cache.h"
+#include "sluice/kernels/executor.h"
 
 namespace sluice::engine {
 
@@ -24,16 +24,11 @@ struct ValueLabel {
 };
 std::string to_string(const ValueLabel& label);
 
-// What a fusion::KernelCall has become; its program has moved into the kernel.
-struct ReadyCall {
-  std::shared_ptr<kernels::Kernel> kernel;
-  std::vector<ValueLabel> error_slots;
-};
-
-// A plan whose programs have become kernels.
+// A plan whose programs have become code.
 struct ReadyPlan {
   fusion::Plan plan;
-  std::vector<std::vector<ReadyCall>> calls;  // by step; none for a library call
+  std::unique_ptr<kernels::PlanCode> code;
+  std::vector<std::vector<std::vector<ValueLabel>>> error_slots;  // by step, call and slot
   // By step: the results it writes, and those nobody needs after it.
   std::vector<std::vector<int32_t>> written_by, dying_after;
   std::vector<int32_t> unwritten;   // observed results of no elements

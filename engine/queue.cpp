@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
 #include "sluice/engine/recorder.h"
 #include "sluice/engine/scheduler.h"
+#include "sluice/runtime/error.h"
 
 namespace sluice::engine {
 namespace {
@@ -22,7 +24,7 @@ class Registry {
     return *registry;
   }
 
-  Queue* acquire() {
+  Queue* acquire(Device device) {
     std::lock_guard lock(mutex_);
     // Work under way at exit is waited for, before what it runs on is torn down.
     static struct ExitGuard {
@@ -32,12 +34,14 @@ class Registry {
         }
       }
     } guard;
-    if (!idle_.empty()) {
-      Queue* queue = idle_.back();
-      idle_.pop_back();
+    const auto idle = std::find_if(idle_.begin(), idle_.end(),
+                                   [&](const Queue* queue) { return queue->device() == device; });
+    if (idle != idle_.end()) {
+      Queue* queue = *idle;
+      idle_.erase(idle);
       return queue;
     }
-    queues_.push_back(std::make_unique<Queue>());
+    queues_.push_back(std::make_unique<Queue>(device));
     return queues_.back().get();
   }
 
@@ -59,9 +63,14 @@ class Registry {
   std::vector<Queue*> idle_;
 };
 
-struct ThreadQueue {
-  Queue* queue = Registry::get().acquire();
-  ~ThreadQueue() { Registry::get().give_back(queue); }
+// A thread's queues: the CPU's, then those of the GPUs; null where it has recorded nothing yet.
+struct ThreadQueues {
+  absl::InlinedVector<Queue*, 2> queues;
+  ~ThreadQueues() {
+    for (Queue* queue : queues) {
+      if (queue != nullptr) Registry::get().give_back(queue);
+    }
+  }
 };
 
 }  // namespace
@@ -72,14 +81,25 @@ const char* name_of(FlushCause cause) {
   return kNames[static_cast<int>(cause)];
 }
 
-Queue& Queue::current() {
-  thread_local ThreadQueue mine;
-  return *mine.queue;
+Queue& Queue::current(Device device) {
+  thread_local ThreadQueues mine;
+  const size_t number = device.type() == DeviceType::kCpu ? 0 : 1 + device.index();
+  if (number >= mine.queues.size()) mine.queues.resize(number + 1);
+  Queue*& queue = mine.queues[number];
+  if (queue == nullptr) queue = Registry::get().acquire(device);
+  return *queue;
 }
 
 std::vector<Queue*> Queue::all() { return Registry::get().all(); }
 
-Queue::Queue() : stream_(runtime::make_stream(Device::cpu())) {}
+static std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
+  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = backend.make_stream();
+  if (!stream.ok()) throw Error(stream.status());
+  return *std::move(stream);
+}
+
+Queue::Queue(Device device)
+    : device_(device), backend_(runtime::backend(device)), stream_(make_stream(backend_)) {}
 
 NodeRef Queue::append(const Recording& recording) {
   bring_operands_here(recording.operands);
@@ -206,11 +226,11 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Node* target) {
     const bool hit = plan != nullptr;
     count(hit ? counters().plan_hits : counters().plan_misses);
     if (!hit) {
-      plan = prepare(to_graph(window_), mode_of_plan);
+      plan = prepare(to_graph(window_), mode_of_plan, device_);
       plans_.insert(window_.signature, plan, config().plan_cache_entries);
     }
     if (is_recording()) record_window(cause, window_, *plan, hit);
-    submit(window_, std::move(plan), stream_.get(), mode);
+    submit(window_, std::move(plan), &backend_, stream_.get(), mode);
     const uint64_t last = stream_->next_ticket() - 1;
     if (last > kMaxBatchesBehind) stream_->wait(last - kMaxBatchesBehind);
   }

@@ -1,4 +1,4 @@
-// The pending queue of a thread: ops that are recorded and not yet run.
+// A pending queue: ops of one thread for one device that are recorded and not yet run.
 #ifndef SLUICE_ENGINE_QUEUE_H_
 #define SLUICE_ENGINE_QUEUE_H_
 
@@ -13,7 +13,7 @@
 #include "sluice/engine/node.h"
 #include "sluice/engine/plan_cache.h"
 #include "sluice/engine/window.h"
-#include "sluice/runtime/stream.h"
+#include "sluice/runtime/backend.h"
 
 namespace sluice::engine {
 
@@ -31,16 +31,16 @@ struct Recording {
 enum class FlushCause : uint8_t { kRead, kEval, kFlush, kSync, kOps, kBytes, kOtherThread };
 const char* name_of(FlushCause cause);
 
-// Each thread records into a queue of its own; any thread may flush any queue. An op whose operand
-// is pending in another queue has that run first. Thread-safe.
+// Each thread records into a queue of its own for each device; any thread may flush any queue. An
+// op whose operand is pending in another queue has that run first. Thread-safe.
 class Queue {
  public:
-  // The calling thread's.
-  static Queue& current();
+  // The calling thread's. Throws Error if the device cannot give it a stream.
+  static Queue& current(Device device);
   // Every queue there is; queues are never destroyed.
   static std::vector<Queue*> all();
 
-  Queue();
+  explicit Queue(Device device);
 
   NodeRef append(const Recording& recording);
 
@@ -52,6 +52,8 @@ class Queue {
   // An op that was answered with an alias of its operand and never became pending.
   void count_alias();
 
+  Device device() const { return device_; }
+  runtime::Backend& backend() { return backend_; }
   runtime::Stream& stream() { return *stream_; }
   int64_t ops_recorded() const { return ops_recorded_.load(std::memory_order_relaxed); }
 
@@ -72,7 +74,9 @@ class Queue {
   std::vector<Node*> nodes_;  // pending, in order
   int64_t bytes_since_scan_ = 0;
   std::atomic<int64_t> ops_recorded_{0};
-  std::unique_ptr<runtime::Stream> stream_;
+  const Device device_;
+  runtime::Backend& backend_;
+  const std::unique_ptr<runtime::Stream> stream_;
   PlanCache plans_;
 
   // Scratch of a flush.

@@ -8,7 +8,6 @@
 #include "sluice/engine/batch.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
-#include "sluice/runtime/allocator.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::engine {
@@ -30,15 +29,17 @@ kernels::Tier tier() {
 // Gives a window's results their memory, step by step.
 class Binder {
  public:
-  Binder(const Window& window, const ReadyPlan& plan, Batch* batch, runtime::Stream* stream)
-      : window_(window), plan_(plan), batch_(batch), stream_(stream) {
+  Binder(const Window& window, const ReadyPlan& plan, Batch* batch, runtime::Backend* backend,
+         runtime::Stream* stream)
+      : window_(window), plan_(plan), batch_(batch), backend_(*backend), stream_(stream) {
     written_ = {stream, stream->next_ticket()};
   }
 
   void bind() {
     bind_inputs();
-    batch_->scalars = window_.scalars;
+    batch_->bindings.scalars = window_.scalars;
     batch_->results.resize(plan_.plan.results.size());
+    batch_->bindings.results.resize(plan_.plan.results.size());
     const auto num_steps = static_cast<int32_t>(plan_.plan.steps.size());
     given_away_.assign(plan_.plan.results.size(), false);
     for (int32_t r : plan_.unwritten) allocate(r);
@@ -46,13 +47,14 @@ class Binder {
       // Only results of this step have no memory yet: what else is missing has failed.
       if (touches_failure(s)) skip_failed_calls(s);
       for (int32_t r : plan_.written_by[s]) {
-        if (!batch_->results[r].buffer && !take_over(r)) allocate(r);
+        if (!batch_->results[r] && !take_over(r)) allocate(r);
       }
       if (touches_failure(s)) skip_failed_calls(s);
       for (int32_t r : plan_.dying_after[s]) {
-        if (!given_away_[r]) free_.push_back(batch_->results[r].buffer);
+        if (!given_away_[r]) free_.push_back(batch_->results[r]);
       }
     }
+    if (num_steps > 0) make_run();
   }
 
  private:
@@ -71,15 +73,28 @@ class Binder {
       }
       char* base = static_cast<char*>(buffer->data());
       if (base != nullptr) base += node.layout.offset * static_cast<int64_t>(size_of(node.dtype));
-      batch_->inputs.push_back({node.buffer, base});
+      batch_->inputs.push_back(node.buffer);
+      batch_->bindings.inputs.push_back(base);
     }
+  }
+
+  void make_run() {
+    absl::StatusOr<std::unique_ptr<kernels::Run>> run = plan_.code->make_run(stream_, tier());
+    if (run.ok()) {
+      batch_->code = *std::move(run);
+      return;
+    }
+    batch_->failure_of_run = std::make_shared<runtime::Failure>(
+        absl::Status(run.status().code(),
+                     absl::StrCat(plan_.results.empty() ? "" : to_string(plan_.results.back()),
+                                  ": ", run.status().message())));
+    batch_->report(batch_->failure_of_run);
   }
 
   void set(int32_t r, runtime::BufferRef buffer) {
     buffer.get()->written = written_;
-    Batch::Memory& memory = batch_->results[r];
-    memory.base = static_cast<char*>(buffer->data());
-    memory.buffer = std::move(buffer);
+    batch_->bindings.results[r] = buffer->data();
+    batch_->results[r] = std::move(buffer);
   }
 
   // Works in place on a block that dies here, if there is one.
@@ -89,13 +104,14 @@ class Binder {
       const bool is_input = donor.kind == MemoryRef::Kind::kInput;
       if (is_input ? !owned_[donor.index] : given_away_[donor.index]) continue;
       runtime::BufferRef& buffer =
-          is_input ? batch_->inputs[donor.index].buffer : batch_->results[donor.index].buffer;
+          is_input ? batch_->inputs[donor.index] : batch_->results[donor.index];
       if (buffer->data() == nullptr || buffer->failure != nullptr ||
           static_cast<int64_t>(buffer->bytes()) != result.bytes) {
         continue;
       }
       if (is_input) {
         owned_[donor.index] = false;
+        if (buffer->owner() != nullptr) buffer->owner()->adopt(buffer.get(), stream_);
       } else {
         given_away_[donor.index] = true;
       }
@@ -115,11 +131,11 @@ class Binder {
         return;
       }
     }
-    absl::StatusOr<runtime::BufferRef> buffer = runtime::allocate(bytes);
+    absl::StatusOr<runtime::BufferRef> buffer = backend_.allocate(bytes, stream_);
     if (!buffer.ok()) {
       // What runs now will give memory back.
       stream_->wait(stream_->next_ticket() - 1);
-      buffer = runtime::allocate(bytes);
+      buffer = backend_.allocate(bytes, stream_);
     }
     if (buffer.ok()) {
       set(r, *std::move(buffer));
@@ -138,14 +154,9 @@ class Binder {
     set(r, std::move(nothing));
   }
 
-  const runtime::BufferRef& buffer(const MemoryRef& ref) const {
-    return ref.kind == MemoryRef::Kind::kInput ? batch_->inputs[ref.index].buffer
-                                               : batch_->results[ref.index].buffer;
-  }
-
   bool is_missing(const MemoryRef& ref) const {
-    const runtime::BufferRef& memory = buffer(ref);
-    return memory && memory->data() == nullptr;
+    const runtime::Buffer* memory = batch_->buffer(ref);
+    return memory != nullptr && memory->data() == nullptr;
   }
 
   bool touches_failure(int32_t s) const {
@@ -180,14 +191,15 @@ class Binder {
     const auto missing = std::find_if(memory.begin(), memory.end(),
                                       [&](const MemoryRef& ref) { return is_missing(ref); });
     if (missing == memory.end()) return;
-    const runtime::FailureRef failure = buffer(*missing)->failure;
-    batch_->skipped.insert({s, call});
+    const runtime::FailureRef failure = batch_->buffer(*missing)->failure;
+    batch_->bindings.skipped.insert({s, call});
     for (const MemoryRef& output : outputs) fail(output.index, failure);
   }
 
   const Window& window_;
   const ReadyPlan& plan_;
   Batch* batch_;
+  runtime::Backend& backend_;
   runtime::Stream* stream_;
   runtime::Event written_;
   std::vector<bool> owned_;       // by input
@@ -230,26 +242,49 @@ void count_work(const Window& window, const ReadyPlan& plan) {
 
 }  // namespace
 
-std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode) {
+// "mul+exp+sum float32 [1024]": the ops of a kernel, and what the last of them gives.
+std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) {
+  std::vector<fusion::NodeId> nodes;
+  if (const auto* kernels = std::get_if<fusion::KernelStep>(&step.work)) {
+    for (const fusion::KernelCall& call : kernels->calls) {
+      nodes.insert(nodes.end(), call.nodes.begin(), call.nodes.end());
+    }
+  } else {
+    nodes = std::get<fusion::MatmulStep>(step.work).nodes;
+  }
+  constexpr size_t kNamed = 5;
+  std::string label;
+  for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+    if (i == kNamed) {
+      absl::StrAppend(&label, "...+");
+      break;
+    }
+    absl::StrAppend(&label, fusion::op_info(graph.nodes[nodes[i]].op).name, "+");
+  }
+  return nodes.empty() ? label
+                       : absl::StrCat(label, to_string(label_of(graph.nodes[nodes.back()])));
+}
+
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device) {
   absl::StatusOr<fusion::Plan> plan = fusion::make_plan(
       graph, {.fuse = mode.fuse, .fast_math = mode.fast_math, .observer = nullptr});
   if (!plan.ok()) throw Error(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->plan = *std::move(plan);
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
-  for (fusion::Step& step : ready->plan.steps) {
+  std::vector<std::string> labels;
+  for (const fusion::Step& step : ready->plan.steps) {
     ready->cost += step.cost;
-    std::vector<ReadyCall>& calls = ready->calls.emplace_back();
-    auto* kernel = std::get_if<fusion::KernelStep>(&step.work);
+    labels.push_back(label_of_step(graph, step));
+    auto& slots_of_calls = ready->error_slots.emplace_back();
+    const auto* kernel = std::get_if<fusion::KernelStep>(&step.work);
     if (kernel == nullptr) continue;
-    for (fusion::KernelCall& call : kernel->calls) {
-      ReadyCall& made = calls.emplace_back();
-      made.kernel = kernels::find_kernel(std::exchange(call.program, {}));
-      for (fusion::NodeId n : call.error_slots) {
-        made.error_slots.push_back(label_of(graph.nodes[n]));
-      }
+    for (const fusion::KernelCall& call : kernel->calls) {
+      std::vector<ValueLabel>& slots = slots_of_calls.emplace_back();
+      for (fusion::NodeId n : call.error_slots) slots.push_back(label_of(graph.nodes[n]));
     }
   }
+  ready->code = kernels::executor(device).prepare(&ready->plan.steps, std::move(labels));
   sort_by_step(ready.get());
   for (const fusion::Result& result : ready->plan.results) {
     ready->results.push_back(label_of(graph.nodes[result.node]));
@@ -257,19 +292,18 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   return ready;
 }
 
-void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Stream* stream,
-            runtime::SubmitMode mode) {
-  runtime::set_memory_limit(config().memory_limit);
+void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
+            runtime::Stream* stream, runtime::SubmitMode mode) {
+  backend->set_memory_limit(config().memory_limit);
   count_work(window, *plan);
-  auto batch = std::make_unique<Batch>(plan, tier());
-  Binder(window, *plan, batch.get(), stream).bind();
+  auto batch = std::make_unique<Batch>(plan);
+  Binder(window, *plan, batch.get(), backend, stream).bind();
 
   const auto num_inputs = static_cast<fusion::NodeId>(window.inputs.size());
   for (const fusion::Output& output : plan->plan.outputs) {
     Node& node = *window.nodes[output.node - num_inputs];
     const bool is_input = output.memory.kind == MemoryRef::Kind::kInput;
-    node.buffer = is_input ? batch->inputs[output.memory.index].buffer
-                           : batch->results[output.memory.index].buffer;
+    node.buffer = (is_input ? batch->inputs : batch->results)[output.memory.index];
     // Not the shape, which is the same: other threads may be reading it.
     node.layout.strides = output.layout.strides;
     node.layout.offset = output.layout.offset;
@@ -280,7 +314,7 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
     stream->submit(std::move(batch), mode);
   } else {
     // Nothing to run, only aliases and empty results.
-    for (int32_t r : plan->unwritten) batch->results[r].buffer.get()->written = {};
+    for (int32_t r : plan->unwritten) batch->results[r].get()->written = {};
   }
 }
 

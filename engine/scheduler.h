@@ -6,18 +6,18 @@
 
 #include "sluice/engine/plan_cache.h"
 #include "sluice/engine/window.h"
-#include "sluice/runtime/stream.h"
+#include "sluice/runtime/backend.h"
 
 namespace sluice::engine {
 
 // Plans the graph of a window; on the way its programs become kernels.
-std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode);
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device);
 
 // Allocates what the plan writes, submits it and gives every live node its value: afterwards they
 // are submitted. A result whose memory could not be had, and what depends on it, carries the
 // failure.
-void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Stream* stream,
-            runtime::SubmitMode mode);
+void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
+            runtime::Stream* stream, runtime::SubmitMode mode);
 
 }  // namespace sluice::engine
 

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/counters.h"
 #include "sluice/engine/queue.h"
-#include "sluice/kernels/cache.h"
-#include "sluice/runtime/allocator.h"
+#include "sluice/kernels/executor.h"
+#include "sluice/runtime/backend.h"
 
 namespace sluice {
 namespace {
@@ -41,7 +41,7 @@ constexpr Field kFields[] = {
 // Counts since the start of the process; the public ones are relative to the last reset.
 Stats total() {
   const engine::Counters& c = engine::counters();
-  const kernels::CacheStats cache = kernels::cache_stats();
+  const kernels::CacheStats cache = kernels::total_cache_stats();
   Stats s;
   for (engine::Queue* queue : engine::Queue::all()) s.ops_recorded += queue->ops_recorded();
   s.ops_executed = c.ops_executed;
@@ -53,6 +53,7 @@ Stats total() {
   s.plan_hits = c.plan_hits;
   s.plan_misses = c.plan_misses;
   s.kernel_cache_hits = cache.hits;
+  s.disk_cache_hits = cache.disk_hits;
   s.temporaries_elided = c.temporaries_elided;
   s.bytes_elided = c.bytes_elided;
   s.bytes_read = c.bytes_read;
@@ -82,16 +83,18 @@ Stats stats() {
     std::lock_guard lock(mutex);
     for (const Field& field : kFields) s.*field.member -= base.*field.member;
   }
-  const runtime::MemoryStats memory = runtime::memory_stats();
-  s.bytes_live = memory.live;
-  s.bytes_allocated_peak = memory.peak;
+  runtime::for_each_backend([&](runtime::Backend& backend) {
+    const runtime::MemoryStats memory = backend.memory_stats();
+    s.bytes_live += memory.live;
+    s.bytes_allocated_peak += memory.peak;
+  });
   return s;
 }
 
 void reset_stats() {
   std::lock_guard lock(mutex);
   base = total();
-  runtime::reset_peak();
+  runtime::for_each_backend([](runtime::Backend& backend) { backend.reset_peak(); });
 }
 
 std::string to_string(const Stats& stats) {

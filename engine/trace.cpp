@@ -186,9 +186,11 @@ void record_window(FlushCause cause, const Window& window, const ReadyPlan& plan
   json["cause"] = name_of(cause);
   json["num_ops"] = window.nodes.size();
   int64_t kernels = 0;
-  for (const auto& calls : plan.calls) kernels += !calls.empty();
+  for (const fusion::Step& step : plan.plan.steps) {
+    kernels += std::holds_alternative<fusion::KernelStep>(step.work);
+  }
   json["num_kernels"] = kernels;
-  json["num_library_calls"] = static_cast<int64_t>(plan.calls.size()) - kernels;
+  json["num_library_calls"] = static_cast<int64_t>(plan.plan.steps.size()) - kernels;
   json["plan_hit"] = plan_hit;
   json["temporaries_elided"] = plan.plan.temporaries_elided;
   json["bytes_elided"] = plan.plan.bytes_elided;

@@ -62,8 +62,9 @@ void Tensor::read(const char* what, void* destination) const {
 
 Tensor Tensor::to(Device device) const {
   node("to");
+  if (device == this->device()) return *this;
   check_device(device);
-  return *this;
+  return Tensor(engine::copy_to(node_.get(), device));
 }
 
 #define SLUICE_THIS *this

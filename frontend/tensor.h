@@ -130,6 +130,9 @@ class Tensor {
   Tensor name parameters&&;
 #include "sluice/frontend/methods.def"
 
+  // The same values on `device`: this very tensor if it is there already, else a copy, once this
+  // tensor has been computed. Throws Error (kFailedPrecondition) if the process cannot use the
+  // device; and whatever error computing the value met. Ops on tensors of two devices throw.
   Tensor to(Device device) const;
 
   // Gives up the node (the handle becomes empty) or shows it; for the frontend's own use.

@@ -110,7 +110,14 @@ struct Step {
   double cost = 0;  // rough nanoseconds on one core
 };
 
-// Calls f(const MemoryRef&) for each block that `step` reads or writes.
+// Calls f(const MemoryRef&) for each block that is read or written.
+template <typename F>
+void for_each_memory(const MatmulStep& matmul, F f) {
+  for (const MemoryRef& memory : {matmul.a, matmul.b, matmul.c}) f(memory);
+  for (const Epilogue& epilogue : matmul.epilogues) {
+    if (epilogue.op == Op::kAdd) f(epilogue.operand);
+  }
+}
 template <typename F>
 void for_each_memory(const Step& step, F f) {
   if (const KernelStep* kernel = std::get_if<KernelStep>(&step.work)) {
@@ -118,11 +125,19 @@ void for_each_memory(const Step& step, F f) {
       for (const MemoryRef& memory : call.buffers) f(memory);
     }
   } else {
-    const MatmulStep& matmul = std::get<MatmulStep>(step.work);
-    for (const MemoryRef& memory : {matmul.a, matmul.b, matmul.c}) f(memory);
-    for (const Epilogue& epilogue : matmul.epilogues) {
-      if (epilogue.op == Op::kAdd) f(epilogue.operand);
+    for_each_memory(std::get<MatmulStep>(step.work), f);
+  }
+}
+
+// Likewise for each that is written.
+template <typename F>
+void for_each_output(const Step& step, F f) {
+  if (const KernelStep* kernel = std::get_if<KernelStep>(&step.work)) {
+    for (const KernelCall& call : kernel->calls) {
+      for (const OutputDependence& output : call.outputs) f(call.buffers[output.buffer]);
     }
+  } else {
+    f(std::get<MatmulStep>(step.work).c);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "sluice/fusion/cost.h"
+#include "sluice/kernels/disk_cache.h"
 #include "sluice/kernels/interp/interpreter.h"
 #include "sluice/kernels/llvm/compiler.h"
 
@@ -22,6 +23,7 @@ constexpr size_t kMaxKernels = 4096;
 std::atomic<int64_t> compiles{0};
 std::atomic<int64_t> compile_failures{0};
 std::atomic<int64_t> hits{0};
+std::atomic<int64_t> disk_hits{0};
 
 class Cache {
  public:
@@ -165,13 +167,14 @@ const Executable& Kernel::executable(Tier tier) {
 void Kernel::compile() {
   std::call_once(compiled_once_, [this] {
     if (!llvm_available()) return;
-    auto executable = compile_llvm(program_);
+    bool from_disk = false;
+    auto executable = compile_llvm(program_, disk_cache(), &from_disk);
     if (!executable.ok()) {
       compile_failures.fetch_add(1, std::memory_order_relaxed);
       return;
     }
     compiled_owner_ = *std::move(executable);
-    compiles.fetch_add(1, std::memory_order_relaxed);
+    (from_disk ? disk_hits : compiles).fetch_add(1, std::memory_order_relaxed);
     compiled_.store(compiled_owner_.get(), std::memory_order_release);
   });
 }
@@ -184,7 +187,8 @@ std::shared_ptr<Kernel> find_kernel(fusion::Program program) {
 
 CacheStats cache_stats() {
   return {compiles.load(std::memory_order_relaxed),
-          compile_failures.load(std::memory_order_relaxed), hits.load(std::memory_order_relaxed)};
+          compile_failures.load(std::memory_order_relaxed), hits.load(std::memory_order_relaxed),
+          disk_hits.load(std::memory_order_relaxed)};
 }
 
 void wait_for_compiler() { Compiler::get().wait(); }

@@ -34,7 +34,8 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
     return &executable == compiled_.load(std::memory_order_acquire);
   }
 
-  // Compiles unless that has been tried; for executable() and the compiling thread.
+  // Compiles, or finds on disk, unless that has been tried; for executable() and the compiling
+  // thread.
   void compile();
 
  private:
@@ -52,6 +53,7 @@ struct CacheStats {
   int64_t compiles = 0;
   int64_t compile_failures = 0;
   int64_t hits = 0;
+  int64_t disk_hits = 0;  // kernels that another process had compiled
 };
 
 // The kernel of `program`, new or from the cache. The whole program is compared, never a hash

@@ -20,7 +20,7 @@ struct ErrorSlot {
   int64_t extent = 0;
 };
 
-// Called by both tiers (compiled code calls it by address).
+// Called by both tiers.
 void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent);
 
 // Memory of the calling thread for what a kernel keeps of a row or of a tile, aligned to 64 bytes;

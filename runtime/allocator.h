@@ -8,14 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "sluice/runtime/buffer.h"
+#include "sluice/runtime/memory_stats.h"
 
 namespace sluice::runtime {
-
-struct MemoryStats {
-  int64_t live = 0;    // bytes asked for and not given back
-  int64_t peak = 0;    // the greatest `live` since the last reset
-  int64_t cached = 0;  // bytes kept for reuse
-};
 
 // A buffer of at least `bytes` (0 is allowed) with unspecified contents. kResourceExhausted if the
 // limit or the system does not allow it even after the cache has been given back.

@@ -36,6 +36,9 @@ class BufferOwner {
  public:
   // Takes the memory back and deletes the buffer, which nobody refers to any more.
   virtual void release(Buffer* buffer) = 0;
+  // From now on the buffer is as if it had been allocated for `stream`, whose next work waits for
+  // what used it so far: a result is written in place of another stream's.
+  virtual void adopt(Buffer* buffer, Stream* stream) = 0;
 
  protected:
   ~BufferOwner() = default;

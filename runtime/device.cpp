@@ -1,5 +1,6 @@
 #include "sluice/runtime/device.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -7,9 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "sluice/runtime/cpu/cpu_stream.h"
+#include "sluice/runtime/backend.h"
+#include "sluice/runtime/cuda/cuda_device.h"
 #include "sluice/runtime/error.h"
-#include "sluice/runtime/stream.h"
 
 namespace sluice {
 namespace {
@@ -26,18 +27,31 @@ std::optional<Device> parse_device(const std::string& text) {
 
 Device device_from_environment() {
   const char* text = std::getenv("SLUICE_DEVICE");
-  if (text == nullptr || *text == '\0') return Device::cpu();
+  if (text == nullptr || *text == '\0') {
+    // A GPU that cannot be used is not what a program that names none should fail for.
+    const bool usable =
+        runtime::cuda::num_cuda_devices() > 0 && runtime::find_backend(Device::cuda(0)).ok();
+    return usable ? Device::cuda(0) : Device::cpu();
+  }
   const std::optional<Device> device = parse_device(text);
   if (!device) {
     throw Error(absl::StatusCode::kInvalidArgument,
                 absl::StrCat("SLUICE_DEVICE=", text, ": not a device; use cpu, cuda or cuda:N"));
   }
-  check_device(*device);
+  const absl::Status status = runtime::find_backend(*device).status();
+  if (!status.ok()) {
+    throw Error(status.code(), absl::StrCat("SLUICE_DEVICE=", text, ": ", status.message()));
+  }
   return *device;
 }
 
-std::mutex mutex;
-std::optional<Device> current;  // guarded by `mutex`
+std::mutex mutex;  // of changes
+// Read at every creation of a tensor. -1: not known yet, -2: the CPU, else the number of a GPU.
+std::atomic<int> current{-1};
+
+constexpr int kCpu = -2;
+
+int to_number(Device device) { return device.type() == DeviceType::kCpu ? kCpu : device.index(); }
 
 }  // namespace
 
@@ -45,34 +59,36 @@ std::string to_string(Device device) {
   return device.type() == DeviceType::kCpu ? "cpu" : absl::StrCat("cuda:", device.index());
 }
 
-std::vector<Device> devices() { return {Device::cpu()}; }
+std::vector<Device> devices() {
+  std::vector<Device> result = {Device::cpu()};
+  const int gpus = runtime::cuda::num_cuda_devices();
+  for (int i = 0; i < gpus; ++i) result.push_back(Device::cuda(i));
+  return result;
+}
 
 Device default_device() {
-  std::lock_guard lock(mutex);
-  if (!current) current = device_from_environment();
-  return *current;
+  int number = current.load(std::memory_order_acquire);
+  if (number == -1) {
+    std::lock_guard lock(mutex);
+    number = current.load(std::memory_order_relaxed);
+    if (number == -1) {
+      number = to_number(device_from_environment());
+      current.store(number, std::memory_order_release);
+    }
+  }
+  return number == kCpu ? Device::cpu() : Device::cuda(number);
 }
 
 void set_default_device(Device device) {
   check_device(device);
   std::lock_guard lock(mutex);
-  current = device;
+  current.store(to_number(device), std::memory_order_release);
 }
 
 void check_device(Device device) {
-  for (Device known : devices()) {
-    if (known == device) return;
-  }
-  throw Error(absl::StatusCode::kFailedPrecondition,
-              absl::StrCat("device ", to_string(device), " is not available in this process"));
+  if (device.type() == DeviceType::kCpu) return;
+  const absl::Status status = runtime::find_backend(device).status();
+  if (!status.ok()) throw Error(status);
 }
 
-namespace runtime {
-
-std::unique_ptr<Stream> make_stream(Device device) {
-  check_device(device);
-  return make_cpu_stream();
-}
-
-}  // namespace runtime
 }  // namespace sluice

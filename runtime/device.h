@@ -38,7 +38,7 @@ std::vector<Device> devices();
 Device default_device();
 void set_default_device(Device device);
 
-// Throws Error (kFailedPrecondition) naming `device` if this process cannot use it.
+// Throws Error (kFailedPrecondition) naming `device`, and why, if this process cannot use it.
 void check_device(Device device);
 
 }  // namespace sluice

@@ -23,6 +23,15 @@ bool is_contiguous(const Layout& layout) {
   return true;
 }
 
+std::pair<int64_t, int64_t> reach_of(const Layout& layout) {
+  std::pair<int64_t, int64_t> reach = {0, 0};
+  for (int i = 0; i < layout.shape.rank(); ++i) {
+    const int64_t last = (layout.shape[i] - 1) * layout.strides[i];
+    (last < 0 ? reach.first : reach.second) += last;
+  }
+  return reach;
+}
+
 std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape) {
   Layout result = contiguous_layout(shape);
   result.offset = layout.offset;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "sluice/runtime/shape.h"
 
@@ -28,6 +29,10 @@ Layout contiguous_layout(const Shape& shape);
 // True if the elements lie one after another in row-major order. The offset may be anything;
 // strides of dims of extent 1 don't matter.
 bool is_contiguous(const Layout& layout);
+
+// The least and the greatest place of an element, counted from that of index 0. The layout has
+// elements.
+std::pair<int64_t, int64_t> reach_of(const Layout& layout);
 
 // The strides under which `layout` shows as `shape` (same number of elements), if there are any.
 std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape);

@@ -8,19 +8,30 @@
 #include <vector>
 
 #include "sluice/runtime/buffer.h"
-#include "sluice/runtime/device.h"
 
 namespace sluice::runtime {
 
-// The kernels, library calls and copies of one flush, with everything they are bound to. A batch
-// outlives its execution: the stream destroys it when it is done.
+// The kernels, library calls and copies of one flush, with everything they are bound to. Its life:
+// run(); then, when all that run() did or enqueued is over, finish(); then its ticket is done, and
+// the stream destroys it. If a device does not get that far, fail() comes in place of finish(), and
+// in place of run() if that has not been called yet. Failures go to the buffers concerned and to
+// failures().
 class CommandBatch {
  public:
   virtual ~CommandBatch() = default;
 
-  // Executes on the CPU / enqueues on the stream of a device. Called once, in submission order,
-  // after all of waits_for() are done. Failures go to the buffers concerned and to failures().
+  // Executes on the CPU, on a thread of the stream's choice and after all of waits_for() are done;
+  // enqueues on the stream of a device that runs beside the host, on the submitting thread. In the
+  // order of tickets. Must keep alive what the device still reads or writes, except what the
+  // stream's order protects.
   virtual void run() = 0;
+
+  // What the host has to do with the results: an error slot to look at. In the order of tickets, on
+  // any thread, and perhaps with the stream locked: must not call it.
+  virtual void finish() {}
+
+  // Nothing that the batch was to write can be had. Must not call the stream either.
+  virtual void fail(const FailureRef& failure) = 0;
 
   // A rough number of nanoseconds of device time: decides whether a thread hand-off pays.
   virtual double cost() const = 0;
@@ -52,9 +63,6 @@ class Stream {
   // Takes the failures of finished batches that have not been taken yet.
   virtual std::vector<FailureRef> take_failures() = 0;
 };
-
-// A new stream on `device`; it lives until its owner destroys it, after its work is done.
-std::unique_ptr<Stream> make_stream(Device device);
 
 inline void wait(const Event& event) {
   if (event.stream != nullptr) event.stream->wait(event.ticket);

@@ -1,7 +1,7 @@
 // Long loops: constant memory, no recompiling, the bits of a plain loop.
 #include <gtest/gtest.h>
 
-#include "sluice/kernels/cache.h"
+#include "sluice/kernels/executor.h"
 #include "sluice/tests/test_util.h"
 
 namespace sluice::test {
@@ -63,7 +63,7 @@ TEST(Loop, ALoopWithABodyOfSeveralOps) {
 // Compilations that earlier tests asked for don't count.
 void start_counting() {
   sync();
-  kernels::wait_for_compiler();
+  kernels::wait_for_compilers();
   reset_stats();
 }
 

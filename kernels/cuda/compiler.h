@@ -24,6 +24,7 @@ struct CompiledCode {
   bool is_ptx = false;  // the driver has yet to translate it for its device
   std::string log;
   std::vector<KernelResources> kernels;  // as far as the compiler tells
+  bool from_disk = false;                // compiled by another process
 };
 
 // For one architecture. Thread-safe; calls on several threads run side by side.
@@ -37,6 +38,13 @@ class Compiler {
 
   // What the code depends on besides the text and this build: "NVRTC 12.9 sm_90".
   virtual std::string identity() const = 0;
+
+  // All that the code depends on, for other processes and other builds too: equal keys, equal code.
+  // Empty if code is not to outlive the process, or if there can be none.
+  virtual std::string disk_key(const std::string& text, bool contracts) const {
+    (void)text, (void)contracts;
+    return {};
+  }
 };
 
 // NVRTC, for devices of a compute capability (90: 9.0) under a driver that supports a CUDA version

@@ -166,9 +166,10 @@ struct KernelCache::Shared {
     for (const CachedKernel* kernel : kernels) emitted.push_back(kernel->emitted());
     const absl::StatusOr<CompiledCode> code =
         compiler->compile(emit(emitted), kernels[0]->contracts_);
+    const bool from_disk = code.ok() && code->from_disk;
     {
       std::lock_guard lock(mutex);
-      ++stats.sources;
+      stats.sources += !from_disk;
     }
     if (!code.ok() && kernels.size() > 1) {
       // One of them may be at fault: which?
@@ -177,7 +178,7 @@ struct KernelCache::Shared {
       settle(kernels, State::kFailed, code.status());
     } else {
       const absl::Status loaded = load(*code, kernels);
-      settle(kernels, loaded.ok() ? State::kReady : State::kCold, loaded);
+      settle(kernels, loaded.ok() ? State::kReady : State::kCold, loaded, from_disk);
     }
   }
 
@@ -193,12 +194,13 @@ struct KernelCache::Shared {
   }
 
   // kCold: the driver is at fault. Kernels of the source that it has loaded all the same stay.
-  void settle(absl::Span<CachedKernel* const> kernels, State state, const absl::Status& why) {
+  void settle(absl::Span<CachedKernel* const> kernels, State state, const absl::Status& why,
+              bool from_disk = false) {
     std::lock_guard lock(mutex);
     for (CachedKernel* kernel : kernels) {
       const bool is_ready = kernel->function() != nullptr;
       kernel->state_ = is_ready ? State::kReady : state;
-      ++(is_ready ? stats.compiles : stats.compile_failures);
+      ++(!is_ready ? stats.compile_failures : from_disk ? stats.disk_hits : stats.compiles);
       if (is_ready) continue;
       kernel->set_failure(why);
       if (state == State::kCold && ++kernel->failed_loads_ >= kMaxFailedLoads) {
@@ -323,6 +325,17 @@ absl::Status KernelCache::compile(absl::Span<const KernelRef> kernels, Tier tier
 void KernelCache::warm_up() {
   CompileThreads::get().add(
       [shared = shared_] { (void)shared->compiler->compile("", /*contracts=*/false); });
+}
+
+void KernelCache::wait() {
+  using State = CachedKernel::State;
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [this] {
+    return std::none_of(shared_->kernels.begin(), shared_->kernels.end(), [](const auto& entry) {
+      const State state = entry.second->state_;
+      return state == State::kWaiting || state == State::kCompiling;
+    });
+  });
 }
 
 KernelCacheStats KernelCache::stats() const {

@@ -81,7 +81,8 @@ struct KernelCacheStats {
   int64_t misses = 0;
   int64_t compiles = 0;          // kernels
   int64_t compile_failures = 0;  // likewise
-  int64_t sources = 0;           // that the compiler was given; one has several kernels
+  int64_t disk_hits = 0;         // kernels that another process had compiled
+  int64_t sources = 0;           // that were compiled; one has several kernels
 };
 
 // The kernels of one GPU. Thread-safe; nothing is locked during a compilation.
@@ -104,6 +105,9 @@ class KernelCache {
 
   // Makes the compiler ready on another thread: its first use is slow.
   void warm_up();
+
+  // Returns once no compilation is under way or waiting.
+  void wait();
 
   KernelCacheStats stats() const;
 

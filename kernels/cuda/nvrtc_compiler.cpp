@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "sluice/kernels/cuda/compiler.h"
 #include "sluice/kernels/cuda/nvrtc.h"
 #include "sluice/kernels/cuda/prelude.h"
@@ -25,6 +26,12 @@ class NvrtcCompiler : public Compiler {
     const absl::StatusOr<Nvrtc::Target> target = (*nvrtc)->target_for(compute_capability_);
     return absl::StrCat("NVRTC ", (*nvrtc)->version_text(), " ",
                         target.ok() ? target->name() : "for no device");
+  }
+
+  std::string disk_key(const std::string& text, bool contracts) const override {
+    if (!Nvrtc::get(driver_version_).ok()) return {};
+    return absl::StrCat(identity(), "\n", absl::StrJoin(device_options(contracts), " "), "\n",
+                        device_source(text));
   }
 
  private:

@@ -6,6 +6,7 @@
 #include "sluice/kernels/kernel.h"
 #include "sluice/kernels/llvm/emit_ops.h"
 #include "sluice/kernels/llvm/host.h"
+#include "sluice/kernels/llvm/host_functions.h"
 
 namespace sluice::kernels {
 
@@ -435,7 +436,7 @@ llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
     llvm::Value* slots = ir_.CreateLoad(
         ir_.getPtrTy(),
         ir_.CreateConstGEP1_64(ir_.getInt8Ty(), args_, offsetof(KernelArgs, errors)));
-    ir_.CreateCall(callee, builder_.pointer(reinterpret_cast<const void*>(&raise_error)),
+    ir_.CreateCall(builder_.host_function(kRaiseErrorName, callee),
                    {slots, builder_.index(instr.aux), bad_index, bad_extent});
   });
   return ir_.CreateSelect(outside, zero, wrapped);

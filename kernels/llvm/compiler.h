@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "sluice/fusion/program.h"
+#include "sluice/kernels/disk_cache.h"
 #include "sluice/kernels/kernel.h"
 
 namespace sluice::kernels {
@@ -17,7 +18,12 @@ namespace sluice::kernels {
 // `program` must have passed fusion::verify(). Takes milliseconds. Thread-safe; calls on several
 // threads run side by side. Unimplemented where LLVM is missing or the CPU lacks an instruction
 // that the program needs. The code is freed with the executable.
-absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Program& program);
+//
+// With a `cache`, code that is there is taken from it, which `from_cache` then tells, and other
+// code is put there.
+absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Program& program,
+                                                               DiskCache* cache = nullptr,
+                                                               bool* from_cache = nullptr);
 
 // Whether compile_llvm() can work at all.
 bool llvm_available();

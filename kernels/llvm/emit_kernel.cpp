@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "sluice/kernels/kernel.h"
 #include "sluice/kernels/llvm/host.h"
+#include "sluice/kernels/llvm/host_functions.h"
 #include "sluice/kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -75,8 +75,7 @@ void KernelEmitter::emit() {
 
 llvm::Value* KernelEmitter::call_thread_buffer(llvm::Value* bytes) {
   auto* type = llvm::FunctionType::get(ir_.getPtrTy(), {ir_.getInt64Ty()}, /*isVarArg=*/false);
-  return ir_.CreateCall(type, builder_.pointer(reinterpret_cast<const void*>(&thread_buffer)),
-                        {bytes});
+  return ir_.CreateCall(builder_.host_function(kThreadBufferName, type), {bytes});
 }
 
 void KernelEmitter::emit_runs(const RunBody& body) {

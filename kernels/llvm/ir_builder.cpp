@@ -3,6 +3,8 @@
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "sluice/kernels/llvm/host_functions.h"
 
 namespace sluice::kernels::ir {
 namespace {
@@ -39,8 +41,8 @@ llvm::Type* Builder::with_lanes(llvm::Type* type, int lanes) {
   return lanes == 1 ? type : llvm::FixedVectorType::get(type, lanes);
 }
 
-llvm::Value* Builder::pointer(const void* address) {
-  return builder_.CreateIntToPtr(index(reinterpret_cast<intptr_t>(address)), builder_.getPtrTy());
+llvm::FunctionCallee Builder::host_function(const char* name, llvm::FunctionType* type) {
+  return builder_.GetInsertBlock()->getModule()->getOrInsertFunction(name, type);
 }
 
 llvm::Value* Builder::min(llvm::Value* a, llvm::Value* b) {
@@ -270,7 +272,7 @@ llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::
       ir->getVoidTy(), {ir->getInt32Ty(), pointer, pointer, pointer, ir->getInt64Ty()},
       /*isVarArg=*/false);
   ir->CreateCall(
-      callee, ir.pointer(reinterpret_cast<const void*>(&math::external_array)),
+      ir.host_function(kExternalArrayName, callee),
       {ir->getInt32(static_cast<uint32_t>(f)), first, second, out, ir->getInt64(ir.lanes())});
   return ir->CreateLoad(type, out);
 }

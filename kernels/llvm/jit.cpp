@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,15 +9,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
+#include "sluice/kernels/disk_cache.h"
 #include "sluice/kernels/llvm/compiler.h"
 #include "sluice/kernels/llvm/emit_kernel.h"
 #include "sluice/kernels/llvm/host.h"
+#include "sluice/kernels/llvm/host_functions.h"
 #include "sluice/kernels/llvm/llvm_compat.h"
 
 namespace sluice::kernels {
@@ -26,6 +30,22 @@ using fusion::Program;
 
 absl::Status to_status(llvm::Error error) {
   return absl::InternalError(absl::StrCat("LLVM: ", llvm::toString(std::move(error))));
+}
+
+using ObjectCode = llvm::SmallVector<char, 0>;
+
+// Its main dylib has the host's functions.
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_jit() {
+  // Kernels have no constructors to run, and so need no platform.
+  auto jit = llvm::orc::LLJITBuilder().setPlatformSetUp(llvm::orc::setUpInactivePlatform).create();
+  if (!jit) return jit;
+  for (const HostFunction& function : kHostFunctions) {
+    if (auto error = llvm_compat::define_function(**jit, (*jit)->getMainJITDylib(), function.name,
+                                                  function.address)) {
+      return error;
+    }
+  }
+  return jit;
 }
 
 // The process's JIT. Never destroyed: executables may outlive static objects.
@@ -38,9 +58,7 @@ llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     auto* result = new Made;
-    // Kernels have no constructors to run, and so need no platform.
-    auto jit =
-        llvm::orc::LLJITBuilder().setPlatformSetUp(llvm::orc::setUpInactivePlatform).create();
+    auto jit = make_jit();
     if (jit)
       result->jit = std::move(*jit);
     else
@@ -50,6 +68,10 @@ llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
   if (made.jit != nullptr) return made.jit.get();
   return llvm::createStringError(llvm::inconvertibleErrorCode(), made.error.c_str());
 }
+
+// What code depends on and neither the IR nor the target says: the settings below and
+// restrict_passes(). Raise it when these change.
+constexpr int kCodeGeneration = 1;
 
 // This thread's code generator. Null if the target is unknown.
 llvm::TargetMachine* target_machine() {
@@ -99,9 +121,19 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> emit_module(const Program& program
   return module;
 }
 
-absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate_object(llvm::Module& module,
-                                                                    llvm::TargetMachine& machine) {
-  llvm::SmallVector<char, 0> bytes;
+// Equal keys mean equal code, whatever build of this library asks: the key has the IR itself, and
+// so says all that emit_kernel() decides. Bitcode names the triple, the CPU and its features, and
+// the LLVM that runs, which may be a later patch than that of the headers.
+std::string cache_key(const llvm::Module& module) {
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  return absl::StrCat(absl::string_view("llvm\0", 5), kCodeGeneration, " ", llvm_version(), " ",
+                      llvm_target(), "\n", stream.str());
+}
+
+absl::StatusOr<ObjectCode> generate_object(llvm::Module& module, llvm::TargetMachine& machine) {
+  ObjectCode bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm_compat::kObjectFile,
@@ -109,8 +141,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> generate_object(llvm::Module
     return absl::InternalError("LLVM cannot emit object code for this machine");
   }
   passes.run(module);
-  return llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bytes.data(), bytes.size()),
-                                              "kernel");
+  return bytes;
 }
 
 class CompiledKernel : public Executable {
@@ -120,11 +151,13 @@ class CompiledKernel : public Executable {
     llvm::consumeError(jit_.getExecutionSession().removeJITDylib(code_));
   }
 
-  absl::Status link(std::unique_ptr<llvm::MemoryBuffer> object, bool splits_rows) {
+  absl::Status link(llvm::StringRef object, bool splits_rows) {
+    code_.addToLinkOrder(jit_.getMainJITDylib());
     if (auto error = llvm_compat::link_process_symbols(jit_, code_)) {
       return to_status(std::move(error));
     }
-    if (auto error = jit_.addObjectFile(code_, std::move(object))) {
+    auto copy = llvm::MemoryBuffer::getMemBufferCopy(object, "kernel");
+    if (auto error = jit_.addObjectFile(code_, std::move(copy))) {
       return to_status(std::move(error));
     }
     absl::Status status = find(kRowsName, &entry_.rows);
@@ -145,6 +178,16 @@ class CompiledKernel : public Executable {
   llvm::orc::LLJIT& jit_;
   llvm::orc::JITDylib& code_;
 };
+
+absl::StatusOr<std::shared_ptr<const Executable>> link(llvm::orc::LLJIT& jit,
+                                                       llvm::StringRef object, bool splits_rows) {
+  static std::atomic<uint64_t> serial{0};
+  auto code = jit.createJITDylib(absl::StrCat("kernel", serial++));
+  if (!code) return to_status(code.takeError());
+  auto kernel = std::make_shared<CompiledKernel>(jit, *code);
+  if (absl::Status status = kernel->link(object, splits_rows); !status.ok()) return status;
+  return kernel;
+}
 
 }  // namespace
 
@@ -173,7 +216,9 @@ const Host& host() {
   return found;
 }
 
-absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const Program& program) {
+absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const Program& program,
+                                                               DiskCache* cache, bool* from_cache) {
+  if (from_cache != nullptr) *from_cache = false;
   auto jit = shared_jit();
   if (!jit) return to_status(jit.takeError());
   llvm::TargetMachine* machine = target_machine();
@@ -183,15 +228,22 @@ absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const Program& pr
   auto module = emit_module(program, *machine, context);
   if (!module.ok()) return module.status();
   const bool splits_rows = (*module)->getFunction(kBlockName) != nullptr;
-  auto object = generate_object(**module, *machine);
-  if (!object.ok()) return object.status();
+  const std::string key = cache == nullptr ? "" : cache_key(**module);
+  if (cache != nullptr) {
+    if (const std::optional<std::string> object = cache->find(key)) {
+      auto kernel = link(**jit, *object, splits_rows);
+      if (kernel.ok()) {
+        if (from_cache != nullptr) *from_cache = true;
+        return kernel;
+      }
+    }
+  }
 
-  static std::atomic<uint64_t> serial{0};
-  auto code = (*jit)->createJITDylib(absl::StrCat("kernel", serial++));
-  if (!code) return to_status(code.takeError());
-  auto kernel = std::make_shared<CompiledKernel>(**jit, *code);
-  if (absl::Status status = kernel->link(*std::move(object), splits_rows); !status.ok()) {
-    return status;
+  const absl::StatusOr<ObjectCode> object = generate_object(**module, *machine);
+  if (!object.ok()) return object.status();
+  auto kernel = link(**jit, llvm::StringRef(object->data(), object->size()), splits_rows);
+  if (kernel.ok() && cache != nullptr) {
+    cache->insert(key, absl::string_view(object->data(), object->size()));
   }
   return kernel;
 }

@@ -9,7 +9,8 @@ absl::Status missing() { return absl::UnimplementedError("built without LLVM"); 
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Program&) {
+absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Program&, DiskCache*,
+                                                               bool*) {
   return missing();
 }
 

@@ -66,6 +66,7 @@ class CpuStream : public Stream {
   static void execute(CommandBatch& batch) {
     for (const Event& event : batch.waits_for()) runtime::wait(event);
     batch.run();
+    batch.finish();
   }
 
   void complete(uint64_t ticket, const CommandBatch& batch) {

@@ -97,7 +97,7 @@ absl::Status Staging::fetch(std::byte* host, const std::byte* source, size_t byt
 }
 
 // The chunks are filled within run(), on the thread that uploads.
-class Copies::Upload : public DeviceBatch {
+class Copies::Upload : public CommandBatch {
  public:
   Upload(Staging* staging, void* target, const void* host, size_t bytes,
          std::shared_ptr<absl::Status> status)

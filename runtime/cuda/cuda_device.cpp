@@ -40,10 +40,35 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::make(const Driver* drive
       DeviceAllocator::make(device->context_.get(), [raw] { raw->wait_for_all(); });
   if (!allocator.ok()) return allocator.status();
   device->allocator_ = *std::move(allocator);
+  device->pinned_ = std::make_unique<PinnedPool>(device->context_.get());
   absl::StatusOr<std::unique_ptr<Copies>> copies = Copies::make(raw);
   if (!copies.ok()) return copies.status();
   device->copies_ = *std::move(copies);
   return device;
+}
+
+absl::StatusOr<std::unique_ptr<Stream>> CudaDevice::make_stream() { return CudaStream::make(this); }
+
+absl::StatusOr<BufferRef> CudaDevice::allocate(size_t bytes, Stream* stream) {
+  return allocator_->allocate_buffer(bytes, static_cast<CudaStream*>(stream));
+}
+
+absl::StatusOr<BufferRef> CudaDevice::upload(const void* host, size_t bytes) {
+  absl::StatusOr<BufferRef> buffer = allocator_->allocate_buffer(bytes, copies_->upload_stream());
+  if (!buffer.ok() || bytes == 0) return buffer;
+  const absl::StatusOr<Event> written = copies_->upload((*buffer)->data(), host, bytes);
+  if (!written.ok()) return written.status();
+  buffer->get()->written = *written;
+  return buffer;
+}
+
+absl::Status CudaDevice::download(const Buffer& buffer, size_t offset, size_t bytes, void* host) {
+  if (bytes == 0) {
+    wait(buffer.written);
+    return absl::OkStatus();
+  }
+  return copies_->download(host, static_cast<const std::byte*>(buffer.data()) + offset, bytes,
+                           buffer.written);
 }
 
 void CudaDevice::wait_for_all() {
@@ -81,6 +106,14 @@ absl::StatusOr<CudaDevice*> cuda_device(int index) {
   absl::StatusOr<std::unique_ptr<CudaDevice>> made = CudaDevice::make(*found, index);
   if (!made.ok()) return made.status();
   return (all.open[index] = *std::move(made)).get();
+}
+
+std::vector<CudaDevice*> open_cuda_devices() {
+  Registry& all = registry();
+  std::lock_guard lock(all.mutex);
+  std::vector<CudaDevice*> result;
+  for (const auto& [index, device] : all.open) result.push_back(device.get());
+  return result;
 }
 
 void close_cuda_devices_for_testing() {

@@ -8,17 +8,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sluice/runtime/backend.h"
 #include "sluice/runtime/cuda/context.h"
 #include "sluice/runtime/cuda/copies.h"
 #include "sluice/runtime/cuda/cuda_stream.h"
 #include "sluice/runtime/cuda/device_allocator.h"
 #include "sluice/runtime/cuda/driver.h"
 #include "sluice/runtime/cuda/event_pool.h"
+#include "sluice/runtime/cuda/pinned_pool.h"
 
 namespace sluice::runtime::cuda {
 
 // Thread-safe.
-class CudaDevice {
+class CudaDevice : public Backend {
  public:
   static absl::StatusOr<std::unique_ptr<CudaDevice>> make(const Driver* driver, int ordinal);
 
@@ -26,6 +28,15 @@ class CudaDevice {
   EventPool& events() { return *events_; }
   DeviceAllocator& allocator() { return *allocator_; }
   Copies& copies() { return *copies_; }
+  PinnedPool& pinned() { return *pinned_; }
+
+  absl::StatusOr<std::unique_ptr<Stream>> make_stream() override;
+  absl::StatusOr<BufferRef> allocate(size_t bytes, Stream* stream) override;
+  absl::StatusOr<BufferRef> upload(const void* host, size_t bytes) override;
+  absl::Status download(const Buffer& buffer, size_t offset, size_t bytes, void* host) override;
+  void set_memory_limit(int64_t bytes) override { allocator_->set_limit(bytes); }
+  MemoryStats memory_stats() const override { return allocator_->stats(); }
+  void reset_peak() override { allocator_->reset_peak(); }
 
   // Waits for all that its streams have been given.
   void wait_for_all();
@@ -43,6 +54,7 @@ class CudaDevice {
   std::mutex streams_mutex_;
   std::vector<CudaStream*> streams_;  // guarded by streams_mutex_
   std::unique_ptr<DeviceAllocator> allocator_;
+  std::unique_ptr<PinnedPool> pinned_;
   std::unique_ptr<Copies> copies_;
 };
 
@@ -52,6 +64,9 @@ int num_cuda_devices();
 // GPU `index`, opened when it is first asked for; it lives until the process ends. Why there is
 // none, or why it cannot be opened, is one sentence for the user.
 absl::StatusOr<CudaDevice*> cuda_device(int index);
+
+// Those that have been opened.
+std::vector<CudaDevice*> open_cuda_devices();
 
 // Closes all devices, whose streams and memory are gone, so that the driver can be replaced.
 void close_cuda_devices_for_testing();

@@ -52,7 +52,7 @@ uint64_t CudaStream::next_ticket() const { return submitted_.load() + 1; }
 
 uint64_t CudaStream::submit(std::unique_ptr<CommandBatch> batch, SubmitMode) {
   Pending next;
-  next.batch.reset(static_cast<DeviceBatch*>(batch.release()));
+  next.batch = std::move(batch);
   {
     std::lock_guard submitting(submit_mutex_);
     next.ticket = submitted_.load() + 1;

@@ -15,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sluice/runtime/cuda/context.h"
-#include "sluice/runtime/cuda/device_batch.h"
 #include "sluice/runtime/cuda/event_pool.h"
 #include "sluice/runtime/cuda/kernel_launch.h"
 #include "sluice/runtime/cuda/launch_log.h"
@@ -25,11 +24,11 @@ namespace sluice::runtime::cuda {
 
 class CudaDevice;
 
-// Batches are DeviceBatches. submit() enqueues on the calling thread and returns; a batch's
-// waits_for() become waits of the device where they are tickets of CUDA streams, on whatever
-// device, else waits of the caller. When the device is poisoned, every batch that is not known to
-// be done fails with the device's failure and counts as done. A stream outlives the batches that
-// wait for its tickets. Thread-safe.
+// submit() enqueues on the calling thread, with the device's context current, and returns; a
+// batch's waits_for() become waits of the device where they are tickets of CUDA streams, on
+// whatever device, else waits of the caller. When the device is poisoned, every batch that is not
+// known to be done fails with the device's failure and counts as done. A stream outlives the
+// batches that wait for its tickets. Thread-safe.
 class CudaStream : public Stream {
  public:
   static absl::StatusOr<std::unique_ptr<CudaStream>> make(CudaDevice* device);
@@ -65,7 +64,7 @@ class CudaStream : public Stream {
  private:
   struct Pending {
     uint64_t ticket = 0;
-    std::unique_ptr<DeviceBatch> batch;
+    std::unique_ptr<CommandBatch> batch;
     EventRef end;  // of its work; null if that is done, or if there is none
     uint64_t last_launch = 0;
     FailureRef failure;        // it could not run

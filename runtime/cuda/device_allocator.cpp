@@ -146,6 +146,10 @@ void DeviceAllocator::adopt(void* data, CudaStream* stream) {
   block.since = stream->ticket_in_use() + 1;
 }
 
+void DeviceAllocator::adopt(Buffer* buffer, Stream* stream) {
+  adopt(buffer->data(), static_cast<CudaStream*>(stream));
+}
+
 absl::StatusOr<BufferRef> DeviceAllocator::allocate_buffer(size_t bytes, CudaStream* stream) {
   const absl::StatusOr<void*> data = allocate(bytes, stream);
   if (!data.ok()) return data.status();

@@ -44,6 +44,7 @@ class DeviceAllocator : public BufferOwner {
   // From now on the block's home is `stream`, whose next work waits for what used it so far: a
   // result is written in place of another stream's.
   void adopt(void* data, CudaStream* stream);
+  void adopt(Buffer* buffer, Stream* stream) override;
 
   // Bytes that live and cached memory may take together; 0: 90 % of the device's memory.
   void set_limit(int64_t bytes);

@@ -83,8 +83,9 @@ void Machine::resolve(Kernel* kernel) {
     DevicePtr value = 0;
     std::memcpy(&value, kernel->params.data() + at, 8);
     if (!memory.is_device_address(value)) continue;
-    kernel->pointers.push_back({at, memory.find(value)});
-    may_use(kernel->function->device, kernel->pointers.back().to, value, 0, false);
+    const AllocationRef to = memory.find(value);
+    kernel->pointers.push_back({at, to});
+    if (to != nullptr) may_use(kernel->function->device, to, value, 0, false);
   }
 }
 
@@ -100,14 +101,38 @@ void Machine::run(const Kernel& kernel) {
   for (const Kernel::Pointer& pointer : kernel.pointers) {
     DevicePtr value = 0;
     std::memcpy(&value, params.data() + pointer.at, 8);
-    if (!may_use(device, pointer.to, value, 0, true)) return;
+    if (pointer.to != nullptr && !may_use(device, pointer.to, value, 0, true)) return;
     const std::byte* there = memory.host(value);
     std::memcpy(params.data() + pointer.at, &there, 8);
+  }
+  // A kernel whose one parameter is an address finds its arguments there.
+  std::vector<uint64_t> table;
+  if (kernel.params.size() == 8 && kernel.pointers.size() == 1) {
+    DevicePtr value = 0;
+    std::memcpy(&value, kernel.params.data(), 8);
+    table = read_table(value);
+    const uint64_t* there = table.data();
+    std::memcpy(params.data(), &there, 8);
   }
   const char* error = kernel.function->run(kernel.geometry, params.data());
   if (error == nullptr) return;
   violation(Result::kLaunchFailed, kernel.function->name + ": " + error);
   raise(device, Result::kLaunchFailed);
+}
+
+std::vector<uint64_t> Machine::read_table(DevicePtr begin) {
+  const AllocationRef home = memory.find(begin);
+  if (home == nullptr) return {};
+  std::vector<uint64_t> table((home->begin + home->bytes - begin) / 8);
+  std::memcpy(table.data(), memory.host(begin), 8 * table.size());
+  for (uint64_t& word : table) {
+    if (!memory.is_device_address(word)) continue;
+    // What comes after the table may be old; an address that the kernel should not have crashes it.
+    const AllocationRef to = memory.find(word);
+    if (to != nullptr && to->life != Allocation::Life::kLive) continue;
+    word = reinterpret_cast<uint64_t>(memory.host(word));
+  }
+  return table;
 }
 
 namespace calls {

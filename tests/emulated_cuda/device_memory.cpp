@@ -11,6 +11,9 @@ namespace sluice::emulated {
 namespace {
 
 constexpr size_t kPage = 4096;
+// Between allocations, where nothing is: kernels are given addresses that are right only together
+// with an index, such as those of a concatenation's operands.
+constexpr size_t kGap = size_t{16} << 20;
 
 size_t to_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -27,7 +30,8 @@ std::byte* reserve_range(size_t bytes) {
 
 DeviceMemory::DeviceMemory()
     : base_(reinterpret_cast<DevicePtr>(reserve_range(kReserved))),
-      memory_(reserve_range(kReserved)) {}
+      memory_(reserve_range(kReserved)),
+      next_(kGap) {}
 
 DeviceMemory::~DeviceMemory() {
   ASAN_UNPOISON_MEMORY_REGION(memory_, next_);
@@ -46,7 +50,7 @@ AllocationRef DeviceMemory::reserve(int device, size_t bytes, uint64_t stream, b
     freed.pop_back();
   } else {
     made->begin = base_ + next_;
-    next_ += to_pages(bytes) + kPage;  // with a page between, that nothing owns
+    next_ += to_pages(bytes) + kGap;
     if (next_ > kReserved) {
       std::fputs("emulated device memory: out of addresses\n", stderr);
       std::abort();

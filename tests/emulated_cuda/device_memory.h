@@ -57,7 +57,7 @@ class DeviceMemory {
 
   DevicePtr base_ = 0;
   std::byte* memory_ = nullptr;
-  size_t next_ = 0;                            // where nothing has been yet
+  size_t next_;                                // where nothing has been yet
   std::map<DevicePtr, AllocationRef> newest_;  // by begin
   std::map<std::pair<uint64_t, size_t>, std::vector<DevicePtr>> reusable_;  // by stream and size
 };

@@ -25,7 +25,9 @@ struct Geometry {
 
 // Runs all blocks of a launch; gives null, or what went wrong. `params` are the kernel's, as they
 // were launched, but that the pointers among them (at multiples of 8 bytes) are to where the
-// emulator keeps the device's memory.
+// emulator keeps the device's memory. If one pointer is all there is, so are those in what it
+// points to, which the kernel must not write. Addresses near an allocation, but outside, are taken
+// for such that an index brings back.
 using KernelFunction = std::function<const char*(const Geometry& geometry, const void* params)>;
 
 struct KernelTraits {

@@ -178,6 +178,8 @@ class Machine {
   // Which memory its parameters point to at this time.
   void resolve(Kernel* kernel);
   void run(const Kernel& kernel);
+  // The words from `begin` to the end of its allocation, with addresses that the host can follow.
+  std::vector<uint64_t> read_table(DevicePtr begin);
 
   // What the calls go to.
   static Machine* running;

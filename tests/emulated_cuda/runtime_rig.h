@@ -56,7 +56,7 @@ struct Outcome {
 };
 
 // Does what it is told; says what became of it.
-class TestBatch : public cuda::DeviceBatch {
+class TestBatch : public runtime::CommandBatch {
  public:
   TestBatch(std::function<absl::Status()> work, std::shared_ptr<Outcome> outcome)
       : work_(std::move(work)), outcome_(std::move(outcome)) {}

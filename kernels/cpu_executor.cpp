@@ -1,0 +1,137 @@
+#include "sluice/kernels/cpu_executor.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/container/inlined_vector.h"
+#include "sluice/kernels/cache.h"
+#include "sluice/kernels/launch.h"
+#include "sluice/kernels/library/matmul.h"
+
+namespace sluice::kernels {
+namespace {
+
+using fusion::KernelCall;
+using fusion::KernelStep;
+using fusion::MatmulStep;
+using fusion::Step;
+
+struct CpuCode {
+  const std::vector<Step>* steps;
+  std::vector<std::vector<std::shared_ptr<Kernel>>> kernels;  // by step and call
+};
+
+class CpuRun : public Run {
+ public:
+  CpuRun(const CpuCode* code, Tier tier) : code_(*code), tier_(tier) {}
+
+  void start(const Bindings& bindings) override {
+    for (size_t s = 0; s < code_.steps->size(); ++s) {
+      const auto& work = (*code_.steps)[s].work;
+      if (const auto* kernels = std::get_if<KernelStep>(&work)) {
+        run_kernels(s, *kernels, bindings);
+      } else if (!bindings.is_skipped(s, 0)) {
+        absl::Status status = matmul(BoundMatmul(std::get<MatmulStep>(work), &bindings).get());
+        if (!status.ok()) failures_.push_back({s, std::move(status)});
+      }
+    }
+  }
+
+  int64_t generic_launches() const override { return generic_launches_; }
+
+  absl::Status status(size_t step) const override {
+    for (const auto& [failed, status] : failures_) {
+      if (failed == step) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  const ErrorSlot* error_slots(size_t step, size_t call) const override {
+    for (const Slots& slots : slots_) {
+      if (slots.step == step && slots.call == call) return slots.slots.get();
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Slots {
+    size_t step, call;
+    std::unique_ptr<ErrorSlot[]> slots;
+  };
+
+  void run_kernels(size_t s, const KernelStep& step, const Bindings& bindings) {
+    struct Arguments {
+      absl::InlinedVector<void*, 16> buffers;
+      absl::InlinedVector<uint64_t, 16> scalars;
+    };
+    const size_t count = step.calls.size();
+    absl::InlinedVector<Arguments, 1> arguments(count);
+    absl::InlinedVector<Call, 1> calls;
+    bool all_compiled = true;
+    for (size_t k = 0; k < count; ++k) {
+      if (bindings.is_skipped(s, k)) continue;
+      const KernelCall& call = step.calls[k];
+      Arguments& own = arguments[k];
+      for (const fusion::MemoryRef& ref : call.buffers) own.buffers.push_back(bindings.at(ref));
+      for (int32_t number : call.scalars) own.scalars.push_back(bindings.scalars[number]);
+      ErrorSlot* slots = nullptr;
+      if (!call.error_slots.empty()) {
+        slots_.push_back({s, k, std::make_unique<ErrorSlot[]>(call.error_slots.size())});
+        slots = slots_.back().slots.get();
+      }
+      Kernel& kernel = *code_.kernels[s][k];
+      const Executable& executable = kernel.executable(tier_);
+      all_compiled &= kernel.is_compiled(executable);
+      const KernelArgs args{own.buffers.data(), call.extents.data(), call.accesses.data(),
+                            own.scalars.data(), call.params.data(),  slots};
+      calls.push_back({&kernel.program(), &executable, args, kernel.cost_of_point()});
+    }
+    generic_launches_ += !all_compiled;
+    launch(calls);
+  }
+
+  const CpuCode& code_;
+  const Tier tier_;
+  int64_t generic_launches_ = 0;
+  std::vector<Slots> slots_;
+  std::vector<std::pair<size_t, absl::Status>> failures_;
+};
+
+class CpuPlanCode : public PlanCode {
+ public:
+  explicit CpuPlanCode(CpuCode code) : code_(std::move(code)) {}
+  absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream*, Tier tier) override {
+    return std::make_unique<CpuRun>(&code_, tier);
+  }
+
+ private:
+  const CpuCode code_;
+};
+
+class CpuExecutor : public Executor {
+ public:
+  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string>) override {
+    CpuCode code{steps, {}};
+    for (Step& step : *steps) {
+      std::vector<std::shared_ptr<Kernel>>& kernels = code.kernels.emplace_back();
+      auto* kernel_step = std::get_if<KernelStep>(&step.work);
+      if (kernel_step == nullptr) continue;
+      for (KernelCall& call : kernel_step->calls) {
+        kernels.push_back(find_kernel(std::exchange(call.program, {})));
+      }
+    }
+    return std::make_unique<CpuPlanCode>(std::move(code));
+  }
+  CacheStats cache_stats() const override { return kernels::cache_stats(); }
+  void wait_for_compiler() override { kernels::wait_for_compiler(); }
+};
+
+}  // namespace
+
+Executor& cpu_executor() {
+  static Executor* executor = new CpuExecutor;
+  return *executor;
+}
+
+}  // namespace sluice::kernels

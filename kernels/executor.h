@@ -1,0 +1,109 @@
+// How a device runs the steps of plans: what differs between devices, for the engine.
+#ifndef SLUICE_KERNELS_EXECUTOR_H_
+#define SLUICE_KERNELS_EXECUTOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "sluice/fusion/plan.h"
+#include "sluice/kernels/cache.h"
+#include "sluice/kernels/kernel.h"
+#include "sluice/kernels/library/matmul.h"
+#include "sluice/runtime/device.h"
+#include "sluice/runtime/stream.h"
+
+namespace sluice::kernels {
+
+// What a run of a plan works on.
+struct Bindings {
+  // Where the values begin, by number (fusion::MemoryRef); null: not to be had.
+  std::vector<void*> inputs, results;
+  std::vector<uint64_t> scalars;  // of the window
+  // (step, number of the call in it; 0 for a library call) of what is not to be run.
+  absl::flat_hash_set<std::pair<size_t, size_t>> skipped;
+
+  void* at(const fusion::MemoryRef& ref) const {
+    return ref.kind == fusion::MemoryRef::Kind::kInput ? inputs[ref.index] : results[ref.index];
+  }
+  bool is_skipped(size_t step, size_t call) const {
+    return !skipped.empty() && skipped.contains({step, call});
+  }
+};
+
+// A product with the addresses of its operands; all are null without bindings.
+class BoundMatmul {
+ public:
+  BoundMatmul(const fusion::MatmulStep& step, const Bindings* bindings);
+  BoundMatmul(const BoundMatmul&) = delete;
+  BoundMatmul& operator=(const BoundMatmul&) = delete;
+  const Matmul& get() const { return matmul_; }
+
+ private:
+  absl::InlinedVector<Epilogue, 4> epilogues_;
+  Matmul matmul_;
+};
+
+// One run of a plan. It is kept until the device is done with it.
+class Run {
+ public:
+  virtual ~Run() = default;
+
+  // Executes the steps, or has the device do so: within the run() of a batch, once. What could not
+  // be run is left out, and what it would have written has unspecified contents.
+  virtual void start(const Bindings& bindings) = 0;
+
+  // After start(): how many launches ran on the generic tier.
+  virtual int64_t generic_launches() const = 0;
+  // Why a step could not be run, or not as a whole.
+  virtual absl::Status status(size_t step) const = 0;
+
+  // When the device is done: the error slots of a call, null if it has none or was skipped.
+  virtual const ErrorSlot* error_slots(size_t step, size_t call) const = 0;
+};
+
+// A plan's steps as code of one device. It outlives its runs. Thread-safe, but for its runs: they
+// begin one after another.
+class PlanCode {
+ public:
+  virtual ~PlanCode() = default;
+
+  // `stream`: where the run's batch will be submitted next. Fails if there is no memory for it.
+  virtual absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream* stream, Tier tier) = 0;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // `labels`: what messages call each step. `steps` outlives the code; its programs are moved into
+  // it.
+  virtual std::unique_ptr<PlanCode> prepare(std::vector<fusion::Step>* steps,
+                                            std::vector<std::string> labels) = 0;
+
+  virtual CacheStats cache_stats() const = 0;
+  // Returns once no compilation is under way or waiting.
+  virtual void wait_for_compiler() = 0;
+};
+
+// That of `device`, made when it is first asked for; it lives until the process ends. Throws Error
+// if there is no such device.
+Executor& executor(Device device);
+
+// Of all executors, since the start of the process.
+CacheStats total_cache_stats();
+
+// Returns once none of them has a compilation under way or waiting.
+void wait_for_compilers();
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_EXECUTOR_H_

@@ -1,0 +1,31 @@
+#include "sluice/runtime/backend.h"
+
+#include "absl/strings/str_cat.h"
+#include "sluice/runtime/cpu/cpu_backend.h"
+#include "sluice/runtime/cuda/cuda_device.h"
+#include "sluice/runtime/error.h"
+
+namespace sluice::runtime {
+
+absl::StatusOr<Backend*> find_backend(Device device) {
+  if (device.type() == DeviceType::kCpu) return &cpu_backend();
+  absl::StatusOr<cuda::CudaDevice*> found = cuda::cuda_device(device.index());
+  if (!found.ok()) {
+    return absl::Status(found.status().code(),
+                        absl::StrCat("device ", to_string(device), ": ", found.status().message()));
+  }
+  return *found;
+}
+
+Backend& backend(Device device) {
+  const absl::StatusOr<Backend*> found = find_backend(device);
+  if (!found.ok()) throw Error(found.status());
+  return **found;
+}
+
+void for_each_backend(absl::FunctionRef<void(Backend&)> f) {
+  f(cpu_backend());
+  for (cuda::CudaDevice* device : cuda::open_cuda_devices()) f(*device);
+}
+
+}  // namespace sluice::runtime

@@ -1,0 +1,17 @@
+#ifndef SLUICE_RUNTIME_MEMORY_STATS_H_
+#define SLUICE_RUNTIME_MEMORY_STATS_H_
+
+#include <cstdint>
+
+namespace sluice::runtime {
+
+// Of one device's allocator.
+struct MemoryStats {
+  int64_t live = 0;    // bytes asked for and not given back
+  int64_t peak = 0;    // the greatest `live` since the last reset
+  int64_t cached = 0;  // bytes kept for reuse
+};
+
+}  // namespace sluice::runtime
+
+#endif  // SLUICE_RUNTIME_MEMORY_STATS_H_
