@@ -10,15 +10,20 @@ namespace sluice::engine {
 using fusion::KernelStep;
 using fusion::MatmulStep;
 
+using fusion::MemoryRef;
+
 void Batch::run() {
   if (code == nullptr) return;
   code->start(bindings);
   count(counters().generic_tier_launches, code->generic_launches());
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (!plan_->plan.results[r].observed) results[r] = {};
+  }
 }
 
 void Batch::finish() {
   if (code == nullptr) {
-    fail(failure_of_run);
+    if (failure_of_run != nullptr) fail(failure_of_run);
     return;
   }
   const std::vector<fusion::Step>& steps = plan_->plan.steps;
@@ -35,19 +40,30 @@ void Batch::finish() {
 }
 
 void Batch::fail(const runtime::FailureRef& failure) {
-  for (const runtime::BufferRef& result : results) {
-    if (result && result->failure == nullptr) result.get()->failure = failure;
+  for (size_t r = 0; r < results.size(); ++r) set_failure(static_cast<int32_t>(r), failure);
+}
+
+runtime::FailureRef Batch::failure_of(const MemoryRef& ref) const {
+  if (ref.kind == MemoryRef::Kind::kInput) return inputs[ref.index]->failure;
+  const auto it = failed_results_.find(ref.index);
+  return it == failed_results_.end() ? nullptr : it->second;
+}
+
+void Batch::set_failure(int32_t result, const runtime::FailureRef& failure) {
+  const runtime::FailureRef& first = failed_results_.try_emplace(result, failure).first->second;
+  if (plan_->plan.results[result].observed && results[result]) {
+    results[result].get()->failure = first;
   }
 }
 
 void Batch::fail_step(const fusion::Step& step, const absl::Status& status) {
   const auto failure = std::make_shared<runtime::Failure>(status);
-  fusion::for_each_output(step, [&](const fusion::MemoryRef& ref) {
-    if (runtime::Buffer* target = buffer(ref); target->failure == nullptr) {
-      target->failure = failure;
-    }
-  });
+  fusion::for_each_output(step, [&](const MemoryRef& ref) { set_failure(ref.index, failure); });
   report(failure);
+}
+
+void Batch::inherit(const MemoryRef& target, const MemoryRef& source) {
+  if (const runtime::FailureRef failure = failure_of(source)) set_failure(target.index, failure);
 }
 
 void Batch::pass_failures_on(size_t step, size_t number) {
@@ -55,30 +71,22 @@ void Batch::pass_failures_on(size_t step, size_t number) {
   const fusion::KernelCall& call = work.calls[number];
   const kernels::ErrorSlot* slots = code->error_slots(step, number);
   for (const fusion::OutputDependence& output : call.outputs) {
-    runtime::Buffer* target = buffer(call.buffers[output.buffer]);
-    for (int32_t b : output.buffers) {
-      const runtime::Buffer* source = buffer(call.buffers[b]);
-      if (source->failure != nullptr && target->failure == nullptr) {
-        target->failure = source->failure;
-      }
-    }
+    const MemoryRef& target = call.buffers[output.buffer];
+    for (int32_t b : output.buffers) inherit(target, call.buffers[b]);
     for (int32_t slot : output.error_slots) {
-      if (target->failure != nullptr || slots[slot].raised.load() == 0) continue;
+      if (slots[slot].raised.load() == 0 || failure_of(target) != nullptr) continue;
       const ValueLabel& label = plan_->error_slots[step][number][slot];
-      target->failure = std::make_shared<runtime::Failure>(absl::OutOfRangeError(
+      const auto failure = std::make_shared<runtime::Failure>(absl::OutOfRangeError(
           absl::StrCat(to_string(label), ": index ", slots[slot].index,
                        " is out of range for an axis of extent ", slots[slot].extent)));
-      report(target->failure);
+      set_failure(target.index, failure);
+      report(failure);
     }
   }
 }
 
 void Batch::pass_failures_on(const MatmulStep& matmul) {
-  runtime::Buffer* target = buffer(matmul.c);
-  fusion::for_each_memory(matmul, [&](const fusion::MemoryRef& ref) {
-    const runtime::Buffer* source = buffer(ref);
-    if (source->failure != nullptr && target->failure == nullptr) target->failure = source->failure;
-  });
+  fusion::for_each_memory(matmul, [&](const MemoryRef& source) { inherit(matmul.c, source); });
 }
 
 }  // namespace sluice::engine

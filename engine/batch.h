@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "sluice/engine/plan_cache.h"
 #include "sluice/kernels/executor.h"
 #include "sluice/runtime/stream.h"
@@ -21,7 +22,8 @@ class Batch : public runtime::CommandBatch {
   void fail(const runtime::FailureRef& failure) override;
   double cost() const override { return plan_->cost; }
 
-  // By input and by result; kept until the batch is done.
+  // By input and by result. Kept until the batch is done, but that results which nobody observes
+  // are let go of once run() is over: the stream's order protects them.
   std::vector<runtime::BufferRef> inputs, results;
   kernels::Bindings bindings;
   // Null if there was no memory for it: `failure_of_run` says so.
@@ -31,17 +33,20 @@ class Batch : public runtime::CommandBatch {
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
   void report(const runtime::FailureRef& failure) { failures_.push_back(failure); }
 
-  runtime::Buffer* buffer(const fusion::MemoryRef& ref) const {
-    const bool is_input = ref.kind == fusion::MemoryRef::Kind::kInput;
-    return (is_input ? inputs : results)[ref.index].get();
-  }
+  // Null if the contents are to be had, as far as is known.
+  runtime::FailureRef failure_of(const fusion::MemoryRef& ref) const;
+  // The first one stays.
+  void set_failure(int32_t result, const runtime::FailureRef& failure);
 
  private:
   void pass_failures_on(size_t step, size_t call);
   void pass_failures_on(const fusion::MatmulStep& matmul);
   void fail_step(const fusion::Step& step, const absl::Status& status);
+  void inherit(const fusion::MemoryRef& target, const fusion::MemoryRef& source);
 
   const std::shared_ptr<const ReadyPlan> plan_;
+  // By result. Not in the buffers: results may share one, one after another.
+  absl::flat_hash_map<int32_t, runtime::FailureRef> failed_results_;
 };
 
 }  // namespace sluice::engine

@@ -145,18 +145,18 @@ class Binder {
         absl::Status(buffer.status().code(),
                      absl::StrCat(to_string(plan_.results[r]), ": ", buffer.status().message())));
     batch_->report(failure);
-    fail(r, std::move(failure));
+    fail(r, failure);
   }
 
-  void fail(int32_t r, runtime::FailureRef failure) {
-    runtime::BufferRef nothing(new runtime::Buffer(nullptr, 0, 0));
-    nothing.get()->failure = std::move(failure);
-    set(r, std::move(nothing));
+  void fail(int32_t r, const runtime::FailureRef& failure) {
+    set(r, runtime::BufferRef(new runtime::Buffer(nullptr, 0, 0)));
+    batch_->set_failure(r, failure);
   }
 
   bool is_missing(const MemoryRef& ref) const {
-    const runtime::Buffer* memory = batch_->buffer(ref);
-    return memory != nullptr && memory->data() == nullptr;
+    const bool is_input = ref.kind == MemoryRef::Kind::kInput;
+    const runtime::BufferRef& memory = (is_input ? batch_->inputs : batch_->results)[ref.index];
+    return memory && memory->data() == nullptr;
   }
 
   bool touches_failure(int32_t s) const {
@@ -191,7 +191,7 @@ class Binder {
     const auto missing = std::find_if(memory.begin(), memory.end(),
                                       [&](const MemoryRef& ref) { return is_missing(ref); });
     if (missing == memory.end()) return;
-    const runtime::FailureRef failure = batch_->buffer(*missing)->failure;
+    const runtime::FailureRef failure = batch_->failure_of(*missing);
     batch_->bindings.skipped.insert({s, call});
     for (const MemoryRef& output : outputs) fail(output.index, failure);
   }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sluice/kernels/cuda/executor.h"
+#include "sluice/kernels/cuda/gpu.h"
 #include "sluice/sluice.h"
 #include "sluice/tests/emulated_cuda/emulated_cuda.h"
 #include "sluice/tests/emulated_cuda/host_compiler.h"

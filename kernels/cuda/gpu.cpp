@@ -1,0 +1,74 @@
+#include "sluice/kernels/cuda/gpu.h"
+
+#include <utility>
+
+#include "sluice/kernels/cuda/caching_compiler.h"
+#include "sluice/kernels/cuda/cublaslt.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+constexpr int kMaxGraphs = 256;
+
+std::function<std::unique_ptr<Compiler>()>& compiler_for_testing() {
+  static auto* make = new std::function<std::unique_ptr<Compiler>()>;
+  return *make;
+}
+
+int driver_version(const runtime::cuda::Context& context) {
+  int version = 0;
+  context.driver().driver_get_version(&version);
+  return version;
+}
+
+std::unique_ptr<Compiler> make_compiler(const runtime::cuda::Context& context) {
+  if (compiler_for_testing()) return compiler_for_testing()();
+  return with_disk_cache(
+      make_nvrtc_compiler(context.info().compute_capability, driver_version(context)));
+}
+
+// Null if there is none.
+const CublasLt* find_matmul_library(const runtime::cuda::Context& context) {
+  if (compiler_for_testing()) return nullptr;
+  return find_cublaslt(driver_version(context)).value_or(nullptr);
+}
+
+}  // namespace
+
+void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make) {
+  compiler_for_testing() = std::move(make);
+}
+
+Gpu::Gpu(runtime::cuda::CudaDevice* device)
+    : device_(*device),
+      kernels_(&device->context(), make_compiler(device->context())),
+      matmul_compiler_(make_compiler(device->context())),
+      generic_(&device->context()) {
+  kernels_.warm_up();
+}
+
+MatmulRunner& Gpu::matmul() {
+  std::call_once(matmul_once_, [this] {
+    matmul_ = std::make_unique<MatmulRunner>(&device_.context(), matmul_compiler_.get(),
+                                             find_matmul_library(device_.context()));
+  });
+  return *matmul_;
+}
+
+const runtime::cuda::Function* Gpu::generic() {
+  std::call_once(generic_once_, [this] { generic_.compile(make_compiler(device_.context())); });
+  return generic_.function();
+}
+
+const runtime::cuda::Function* Gpu::wait_for_generic() {
+  if (generic() == nullptr) generic_.wait();
+  return generic_.function();
+}
+
+bool Gpu::take_graph() {
+  if (++num_graphs_ <= kMaxGraphs) return true;
+  --num_graphs_;
+  return false;
+}
+
+}  // namespace sluice::kernels::cuda

@@ -1,0 +1,54 @@
+// What all plans of one GPU share: its kernels, compilers and libraries.
+#ifndef SLUICE_KERNELS_CUDA_GPU_H_
+#define SLUICE_KERNELS_CUDA_GPU_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "sluice/kernels/cuda/compiler.h"
+#include "sluice/kernels/cuda/generic_kernel.h"
+#include "sluice/kernels/cuda/kernel_cache.h"
+#include "sluice/kernels/cuda/matmul.h"
+#include "sluice/runtime/cuda/cuda_device.h"
+
+namespace sluice::kernels::cuda {
+
+// Thread-safe. `device` outlives it, and it outlives all work.
+class Gpu {
+ public:
+  explicit Gpu(runtime::cuda::CudaDevice* device);
+
+  runtime::cuda::CudaDevice& device() { return device_; }
+  KernelCache& kernels() { return kernels_; }
+  const KernelCache& kernels() const { return kernels_; }
+
+  // Made when it is first needed: loading a library of products takes a while.
+  MatmulRunner& matmul();
+  // Null until it can be launched; the first call has it compiled on another thread.
+  const runtime::cuda::Function* generic();
+  // Likewise, but waits for the compiler. Null if it failed.
+  const runtime::cuda::Function* wait_for_generic();
+
+  // Instantiated graphs take memory of the device: there are only so many.
+  bool take_graph();
+  void give_back_graph() { --num_graphs_; }
+
+ private:
+  runtime::cuda::CudaDevice& device_;
+  KernelCache kernels_;
+  const std::unique_ptr<Compiler> matmul_compiler_;
+  std::once_flag matmul_once_;
+  std::unique_ptr<MatmulRunner> matmul_;  // made under matmul_once_
+  std::once_flag generic_once_;
+  GenericKernel generic_;
+  std::atomic<int> num_graphs_{0};
+};
+
+// From now on GPUs get their compilers from here rather than NVRTC, and no libraries.
+void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make);
+
+}  // namespace sluice::kernels::cuda
+
+#endif  // SLUICE_KERNELS_CUDA_GPU_H_
