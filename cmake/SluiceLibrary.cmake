@@ -20,6 +20,18 @@ else()
   list(FILTER sources EXCLUDE REGEX "^kernels/library/onednn_.*\\.cpp$")
 endif()
 
+list(FILTER sources EXCLUDE REGEX "^kernels/cuda/print_generic\\.cpp$")
+if(SLUICE_CUDA STREQUAL "OFF")
+  list(FILTER sources EXCLUDE REGEX "^(runtime|kernels)/cuda/")
+  list(APPEND sources runtime/cuda/no_cuda.cpp kernels/cuda/no_cuda.cpp)
+else()
+  list(FILTER sources EXCLUDE REGEX "/no_cuda\\.cpp$")
+endif()
+if(SLUICE_HAVE_NVCC)
+  sluice_generic_image(image)
+  list(APPEND sources "${image}")
+endif()
+
 # Compiled below, for each instruction set.
 set(loops ${sources})
 list(FILTER loops INCLUDE REGEX "^kernels/interp/loops_")
@@ -36,7 +48,7 @@ target_include_directories(sluice PUBLIC
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 
 target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-foreach(feature LLVM ONEDNN OPENMP SLEEF)
+foreach(feature LLVM NVCC ONEDNN OPENMP SLEEF)
   target_compile_definitions(sluice PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
 endforeach()
 foreach(feature LLVM ONEDNN SLEEF)

@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "sluice/kernels/cuda/executor.h"
 #include "sluice/kernels/library/matmul.h"
 #include "sluice/kernels/llvm/compiler.h"
 #include "sluice/kernels/math/external.h"
@@ -81,7 +82,7 @@ std::string build_info() {
       kernels::llvm_available() ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
                                 : "interpreted only",
       "\nmatmul: ", kernels::matmul_library(), "\nmath: ", kernels::math::external_library(),
-      "\nthreads: ", num_threads(), "\n");
+      "\nthreads: ", num_threads(), "\nCUDA: ", kernels::cuda::description(), "\n");
 }
 
 }  // namespace sluice

@@ -6,7 +6,6 @@
 
 #include "sluice/kernels/cpu_executor.h"
 #include "sluice/kernels/cuda/executor.h"
-#include "sluice/runtime/cuda/cuda_device.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::kernels {
@@ -58,10 +57,9 @@ Executor& executor(Device device) {
   std::lock_guard lock(registry().mutex);
   std::unique_ptr<Executor>& made = registry().gpus[device.index()];
   if (made == nullptr) {
-    const absl::StatusOr<runtime::cuda::CudaDevice*> found =
-        runtime::cuda::cuda_device(device.index());
-    if (!found.ok()) throw Error(found.status());
-    made = cuda::make_executor(*found);
+    absl::StatusOr<std::unique_ptr<Executor>> executor = cuda::make_executor(device.index());
+    if (!executor.ok()) throw Error(executor.status());
+    made = *std::move(executor);
   }
   return *made;
 }

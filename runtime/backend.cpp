@@ -2,19 +2,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "sluice/runtime/cpu/cpu_backend.h"
-#include "sluice/runtime/cuda/cuda_device.h"
+#include "sluice/runtime/cuda/backends.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::runtime {
 
 absl::StatusOr<Backend*> find_backend(Device device) {
   if (device.type() == DeviceType::kCpu) return &cpu_backend();
-  absl::StatusOr<cuda::CudaDevice*> found = cuda::cuda_device(device.index());
+  absl::StatusOr<Backend*> found = cuda::cuda_backend(device.index());
   if (!found.ok()) {
     return absl::Status(found.status().code(),
                         absl::StrCat("device ", to_string(device), ": ", found.status().message()));
   }
-  return *found;
+  return found;
 }
 
 Backend& backend(Device device) {
@@ -25,7 +25,7 @@ Backend& backend(Device device) {
 
 void for_each_backend(absl::FunctionRef<void(Backend&)> f) {
   f(cpu_backend());
-  for (cuda::CudaDevice* device : cuda::open_cuda_devices()) f(*device);
+  for (Backend* backend : cuda::open_cuda_backends()) f(*backend);
 }
 
 }  // namespace sluice::runtime

@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "sluice/runtime/backend.h"
-#include "sluice/runtime/cuda/cuda_device.h"
+#include "sluice/runtime/cuda/backends.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice {

@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "sluice/kernels/cuda/compile_threads.h"
+#include "sluice/kernels/cuda/generic_image.h"
 #include "sluice/kernels/cuda/gpu.h"
 #include "sluice/kernels/cuda/run.h"
+#include "sluice/runtime/cuda/cuda_device.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -89,8 +91,14 @@ class CudaExecutor : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_executor(CudaDevice* device) {
-  return std::make_unique<CudaExecutor>(device);
+absl::StatusOr<std::unique_ptr<Executor>> make_executor(int index) {
+  const absl::StatusOr<CudaDevice*> device = runtime::cuda::cuda_device(index);
+  if (!device.ok()) return device.status();
+  return std::make_unique<CudaExecutor>(*device);
+}
+
+std::string description() {
+  return generic_image() == nullptr ? "by NVRTC" : "by NVRTC, generic kernel ahead of time";
 }
 
 }  // namespace sluice::kernels::cuda

@@ -1,16 +1,20 @@
-// Runs steps on a GPU.
+// Runs steps on a GPU. Where CUDA is not built in, no_cuda.cpp stands for the rest of this folder.
 #ifndef SLUICE_KERNELS_CUDA_EXECUTOR_H_
 #define SLUICE_KERNELS_CUDA_EXECUTOR_H_
 
 #include <memory>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "sluice/kernels/executor.h"
-#include "sluice/runtime/cuda/cuda_device.h"
 
 namespace sluice::kernels::cuda {
 
-// `device` outlives it.
-std::unique_ptr<Executor> make_executor(runtime::cuda::CudaDevice* device);
+// For GPU `index`.
+absl::StatusOr<std::unique_ptr<Executor>> make_executor(int index);
+
+// What is built in: "generic kernel ahead of time by nvcc 13.0", say.
+std::string description();
 
 }  // namespace sluice::kernels::cuda
 

@@ -4,6 +4,7 @@
 
 #include "sluice/kernels/cuda/caching_compiler.h"
 #include "sluice/kernels/cuda/cublaslt.h"
+#include "sluice/kernels/cuda/generic_image.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -56,7 +57,11 @@ MatmulRunner& Gpu::matmul() {
 }
 
 const runtime::cuda::Function* Gpu::generic() {
-  std::call_once(generic_once_, [this] { generic_.compile(make_compiler(device_.context())); });
+  std::call_once(generic_once_, [this] {
+    const bool is_ahead = generic_image() != nullptr && !compiler_for_testing();
+    if (is_ahead && generic_.load(generic_image()).ok()) return;
+    generic_.compile(make_compiler(device_.context()));
+  });
   return generic_.function();
 }
 

@@ -108,10 +108,12 @@ absl::StatusOr<CudaDevice*> cuda_device(int index) {
   return (all.open[index] = *std::move(made)).get();
 }
 
-std::vector<CudaDevice*> open_cuda_devices() {
+absl::StatusOr<Backend*> cuda_backend(int index) { return cuda_device(index); }
+
+std::vector<Backend*> open_cuda_backends() {
   Registry& all = registry();
   std::lock_guard lock(all.mutex);
-  std::vector<CudaDevice*> result;
+  std::vector<Backend*> result;
   for (const auto& [index, device] : all.open) result.push_back(device.get());
   return result;
 }

@@ -1,4 +1,4 @@
-// Everything that belongs to one GPU, and the GPUs of this process.
+// Everything that belongs to one GPU.
 #ifndef SLUICE_RUNTIME_CUDA_CUDA_DEVICE_H_
 #define SLUICE_RUNTIME_CUDA_CUDA_DEVICE_H_
 
@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "sluice/runtime/backend.h"
+#include "sluice/runtime/cuda/backends.h"
 #include "sluice/runtime/cuda/context.h"
 #include "sluice/runtime/cuda/copies.h"
 #include "sluice/runtime/cuda/cuda_stream.h"
@@ -58,15 +58,8 @@ class CudaDevice : public Backend {
   std::unique_ptr<Copies> copies_;
 };
 
-// How many GPUs this process can use; 0 if driver() has no driver.
-int num_cuda_devices();
-
-// GPU `index`, opened when it is first asked for; it lives until the process ends. Why there is
-// none, or why it cannot be opened, is one sentence for the user.
+// cuda_backend(index) as what it is.
 absl::StatusOr<CudaDevice*> cuda_device(int index);
-
-// Those that have been opened.
-std::vector<CudaDevice*> open_cuda_devices();
 
 // Closes all devices, whose streams and memory are gone, so that the driver can be replaced.
 void close_cuda_devices_for_testing();

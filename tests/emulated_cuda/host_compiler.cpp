@@ -27,7 +27,7 @@ std::string command_line() {
 }
 
 // Code is loaded from it: it is nobody else's.
-absl::StatusOr<fs::path> folder() {
+absl::StatusOr<fs::path> make_folder() {
   const fs::path path = fs::temp_directory_path() / absl::StrCat("sluice_emulated_cuda_", getuid());
   mkdir(path.c_str(), 0700);
   struct stat status;
@@ -46,11 +46,17 @@ std::string contents_of(const fs::path& path) {
 
 }  // namespace
 
+absl::StatusOr<std::string> HostCompiler::folder() {
+  const absl::StatusOr<fs::path> path = make_folder();
+  if (!path.ok()) return path.status();
+  return path->string();
+}
+
 HostCompiler::HostCompiler() : command_(command_line()) {}
 
 absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::compile(const std::string& text, bool) {
   static std::atomic<int> count{0};
-  const absl::StatusOr<fs::path> home = folder();
+  const absl::StatusOr<fs::path> home = make_folder();
   if (!home.ok()) return home.status();
   const std::string source = absl::StrCat("// ", command_, "\n", kernels::cuda::host_source(text));
   const std::string stem = *home / absl::StrCat(absl::Hex(std::hash<std::string>()(source)));
@@ -61,6 +67,8 @@ absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::compile(const std::str
 
   const std::string mine = absl::StrCat(stem, ".", getpid(), ".", count++);
   std::ofstream(mine + ".cpp", std::ios::binary) << source;
+  // The kernels' text, for a compiler of device code.
+  std::ofstream(mine + ".cu", std::ios::binary) << text;
   const std::string command =
       absl::StrCat(command_, " -o '", mine, ".so' '", mine, ".cpp' -lm > '", mine, ".log' 2>&1");
   const int result = std::system(command.c_str());
@@ -68,10 +76,12 @@ absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::compile(const std::str
   fs::remove(mine + ".log");
   if (result != 0) {
     fs::remove(mine + ".cpp");
+    fs::remove(mine + ".cu");
     return absl::InternalError(
         absl::StrCat("the host's compiler failed:\n", code.log.substr(0, kMessageBytes)));
   }
   fs::rename(mine + ".so", code.image);
+  fs::rename(mine + ".cu", stem + ".cu");
   fs::rename(mine + ".cpp", stem + ".cpp");
   return code;
 }

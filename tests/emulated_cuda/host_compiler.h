@@ -15,6 +15,9 @@ class HostCompiler : public kernels::cuda::Compiler {
  public:
   HostCompiler();
 
+  // Where they stay. Beside each object is the kernels' text as it was given, in a file *.cu.
+  static absl::StatusOr<std::string> folder();
+
   absl::StatusOr<kernels::cuda::CompiledCode> compile(const std::string& text,
                                                       bool contracts) override;
   std::string identity() const override { return command_; }

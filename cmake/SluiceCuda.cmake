@@ -1,0 +1,63 @@
+# The CUDA backend. It loads the driver and NVIDIA's libraries when it runs, so that building it
+# takes nothing of theirs. Where there is an nvcc, the generic kernel (kernels/cuda/generic.h) is
+# compiled ahead of time and built in; else NVRTC compiles it when it is first needed.
+#
+# SLUICE_CUDA: AUTO takes nvcc if it is there, ON fails if it is not, OFF leaves the backend out.
+
+set(SLUICE_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
+set_property(CACHE SLUICE_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(SLUICE_HAVE_NVCC 0)
+
+if(SLUICE_CUDA STREQUAL "OFF")
+  message(STATUS "sluice: CUDA: left out")
+elseif(SLUICE_SANITIZE)
+  message(STATUS "sluice: CUDA: the generic kernel is not for GPUs in a sanitizer's build")
+else()
+  # Toolkits beside one another, newest first, and those that pip installs.
+  file(GLOB sluice_toolkits LIST_DIRECTORIES true /usr/local/cuda /usr/local/cuda-* /opt/cuda)
+  list(SORT sluice_toolkits COMPARE NATURAL ORDER DESCENDING)
+  file(GLOB sluice_wheels LIST_DIRECTORIES true
+    /usr/lib/python3*/site-packages/nvidia/cu* /usr/local/lib/python3*/*-packages/nvidia/cu*
+    "$ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nvidia/cu*"
+    "$ENV{HOME}/.local/lib/python3*/site-packages/nvidia/cu*")
+  find_program(SLUICE_NVCC nvcc
+    HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_HOME ENV CUDA_PATH
+    PATHS ${sluice_toolkits} ${sluice_wheels} PATH_SUFFIXES bin)
+  mark_as_advanced(SLUICE_NVCC)
+  if(SLUICE_NVCC)
+    set(SLUICE_HAVE_NVCC 1)
+    message(STATUS "sluice: CUDA: generic kernel by ${SLUICE_NVCC}")
+  elseif(SLUICE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "SLUICE_CUDA=ON, but there is no nvcc (set CUDAToolkit_ROOT)")
+  else()
+    message(STATUS "sluice: CUDA: no nvcc, NVRTC compiles the generic kernel at run time")
+  endif()
+endif()
+
+# sluice_generic_image(<variable>): the source that has the generic kernel, compiled.
+function(sluice_generic_image variable)
+  add_executable(sluice_print_generic EXCLUDE_FROM_ALL
+    fusion/op.cpp runtime/dtype.cpp kernels/cuda/expression.cpp kernels/cuda/functions.cpp
+    kernels/cuda/generic_source.cpp kernels/cuda/prelude.cpp kernels/cuda/print_generic.cpp
+    kernels/cuda/text_value.cpp)
+  sluice_compile_options(sluice_print_generic)
+  target_include_directories(sluice_print_generic PRIVATE "${PROJECT_BINARY_DIR}/include")
+  target_link_libraries(sluice_print_generic PRIVATE ${SLUICE_ABSL})
+  set(stem "${PROJECT_BINARY_DIR}/generic_kernel")
+  # What devices of other kinds get is PTX, which their driver compiles and keeps.
+  add_custom_command(OUTPUT "${stem}.fatbin"
+    COMMAND sluice_print_generic > "${stem}.cu"
+    COMMAND "${SLUICE_NVCC}" -fatbin -std=c++17 --fmad=false -w
+      -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=sm_90
+      -gencode arch=compute_100,code=sm_100 -o "${stem}.fatbin" "${stem}.cu"
+    DEPENDS sluice_print_generic VERBATIM
+    COMMENT "Compiling the generic kernel for GPUs")
+  file(WRITE "${stem}_image.cpp.in"
+    "asm(\".section .rodata\\n.balign 16\\n\"\n"
+    "    \".globl _ZN6sluice7kernels4cuda13kGenericImageE\\n\"\n"
+    "    \"_ZN6sluice7kernels4cuda13kGenericImageE:\\n\"\n"
+    "    \".incbin \\\"${stem}.fatbin\\\"\\n.byte 0\\n.previous\\n\");\n")
+  configure_file("${stem}_image.cpp.in" "${stem}_image.cpp" COPYONLY)
+  set_source_files_properties("${stem}_image.cpp" PROPERTIES OBJECT_DEPENDS "${stem}.fatbin")
+  set(${variable} "${stem}_image.cpp" PARENT_SCOPE)
+endfunction()
