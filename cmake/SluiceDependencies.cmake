@@ -34,6 +34,29 @@ set(SLUICE_ABSL absl::flat_hash_map absl::function_ref absl::inlined_vector absl
   absl::statusor absl::strings absl::synchronization)
 find_package(Threads REQUIRED)
 
+# For programs that are to run on machines that have none of this.
+option(SLUICE_STATIC "Link Abseil and the compiler's runtime statically" OFF)
+if(SLUICE_STATIC)
+  add_link_options(-static-libstdc++ -static-libgcc)
+  # Debian's targets are the shared libraries, with the archives beside them.
+  get_property(absl_targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+  list(FILTER absl_targets INCLUDE REGEX "^absl::")
+  foreach(target ${absl_targets})
+    get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
+    foreach(configuration IN LISTS configurations)
+      get_target_property(library ${target} IMPORTED_LOCATION_${configuration})
+      if(NOT library)  # an interface
+        continue()
+      endif()
+      string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive "${library}")
+      if(NOT EXISTS "${archive}")
+        message(FATAL_ERROR "SLUICE_STATIC: ${archive} is not there")
+      endif()
+      set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_${configuration} "${archive}")
+    endforeach()
+  endforeach()
+endif()
+
 if(SLUICE_OPENMP)
   find_package(OpenMP QUIET COMPONENTS CXX)
   sluice_feature(OPENMP OpenMP_CXX_FOUND "${OpenMP_CXX_VERSION}")

@@ -104,6 +104,15 @@ class Demo {
   DeviceSet train_set_, test_set_;
 };
 
+// SLUICE_DEVICE may name a device that is not there.
+void require_device() {
+  try {
+    sl::default_device();
+  } catch (const sl::Error& error) {
+    throw UsageError(error.what());
+  }
+}
+
 int main(int argc, char** argv) {
   try {
     const Options options = parse_options(argc, argv);
@@ -111,6 +120,7 @@ int main(int argc, char** argv) {
       print(usage());
       return 0;
     }
+    require_device();
     return Demo(options).run();
   } catch (const UsageError& error) {
     std::fprintf(stderr, "digits: %s\n", error.what());

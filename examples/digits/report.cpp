@@ -109,7 +109,8 @@ std::string summary(const Options& options, const Run& run, int64_t train_images
       row("kept out of memory", bytes(all.bytes_elided) + " in " + grouped(all.temporaries_elided) +
                                     " temporaries that never had a buffer");
   text += row("kernels compiled",
-              grouped(all.compiles) + ", found in the cache " + grouped(all.kernel_cache_hits) +
+              grouped(all.compiles) + ", on disk already " + grouped(all.disk_cache_hits) +
+                  ", found in the cache " + grouped(all.kernel_cache_hits) +
                   " times, interpreted meanwhile " + grouped(all.generic_tier_launches) + " times");
   text += row("plans", grouped(all.plan_hits) + " hits, " + grouped(all.plan_misses) + " misses");
   text +=

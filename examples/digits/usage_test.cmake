@@ -18,3 +18,7 @@ expect_refusal(--batch 0)
 expect_refusal(--hidden 12,,4)
 expect_refusal(--data "${CMAKE_CURRENT_BINARY_DIR}/no-such-file.csv")
 expect_refusal(--data "${CMAKE_CURRENT_BINARY_DIR}/damaged.csv")
+
+# A device that no machine has.
+set(ENV{SLUICE_DEVICE} cuda:99)
+expect_refusal()
