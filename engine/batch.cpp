@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/counters.h"
 
@@ -56,9 +57,23 @@ void Batch::set_failure(int32_t result, const runtime::FailureRef& failure) {
   }
 }
 
+std::string Batch::label() const {
+  return plan_->results.empty() ? "window of views" : to_string(plan_->results.back());
+}
+
 void Batch::fail_step(const fusion::Step& step, const absl::Status& status) {
-  const auto failure = std::make_shared<runtime::Failure>(status);
-  fusion::for_each_output(step, [&](const MemoryRef& ref) { set_failure(ref.index, failure); });
+  runtime::FailureRef failure;
+  fusion::for_each_output(step, [&](const MemoryRef& ref) {
+    if (failure == nullptr) {
+      // A launch says which it was, a compiler or a copy of arguments does not.
+      const std::string op = to_string(plan_->results[ref.index]);
+      const bool is_named = absl::StrContains(status.message(), op);
+      failure = std::make_shared<runtime::Failure>(
+          is_named ? status
+                   : absl::Status(status.code(), absl::StrCat(op, ": ", status.message())));
+    }
+    set_failure(ref.index, failure);
+  });
   report(failure);
 }
 

@@ -20,6 +20,7 @@ class Batch : public runtime::CommandBatch {
   void run() override;
   void finish() override;
   void fail(const runtime::FailureRef& failure) override;
+  std::string label() const override;
   double cost() const override { return plan_->cost; }
 
   // By input and by result. Kept until the batch is done, but that results which nobody observes

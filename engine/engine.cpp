@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
@@ -49,6 +50,27 @@ void gather_row_major(const Layout& layout, size_t size, const char* first, char
   }
 }
 
+// A submitted node with the buffer that `make` gives.
+NodeRef submitted(
+    const char* op_name, DType dtype, const Shape& shape, Device device,
+    absl::FunctionRef<absl::StatusOr<runtime::BufferRef>(runtime::Backend& backend)> make) {
+  runtime::Backend& backend = runtime::backend(device);
+  backend.set_memory_limit(config().memory_limit);
+  absl::StatusOr<runtime::BufferRef> buffer = make(backend);
+  if (!buffer.ok()) {
+    throw Error(buffer.status().code(),
+                absl::StrCat(op_name, ": ", name_of(dtype), to_string(shape), ": ",
+                             buffer.status().message()));
+  }
+  NodeRef node(Node::create());
+  node->dtype = node->operand_dtype = dtype;
+  node->device = device;
+  node->layout = contiguous_layout(shape);
+  node->buffer = *std::move(buffer);
+  node->state.store(NodeState::kSubmitted, std::memory_order_release);
+  return node;
+}
+
 }  // namespace
 
 NodeRef record(const Recording& recording) {
@@ -64,20 +86,8 @@ NodeRef record(const Recording& recording) {
 
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device) {
   const size_t bytes = static_cast<size_t>(shape.numel()) * size_of(dtype);
-  runtime::Backend& backend = runtime::backend(device);
-  backend.set_memory_limit(config().memory_limit);
-  absl::StatusOr<runtime::BufferRef> buffer = backend.upload(data, bytes);
-  if (!buffer.ok()) {
-    throw Error(buffer.status().code(), absl::StrCat("from: ", name_of(dtype), to_string(shape),
-                                                     ": ", buffer.status().message()));
-  }
-  NodeRef node(Node::create());
-  node->dtype = node->operand_dtype = dtype;
-  node->device = device;
-  node->layout = contiguous_layout(shape);
-  node->buffer = *std::move(buffer);
-  node->state.store(NodeState::kSubmitted, std::memory_order_release);
-  return node;
+  return submitted("from", dtype, shape, device,
+                   [&](runtime::Backend& backend) { return backend.upload(data, bytes); });
 }
 
 void evaluate(Node* node, FlushCause cause, runtime::SubmitMode mode) {
@@ -124,9 +134,19 @@ void read(Node* node, void* destination) {
 }
 
 NodeRef copy_to(Node* node, Device device) {
-  const auto bytes = std::make_unique<char[]>(static_cast<size_t>(node->bytes()));
-  read(node, bytes.get());
-  return from_host(bytes.get(), node->dtype, node->layout.shape, device);
+  wait(node);
+  const Layout& layout = node->layout;
+  const auto bytes = static_cast<size_t>(node->bytes());
+  const bool direct = device.type() == node->device.type() && is_contiguous(layout);
+  return submitted("to", node->dtype, layout.shape, device, [&](runtime::Backend& backend) {
+    if (direct) {
+      const auto offset = static_cast<size_t>(layout.offset) * size_of(node->dtype);
+      return backend.copy_from(&runtime::backend(node->device), node->buffer, offset, bytes);
+    }
+    const auto copy = std::make_unique<char[]>(bytes);
+    read(node, copy.get());
+    return backend.upload(copy.get(), bytes);
+  });
 }
 
 void flush_all() {

@@ -33,6 +33,10 @@ class Backend {
   // when `written` of the buffer is done.
   virtual absl::StatusOr<BufferRef> upload(const void* host, size_t bytes) = 0;
 
+  // Likewise with bytes of a buffer of `source`, a device of the same kind, from `offset` on.
+  virtual absl::StatusOr<BufferRef> copy_from(Backend* source, const BufferRef& buffer,
+                                              size_t offset, size_t bytes) = 0;
+
   // Copies bytes of the buffer from `offset` on, once they have been written.
   virtual absl::Status download(const Buffer& buffer, size_t offset, size_t bytes, void* host) = 0;
 

@@ -1,4 +1,4 @@
-// Names a device. What it can do lives behind runtime/stream.h and runtime/allocator.h.
+// Names a device. What it can do lives behind runtime/backend.h and kernels/executor.h.
 #ifndef SLUICE_RUNTIME_DEVICE_H_
 #define SLUICE_RUNTIME_DEVICE_H_
 
@@ -20,10 +20,10 @@ class Device {
   constexpr bool operator==(const Device&) const = default;
 
  private:
-  constexpr Device(DeviceType type, int index) : type_(type), index_(static_cast<int16_t>(index)) {}
+  constexpr Device(DeviceType type, int index) : type_(type), index_(index) {}
 
   DeviceType type_;
-  int16_t index_;
+  int32_t index_;
 };
 
 // "cpu", "cuda:0".

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sluice/runtime/buffer.h"
@@ -32,6 +33,9 @@ class CommandBatch {
 
   // Nothing that the batch was to write can be had. Must not call the stream either.
   virtual void fail(const FailureRef& failure) = 0;
+
+  // What messages call it.
+  virtual std::string label() const = 0;
 
   // A rough number of nanoseconds of device time: decides whether a thread hand-off pays.
   virtual double cost() const = 0;

@@ -4,25 +4,21 @@
 #include <memory>
 #include <vector>
 
-#include "sluice/kernels/cuda/gpu.h"
-#include "sluice/tests/emulated_cuda/emulated_cuda.h"
-#include "sluice/tests/emulated_cuda/host_compiler.h"
+#include "sluice/tests/emulated_cuda/start.h"
 #include "sluice/tests/test_util.h"
 
 namespace sluice::test {
 namespace {
 
-// One for the process: never destroyed, as streams and memory are given back after main.
+// One for the process.
 emulated::EmulatedCuda& emulator() {
-  static auto* const made = [] {
-    auto* const emulator = new emulated::EmulatedCuda;
-    kernels::cuda::set_compiler_for_testing(
-        [] { return std::make_unique<emulated::HostCompiler>(); });
+  static auto& made = []() -> emulated::EmulatedCuda& {
+    auto& emulator = emulated::start();
     set_default_device(Device::cuda(0));
     config().compile = CompileMode::kBlocking;
     return emulator;
   }();
-  return *made;
+  return made;
 }
 
 // A window of kernels that wait for one another: sums over either axis in turn.

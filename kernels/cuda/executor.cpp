@@ -76,7 +76,7 @@ class CudaExecutor : public Executor {
     return {stats.compiles, stats.compile_failures, stats.hits, stats.disk_hits};
   }
 
-  void wait_for_compiler() override { gpu_.kernels().wait(); }
+  void wait_for_compiler() override { gpu_.wait_for_compilers(); }
 
  private:
   // Ahead of the first run. The executor lives as long as the process.

@@ -13,7 +13,7 @@ namespace sluice::kernels::cuda {
 // For GPU `index`.
 absl::StatusOr<std::unique_ptr<Executor>> make_executor(int index);
 
-// What is built in: "generic kernel ahead of time by nvcc 13.0", say.
+// What is built in: "by NVRTC, generic kernel ahead of time", say.
 std::string description();
 
 }  // namespace sluice::kernels::cuda

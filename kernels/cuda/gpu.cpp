@@ -70,6 +70,11 @@ const runtime::cuda::Function* Gpu::wait_for_generic() {
   return generic_.function();
 }
 
+void Gpu::wait_for_compilers() {
+  kernels_.wait();
+  generic_.wait();
+}
+
 bool Gpu::take_graph() {
   if (++num_graphs_ <= kMaxGraphs) return true;
   --num_graphs_;

@@ -31,6 +31,9 @@ class Gpu {
   // Likewise, but waits for the compiler. Null if it failed.
   const runtime::cuda::Function* wait_for_generic();
 
+  // Returns once nothing is being compiled or waits for that, but for products.
+  void wait_for_compilers();
+
   // Instantiated graphs take memory of the device: there are only so many.
   bool take_graph();
   void give_back_graph() { --num_graphs_; }

@@ -49,29 +49,43 @@ absl::Status CudaRun::prepare(Tier tier) {
 
 void CudaRun::choose_tiers(Tier tier) {
   steps_.resize(code_.steps.size());
-  const bool all_ready = std::all_of(code_.kernels.begin(), code_.kernels.end(),
-                                     [](const KernelRef& k) { return k->function() != nullptr; });
-  if (tier == Tier::kCompiled || (all_ready && tier == Tier::kAsync)) return;
+  const auto is_cold = [](const KernelRef& kernel) { return kernel->function() == nullptr; };
+  const auto all_ready = [&] {
+    return tier != Tier::kInterpreted &&
+           std::none_of(code_.kernels.begin(), code_.kernels.end(), is_cold);
+  };
+  if (all_ready()) return;
   KernelCache& kernels = code_.gpu->kernels();
   kernels.compile(code_.kernels, tier).IgnoreError();
-  const auto* generic =
-      tier == Tier::kInterpreted ? code_.gpu->wait_for_generic() : code_.gpu->generic();
+  if (all_ready()) return;
+  if (tier == Tier::kAsync) {
+    interpret_cold_steps(code_.gpu->generic(), tier);
+  } else {
+    interpret_cold_steps(code_.gpu->wait_for_generic(), tier);
+  }
+  // What is left has to have its own kernel, or at last the generic one if there is none.
+  std::vector<KernelRef> needed;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const auto* step = std::get_if<StepCode>(&code_.steps[s]);
+    if (step != nullptr && !steps_[s].is_generic) needed.push_back(step->kernel);
+  }
+  kernels.compile(needed, Tier::kCompiled).IgnoreError();
+  if (std::any_of(needed.begin(), needed.end(), is_cold)) {
+    interpret_cold_steps(code_.gpu->wait_for_generic(), Tier::kAsync);
+  }
+}
+
+void CudaRun::interpret_cold_steps(const runtime::cuda::Function* generic, Tier tier) {
   if (generic == nullptr) return;
   for (size_t s = 0; s < steps_.size(); ++s) {
     auto* step = std::get_if<StepCode>(&code_.steps[s]);
-    if (step == nullptr) continue;
+    if (step == nullptr || steps_[s].is_generic) continue;
     const bool is_ready = tier != Tier::kInterpreted && step->kernel->function() != nullptr;
     steps_[s].is_generic = !is_ready && step->is_encodable();
   }
 }
 
 void CudaRun::start(const Bindings& bindings) {
-  std::vector<KernelRef> needed;
-  for (size_t s = 0; s < steps_.size(); ++s) {
-    const auto* step = std::get_if<StepCode>(&code_.steps[s]);
-    if (step != nullptr && !steps_[s].is_generic) needed.push_back(step->kernel);
-  }
-  code_.gpu->kernels().compile(needed, Tier::kCompiled).IgnoreError();
   lay_out(bindings);
   for (size_t s = 0; s < steps_.size(); ++s) encode(s, bindings);
   const absl::Status copied = copy_tables();

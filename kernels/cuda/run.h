@@ -42,7 +42,8 @@ class CudaRun : public Run {
  public:
   CudaRun(CudaCode* code, runtime::cuda::CudaStream* stream) : code_(*code), stream_(*stream) {}
 
-  // Chooses the tier of each step and takes the memory that the run needs beside the plan's own.
+  // Chooses the tier of each step, with its kernel compiled if the tier wants it, and takes the
+  // memory that the run needs beside the plan's own.
   absl::Status prepare(Tier tier);
 
   void start(const Bindings& bindings) override;
@@ -58,6 +59,7 @@ class CudaRun : public Run {
   };
 
   void choose_tiers(Tier tier);
+  void interpret_cold_steps(const runtime::cuda::Function* generic, Tier tier);
   void lay_out(const Bindings& bindings);
   void encode(size_t s, const Bindings& bindings);
   void encode_table(size_t s, int stage, const Bindings& bindings);

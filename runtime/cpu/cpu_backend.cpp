@@ -22,6 +22,12 @@ class CpuBackend : public Backend {
     return buffer;
   }
 
+  absl::StatusOr<BufferRef> copy_from(Backend*, const BufferRef& buffer, size_t offset,
+                                      size_t bytes) override {
+    wait(buffer->written);
+    return upload(static_cast<const char*>(buffer->data()) + offset, bytes);
+  }
+
   absl::Status download(const Buffer& buffer, size_t offset, size_t bytes, void* host) override {
     wait(buffer.written);
     if (bytes > 0) std::memcpy(host, static_cast<const char*>(buffer.data()) + offset, bytes);

@@ -38,9 +38,12 @@ absl::Status Staging::prepare(Chunk* chunk) {
 }
 
 absl::Status Staging::start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy) {
-  const absl::Status status = copy();
-  if (status.ok()) chunk->busy = stream_.mark_end();
-  return status;
+  absl::Status status = copy();
+  if (!status.ok()) return status;
+  chunk->busy = stream_.mark_end();
+  // Without an event the copy has been waited for, unless the device is lost.
+  const Context& context = stream_.device().context();
+  return context.poisoned() ? context.failure()->status : status;
 }
 
 absl::Status Staging::to_device(void* target, const void* host, size_t bytes) {
@@ -62,14 +65,9 @@ absl::Status Staging::to_device(void* target, const void* host, size_t bytes) {
   });
 }
 
-absl::Status Staging::to_host(void* host, const void* source, size_t bytes) {
-  const absl::Status status =
-      fetch(static_cast<std::byte*>(host), static_cast<const std::byte*>(source), bytes);
-  if (status.ok() || stream_.device().context().poisoned()) return status;
-  return prefixed(absl::StrCat("copy of ", bytes, " bytes to the host"), status);
-}
-
-absl::Status Staging::fetch(std::byte* host, const std::byte* source, size_t bytes) {
+absl::Status Staging::to_host(void* target, const void* memory, size_t bytes) {
+  auto* host = static_cast<std::byte*>(target);
+  const auto* source = static_cast<const std::byte*>(memory);
   Context& context = stream_.device().context();
   const size_t count = (bytes + kChunkBytes - 1) / kChunkBytes;
   const auto size_of = [&](size_t i) { return std::min(bytes - i * kChunkBytes, kChunkBytes); };
@@ -115,12 +113,53 @@ class Copies::Upload : public CommandBatch {
     // If it ran, the uploading thread has its answer; the device's failure is everybody's.
     if (!ran_) *status_ = failure->status;
   }
+  std::string label() const override {
+    return absl::StrCat("copy of ", bytes_, " bytes from the host");
+  }
   double cost() const override { return 0; }
 
  private:
   Staging& staging_;
   void* const target_;
   const void* const host_;
+  const size_t bytes_;
+  const std::shared_ptr<absl::Status> status_;
+  bool ran_ = false;
+};
+
+class Copies::PeerCopy : public CommandBatch {
+ public:
+  PeerCopy(CudaStream* stream, void* target, const Context& source_context, BufferRef source,
+           size_t offset, size_t bytes, std::shared_ptr<absl::Status> status)
+      : stream_(stream),
+        target_(target),
+        source_context_(source_context),
+        source_(std::move(source)),
+        offset_(offset),
+        bytes_(bytes),
+        status_(std::move(status)) {
+    waits_for_.push_back(source_->written);
+  }
+
+  void run() override {
+    ran_ = true;
+    *status_ = copy_between(stream_, target_, source_context_,
+                            static_cast<const std::byte*>(source_->data()) + offset_, bytes_);
+  }
+  void fail(const FailureRef& failure) override {
+    if (!ran_) *status_ = failure->status;
+  }
+  std::string label() const override {
+    return absl::StrCat("copy of ", bytes_, " bytes from another GPU");
+  }
+  double cost() const override { return 0; }
+
+ private:
+  CudaStream* const stream_;
+  void* const target_;
+  const Context& source_context_;
+  const BufferRef source_;  // until the copy is done
+  const size_t offset_;
   const size_t bytes_;
   const std::shared_ptr<absl::Status> status_;
   bool ran_ = false;
@@ -147,6 +186,19 @@ absl::StatusOr<std::unique_ptr<Copies>> Copies::make(CudaDevice* device) {
 absl::StatusOr<Event> Copies::upload(void* target, const void* host, size_t bytes) {
   auto status = std::make_shared<absl::Status>(absl::UnknownError("it has not run"));
   auto batch = std::make_unique<Upload>(uploads_.get(), target, host, bytes, status);
+  return submit(std::move(batch), std::move(status));
+}
+
+absl::StatusOr<Event> Copies::copy(void* target, const Context& source_context,
+                                   const BufferRef& source, size_t offset, size_t bytes) {
+  auto status = std::make_shared<absl::Status>(absl::UnknownError("it has not run"));
+  auto batch = std::make_unique<PeerCopy>(upload_stream_.get(), target, source_context, source,
+                                          offset, bytes, status);
+  return submit(std::move(batch), std::move(status));
+}
+
+absl::StatusOr<Event> Copies::submit(std::unique_ptr<CommandBatch> batch,
+                                     std::shared_ptr<absl::Status> status) {
   const uint64_t ticket = upload_stream_->submit(std::move(batch), SubmitMode::kDetached);
   if (absl::IsUnknown(*status)) upload_stream_->wait(ticket);  // it never will; this says why
   if (!status->ok()) return *status;
@@ -154,6 +206,13 @@ absl::StatusOr<Event> Copies::upload(void* target, const void* host, size_t byte
 }
 
 absl::Status Copies::download(void* host, const void* source, size_t bytes, const Event& written) {
+  const absl::Status status = try_download(host, source, bytes, written);
+  if (status.ok() || device_.context().poisoned()) return status;
+  return prefixed(absl::StrCat("copy of ", bytes, " bytes to the host"), status);
+}
+
+absl::Status Copies::try_download(void* host, const void* source, size_t bytes,
+                                  const Event& written) {
   Downloader downloader;
   {
     std::lock_guard lock(mutex_);

@@ -38,7 +38,6 @@ class Staging {
   // A chunk that the device is done with.
   absl::Status prepare(Chunk* chunk);
   absl::Status start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy);
-  absl::Status fetch(std::byte* host, const std::byte* source, size_t bytes);
 
   CudaStream& stream_;
   std::array<Chunk, 2> chunks_;
@@ -57,11 +56,18 @@ class Copies {
   // event is done.
   absl::StatusOr<Event> upload(void* target, const void* host, size_t bytes);
 
+  // Copies from a buffer of another GPU, once it has been written.
+  absl::StatusOr<Event> copy(void* target, const Context& source_context, const BufferRef& source,
+                             size_t offset, size_t bytes);
+
   // Waits until `written` is done and the contents are at `host`.
   absl::Status download(void* host, const void* source, size_t bytes, const Event& written);
 
  private:
   class Upload;
+  class PeerCopy;
+  absl::StatusOr<Event> submit(std::unique_ptr<CommandBatch> batch,
+                               std::shared_ptr<absl::Status> status);
   // Of one download at a time.
   struct Downloader {
     std::unique_ptr<CudaStream> stream;
@@ -70,6 +76,7 @@ class Copies {
 
   explicit Copies(CudaDevice* device) : device_(*device) {}
   static absl::StatusOr<Downloader> make_downloader(CudaDevice* device);
+  absl::Status try_download(void* host, const void* source, size_t bytes, const Event& written);
 
   CudaDevice& device_;
   std::unique_ptr<CudaStream> upload_stream_;

@@ -62,6 +62,17 @@ absl::StatusOr<BufferRef> CudaDevice::upload(const void* host, size_t bytes) {
   return buffer;
 }
 
+absl::StatusOr<BufferRef> CudaDevice::copy_from(Backend* source, const BufferRef& buffer,
+                                                size_t offset, size_t bytes) {
+  absl::StatusOr<BufferRef> made = allocator_->allocate_buffer(bytes, copies_->upload_stream());
+  if (!made.ok() || bytes == 0) return made;
+  const absl::StatusOr<Event> written = copies_->copy(
+      (*made)->data(), static_cast<CudaDevice*>(source)->context(), buffer, offset, bytes);
+  if (!written.ok()) return written.status();
+  made->get()->written = *written;
+  return made;
+}
+
 absl::Status CudaDevice::download(const Buffer& buffer, size_t offset, size_t bytes, void* host) {
   if (bytes == 0) {
     wait(buffer.written);

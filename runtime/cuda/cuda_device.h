@@ -33,6 +33,8 @@ class CudaDevice : public Backend {
   absl::StatusOr<std::unique_ptr<Stream>> make_stream() override;
   absl::StatusOr<BufferRef> allocate(size_t bytes, Stream* stream) override;
   absl::StatusOr<BufferRef> upload(const void* host, size_t bytes) override;
+  absl::StatusOr<BufferRef> copy_from(Backend* source, const BufferRef& buffer, size_t offset,
+                                      size_t bytes) override;
   absl::Status download(const Buffer& buffer, size_t offset, size_t bytes, void* host) override;
   void set_memory_limit(int64_t bytes) override { allocator_->set_limit(bytes); }
   MemoryStats memory_stats() const override { return allocator_->stats(); }

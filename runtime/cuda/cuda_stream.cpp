@@ -13,8 +13,9 @@ CudaStream::CudaStream(CudaDevice* device) : device_(*device), context_(device->
 absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::make(CudaDevice* device) {
   std::unique_ptr<CudaStream> stream(new CudaStream(device));
   const absl::Status status = stream->open();
-  if (!status.ok()) return status;
-  return stream;
+  if (status.ok()) return stream;
+  if (device->context().poisoned()) return status;
+  return prefixed(absl::StrCat("stream of cuda:", device->context().info().ordinal), status);
 }
 
 absl::Status CudaStream::open() {
@@ -75,6 +76,7 @@ void CudaStream::run(Pending* pending) {
     if (status.ok()) status = wait_for(event);
   }
   if (!status.ok()) {
+    if (!context_.poisoned()) status = prefixed(pending->batch->label(), status);
     pending->failure = std::make_shared<Failure>(status);
     return;
   }

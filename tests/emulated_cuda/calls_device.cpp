@@ -6,8 +6,19 @@
 namespace sluice::emulated {
 namespace {
 
-// Of this thread, the current one last.
-thread_local std::vector<ContextHandle> contexts;
+// Of this thread, the current one last. Used until the very end of a process: it has no destructor.
+struct ContextStack {
+  static constexpr size_t kMost = 64;
+  ContextHandle handles[kMost];
+  size_t count;
+
+  bool empty() const { return count == 0; }
+  size_t size() const { return count; }
+  ContextHandle back() const { return handles[count - 1]; }
+  void push_back(ContextHandle handle) { handles[count++] = handle; }
+  void pop_back() { --count; }
+};
+thread_local ContextStack contexts;
 
 Device* device_of(Machine& machine, runtime::cuda::DeviceHandle handle) {
   if (handle < 0 || handle >= machine.options.devices) return nullptr;

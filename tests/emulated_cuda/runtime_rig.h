@@ -73,6 +73,7 @@ class TestBatch : public runtime::CommandBatch {
     ++outcome_->failed;
     outcome_->failure = failure;
   }
+  std::string label() const override { return "test"; }
   double cost() const override { return 1; }
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
 

@@ -1,0 +1,31 @@
+// The emulated driver as that of a whole process.
+#ifndef SLUICE_TESTS_EMULATED_CUDA_START_H_
+#define SLUICE_TESTS_EMULATED_CUDA_START_H_
+
+#include <malloc.h>
+
+#include <memory>
+
+#include "sluice/kernels/cuda/gpu.h"
+#include "sluice/tests/emulated_cuda/emulated_cuda.h"
+#include "sluice/tests/emulated_cuda/host_compiler.h"
+
+namespace sluice::emulated {
+
+// Before anything asks for a device, once. It is never destroyed: streams and memory are given back
+// after main.
+inline EmulatedCuda& start(const Options& options = {}) {
+  static auto* const emulator = new EmulatedCuda(options);
+  kernels::cuda::set_compiler_for_testing([] { return std::make_unique<HostCompiler>(); });
+  // The stacks of a kernel's threads come and go: to give their memory back to the system each time
+  // takes longer than most kernels.
+  constexpr int kMuch = 1 << 30;
+  mallopt(M_TRIM_THRESHOLD, kMuch);
+  mallopt(M_MMAP_THRESHOLD, kMuch);
+  mallopt(M_TOP_PAD, 32 << 20);
+  return *emulator;
+}
+
+}  // namespace sluice::emulated
+
+#endif  // SLUICE_TESTS_EMULATED_CUDA_START_H_
