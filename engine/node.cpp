@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace sluice::engine {
@@ -50,49 +51,75 @@ class SharedSlots {
   std::vector<std::unique_ptr<Slot[]>> slabs_;
 };
 
-struct ThreadSlots {
-  std::vector<Slot*> free;
-  ~ThreadSlots() {
-    if (!free.empty()) SharedSlots::get().give(std::move(free));
+// Asked for by every op: of a kind that takes one instruction to find.
+#if defined(__GNUC__)
+#define SLUICE_FAST_TLS __attribute__((tls_model("initial-exec")))
+#else
+#define SLUICE_FAST_TLS
+#endif
+// Free slots of this thread, in a list.
+SLUICE_FAST_TLS thread_local constinit Slot* free_slots = nullptr;
+SLUICE_FAST_TLS thread_local constinit size_t num_free = 0;
+// The thread is past its end: handles in other thread_local or static objects may live on.
+SLUICE_FAST_TLS thread_local constinit bool closed = false;
+
+// Takes `count` slots out of the list.
+std::vector<Slot*> take_free(size_t count) {
+  std::vector<Slot*> lot(count);
+  for (Slot*& slot : lot) slot = std::exchange(free_slots, free_slots->next);
+  num_free -= count;
+  return lot;
+}
+
+struct ThreadEnd {
+  ~ThreadEnd() {
+    if (num_free > 0) SharedSlots::get().give(take_free(num_free));
     closed = true;
   }
-  // Handles in other thread_local or static objects may outlive this one.
-  static thread_local bool closed;
 };
 
-thread_local bool ThreadSlots::closed = false;
-thread_local ThreadSlots thread_slots;
+// From now on there is something to hand on at the thread's end.
+void watch_thread_end() { thread_local ThreadEnd end; }
+
+void push_free(Slot* slot) {
+  if (free_slots == nullptr) watch_thread_end();
+  slot->next = std::exchange(free_slots, slot);
+  ++num_free;
+}
+
+// Fills the empty list; a slot of it.
+Slot* refill() {
+  std::vector<Slot*> lot = SharedSlots::get().take();
+  Slot* slot = lot.back();
+  lot.pop_back();
+  if (closed) {
+    if (!lot.empty()) SharedSlots::get().give(std::move(lot));
+    return slot;
+  }
+  for (Slot* other : lot) push_free(other);
+  return slot;
+}
 
 }  // namespace
 
 Node* Node::create() {
-  if (ThreadSlots::closed) {
-    std::vector<Slot*> lot = SharedSlots::get().take();
-    Slot* slot = lot.back();
-    lot.pop_back();
-    if (!lot.empty()) SharedSlots::get().give(std::move(lot));
-    return new (slot) Node;
-  }
-  std::vector<Slot*>& free = thread_slots.free;
-  if (free.empty()) free = SharedSlots::get().take();
-  Slot* slot = free.back();
-  free.pop_back();
+  Slot* slot = free_slots;
+  if (slot == nullptr) [[unlikely]]
+    return new (refill()) Node;
+  free_slots = slot->next;
+  --num_free;
   return new (slot) Node;
 }
 
 void Node::destroy(Node* node) {
   node->~Node();
   Slot* slot = reinterpret_cast<Slot*>(node);
-  if (ThreadSlots::closed) {
+  if (closed) [[unlikely]] {
     SharedSlots::get().give({slot});
     return;
   }
-  std::vector<Slot*>& free = thread_slots.free;
-  free.push_back(slot);
-  if (free.size() >= 2 * kLot) {
-    SharedSlots::get().give(std::vector<Slot*>(free.end() - kLot, free.end()));
-    free.resize(free.size() - kLot);
-  }
+  push_free(slot);
+  if (num_free >= 2 * kLot) SharedSlots::get().give(take_free(kLot));
 }
 
 }  // namespace sluice::engine

@@ -24,10 +24,10 @@ std::shared_ptr<const ReadyPlan> PlanCache::find(absl::Span<const uint64_t> sign
   return it->second->plan;
 }
 
-void PlanCache::insert(std::vector<uint64_t> signature, std::shared_ptr<const ReadyPlan> plan,
+void PlanCache::insert(absl::Span<const uint64_t> signature, std::shared_ptr<const ReadyPlan> plan,
                        int64_t max_entries) {
   num_nodes_ += plan->num_nodes;
-  entries_.push_front({std::move(signature), std::move(plan)});
+  entries_.push_front({{signature.begin(), signature.end()}, std::move(plan)});
   index_[entries_.front().signature] = entries_.begin();
   while (entries_.size() > 1 &&
          (static_cast<int64_t>(entries_.size()) > max_entries || num_nodes_ > kMaxNodes)) {

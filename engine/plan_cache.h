@@ -43,7 +43,7 @@ class PlanCache {
  public:
   // Null if there is none. The whole signature is compared.
   std::shared_ptr<const ReadyPlan> find(absl::Span<const uint64_t> signature);
-  void insert(std::vector<uint64_t> signature, std::shared_ptr<const ReadyPlan> plan,
+  void insert(absl::Span<const uint64_t> signature, std::shared_ptr<const ReadyPlan> plan,
               int64_t max_entries);
 
  private:

@@ -66,12 +66,22 @@ class Registry {
 // A thread's queues: the CPU's, then those of the GPUs; null where it has recorded nothing yet.
 struct ThreadQueues {
   absl::InlinedVector<Queue*, 2> queues;
-  ~ThreadQueues() {
-    for (Queue* queue : queues) {
-      if (queue != nullptr) Registry::get().give_back(queue);
-    }
-  }
+  ~ThreadQueues();
 };
+
+// The queue that the thread used last. Asked for by every op: of a kind that takes one instruction
+// to find, with neither a constructor nor a destructor.
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
+thread_local constinit Queue* latest = nullptr;
+
+ThreadQueues::~ThreadQueues() {
+  latest = nullptr;
+  for (Queue* queue : queues) {
+    if (queue != nullptr) Registry::get().give_back(queue);
+  }
+}
 
 }  // namespace
 
@@ -82,11 +92,14 @@ const char* name_of(FlushCause cause) {
 }
 
 Queue& Queue::current(Device device) {
+  if (latest != nullptr && latest->device() == device) [[likely]]
+    return *latest;
   thread_local ThreadQueues mine;
   const size_t number = device.type() == DeviceType::kCpu ? 0 : 1 + device.index();
   if (number >= mine.queues.size()) mine.queues.resize(number + 1);
   Queue*& queue = mine.queues[number];
   if (queue == nullptr) queue = Registry::get().acquire(device);
+  latest = queue;
   return *queue;
 }
 
@@ -114,9 +127,11 @@ NodeRef Queue::append(const Recording& recording) {
   node->layout.shape = recording.shape;
   node->queue.store(this, std::memory_order_relaxed);
   node->position = static_cast<uint32_t>(nodes_.size());
-  node->attrs.assign(recording.attrs.begin(), recording.attrs.end());
-  node->operands.assign(recording.operands.begin(), recording.operands.end());
-  for (NodeOperand& operand : node->operands) {
+  if (!recording.attrs.empty()) {
+    node->attrs.assign(recording.attrs.begin(), recording.attrs.end());
+  }
+  for (const NodeOperand& given : recording.operands) {
+    NodeOperand& operand = node->operands.emplace_back(given);
     if (operand.node == nullptr || !operand.node->submitted()) continue;
     operand.node->add(Node::kPin);
     operand.pinned = true;
@@ -222,12 +237,12 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Node* target) {
   if (!window_.nodes.empty()) {
     const PlanMode mode_of_plan{config().fuse, config().fast_math};
     describe(&window_, mode_of_plan);
-    std::shared_ptr<const ReadyPlan> plan = plans_.find(window_.signature);
+    std::shared_ptr<const ReadyPlan> plan = plans_.find(window_.signature());
     const bool hit = plan != nullptr;
     count(hit ? counters().plan_hits : counters().plan_misses);
     if (!hit) {
       plan = prepare(to_graph(window_), mode_of_plan, device_);
-      plans_.insert(window_.signature, plan, config().plan_cache_entries);
+      plans_.insert(window_.signature(), plan, config().plan_cache_entries);
     }
     if (is_recording()) record_window(cause, window_, *plan, hit);
     submit(window_, std::move(plan), &backend_, stream_.get(), mode);

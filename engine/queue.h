@@ -17,13 +17,13 @@
 
 namespace sluice::engine {
 
-// What an op is recorded from. Checked by the frontend; operands outlive the call.
+// What an op is recorded from. Checked by the frontend; all that it refers to outlives the call.
 struct Recording {
   fusion::Op op;
   DType dtype;
   DType operand_dtype;
   Device device;
-  Shape shape;
+  const Shape& shape;
   absl::Span<const NodeOperand> operands;
   absl::Span<const int64_t> attrs;
 };

@@ -1,5 +1,7 @@
 #include "sluice/engine/window.h"
 
+#include <algorithm>
+
 namespace sluice::engine {
 namespace {
 
@@ -12,8 +14,15 @@ uint64_t pack(const Node& node, uint64_t flag, size_t operands) {
          static_cast<uint64_t>(operands) << 32;
 }
 
-void append_shape(std::vector<uint64_t>* words, const Shape& shape) {
-  words->insert(words->end(), shape.begin(), shape.end());
+uint64_t* put(const Shape& shape, uint64_t* at) {
+  for (int i = 0; i < shape.rank(); ++i) *at++ = static_cast<uint64_t>(shape[i]);
+  return at;
+}
+
+// The words of a node and of inputs that it is the first to read, at most.
+size_t most_words(const Node& node) {
+  constexpr size_t kMostOfOperand = 2 + 2 * kMaxRank;
+  return 2 + kMaxRank + node.operands.size() * kMostOfOperand + node.attrs.size();
 }
 
 }  // namespace
@@ -25,46 +34,58 @@ void Window::clear() {
   input_numbers.clear();
   input_pins.clear();
   scalars.clear();
-  signature.clear();
+  num_words_ = 0;
+}
+
+// The number of an input in the window.
+static uint32_t number_of(Node* input, bool pinned, Window* window) {
+  const auto [it, is_new] =
+      window->input_numbers.try_emplace(input, static_cast<uint32_t>(window->inputs.size()));
+  if (is_new) {
+    window->inputs.push_back(input);
+    window->input_pins.push_back(pinned);
+  } else {
+    window->input_pins[it->second] += pinned;
+  }
+  return it->second;
 }
 
 void describe(Window* window, PlanMode mode) {
-  std::vector<uint64_t>& words = window->signature;
-  words.push_back(mode.fuse + 2 * mode.fast_math);
+  uint64_t* at = window->begin_words(1);
+  *at++ = static_cast<uint64_t>(mode.fuse + 2 * mode.fast_math);
+  window->end_words(at);
   for (size_t i = 0; i < window->nodes.size(); ++i) {
     Node& node = *window->nodes[i];
     node.ordinal = static_cast<uint32_t>(i);
-    words.push_back(pack(node, window->live[i], node.operands.size()));
-    append_shape(&words, node.layout.shape);
+    at = window->begin_words(most_words(node));
+    *at++ = pack(node, window->live[i], node.operands.size());
+    at = put(node.layout.shape, at);
     for (const NodeOperand& operand : node.operands) {
       if (operand.node == nullptr) {
-        words.push_back(kScalarTag);
+        *at++ = kScalarTag;
         window->scalars.push_back(operand.scalar);
         continue;
       }
       const Node& value = *operand.node;
       if (!value.submitted()) {
-        words.push_back(kNodeTag | uint64_t{value.ordinal} << 2);
+        *at++ = kNodeTag | uint64_t{value.ordinal} << 2;
         continue;
       }
-      const auto [it, is_new] = window->input_numbers.try_emplace(
-          operand.node, static_cast<uint32_t>(window->inputs.size()));
-      words.push_back(kInputTag | uint64_t{it->second} << 2);
-      if (!is_new) {
-        window->input_pins[it->second] += operand.pinned;
-        continue;
+      const size_t known = window->inputs.size();
+      const uint32_t number = number_of(operand.node, operand.pinned, window);
+      *at++ = kInputTag | uint64_t{number} << 2;
+      if (number < known) continue;
+      *at++ = pack(value, 0, 0);
+      at = put(value.layout.shape, at);
+      for (int k = 0; k < value.layout.shape.rank(); ++k) {
+        *at++ = static_cast<uint64_t>(value.layout.strides[k]);
       }
-      window->inputs.push_back(operand.node);
-      window->input_pins.push_back(operand.pinned);
-      words.push_back(pack(value, 0, 0));
-      append_shape(&words, value.layout.shape);
-      words.insert(words.end(), value.layout.strides.begin(),
-                   value.layout.strides.begin() + value.layout.shape.rank());
     }
     if (!node.attrs.empty()) {
-      words.push_back(node.attrs.size());
-      words.insert(words.end(), node.attrs.begin(), node.attrs.end());
+      *at++ = node.attrs.size();
+      at = std::copy(node.attrs.begin(), node.attrs.end(), at);
     }
+    window->end_words(at);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "sluice/engine/node.h"
 #include "sluice/fusion/graph.h"
 
@@ -20,10 +21,23 @@ struct Window {
   absl::flat_hash_map<const Node*, uint32_t> input_numbers;
   std::vector<int32_t> input_pins;  // by input: pins that the window's own nodes hold on it
   std::vector<uint64_t> scalars;
+
   // Everything that a plan may depend on, and nothing that it must not: scalars' values, addresses.
-  std::vector<uint64_t> signature;
+  absl::Span<const uint64_t> signature() const { return {words_.data(), num_words_}; }
 
   void clear();
+
+  // Room for so many more words of the signature; end_words() says where those end that were
+  // written there.
+  uint64_t* begin_words(size_t most) {
+    if (words_.size() - num_words_ < most) words_.resize(2 * words_.size() + most);
+    return words_.data() + num_words_;
+  }
+  void end_words(const uint64_t* end) { num_words_ = end - words_.data(); }
+
+ private:
+  std::vector<uint64_t> words_;  // never shrinks
+  size_t num_words_ = 0;
 };
 
 // The settings that a plan depends on.

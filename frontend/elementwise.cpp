@@ -54,23 +54,27 @@ DType join_dtypes(absl::Span<const Operand> operands, size_t first) {
 
 Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   const fusion::OpInfo& info = fusion::op_info(op);
-  std::optional<Shape> shape;
+  const Shape* shape = nullptr;
+  std::optional<Shape> broadcast;
   const Tensor* first_tensor = nullptr;
+  const engine::Node* first = nullptr;
   for (const Operand& operand : operands) {
     if (!operand.is_tensor()) continue;
     const Tensor& x = operand.tensor();
-    node_of(name, x);
-    if (first_tensor == nullptr) {
+    const engine::Node* node = node_of(name, x);
+    if (first == nullptr) {
       first_tensor = &x;
-      shape = x.shape();
+      first = node;
+      shape = &node->layout.shape;
       continue;
     }
-    common_device(name, *first_tensor, x);
-    if (x.shape() == *shape) continue;
-    shape = broadcast_shapes(*shape, x.shape());
-    if (!shape) fail(name, "shapes do not broadcast: ", describe_operands(operands));
+    if (node->device != first->device) common_device(name, *first_tensor, x);
+    if (node->layout.shape == *shape) continue;
+    broadcast = broadcast_shapes(*shape, node->layout.shape);
+    if (!broadcast) fail(name, "shapes do not broadcast: ", describe_operands(operands));
+    shape = &*broadcast;
   }
-  if (first_tensor == nullptr) fail(name, "needs a tensor, was given scalars only");
+  if (first == nullptr) fail(name, "needs a tensor, was given scalars only");
 
   const bool is_select = info.rule == TypeRule::kSelect;
   DType dtype =
@@ -91,7 +95,7 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   const bool gives_bool = info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical;
   Tensor result = record({name, op, gives_bool ? DType::kBool : dtype, dtype, *shape,
                           absl::MakeSpan(nodes.data(), operands.size())},
-                         first_tensor->device());
+                         first->device);
   for (const Operand& operand : operands) operand.release();
   return result;
 }

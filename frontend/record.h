@@ -12,12 +12,13 @@
 namespace sluice::frontend {
 
 // An op of which the shape and dtypes are known to be right. `op_name` is what the user called.
+// What it refers to outlives the call.
 struct NewOp {
   const char* op_name;
   fusion::Op op;
   DType dtype;
   DType operand_dtype;
-  Shape shape;
+  const Shape& shape;
   absl::Span<const engine::NodeOperand> operands;
   absl::Span<const int64_t> attrs = {};
 };
