@@ -107,8 +107,11 @@ void ProgramEmitter::emit_pass(int number) {
         ");");
     arguments.push_back(accumulator);
   }
-  writer_.open("const auto ", pass_name(number), " = [&](auto lanes, Index ", addresses_.walked(),
-               ") SL_LAMBDA");
+  // Long bodies have one lane. A generic lambda would have NVRTC's front end evaluate each of their
+  // values anew with all that it depends on, which takes forever.
+  const char* const lanes = lanes_ == 1 ? "sl_lanes<1>" : "auto";
+  writer_.open("const auto ", pass_name(number), " = [&](", lanes, " lanes, Index ",
+               addresses_.walked(), ") SL_LAMBDA");
   body_.emit_pass(pass);
   writer_.close("};");
   if (pointwise()) {
