@@ -1,5 +1,5 @@
-// Programs with their memory, to be run on the host by the generic CUDA kernel and by the kernels
-// that they have of their own.
+// Programs with their memory, to be run on the host by the generic CUDA kernel, by the kernels that
+// they have of their own and by the interpreter.
 #ifndef SLUICE_TESTS_CUDA_CASES_H_
 #define SLUICE_TESTS_CUDA_CASES_H_
 
@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,10 @@
 #include "sluice/kernels/cuda/call.h"
 #include "sluice/kernels/cuda/emit.h"
 #include "sluice/kernels/cuda/generic.h"
+#include "sluice/kernels/interp/interpreter.h"
 #include "sluice/tests/emulated_cuda/host_compiler.h"
 #include "sluice/tests/program_builder.h"
+#include "sluice/tests/tolerance.h"
 
 namespace sluice::kernels::cuda::testing {
 
@@ -30,16 +33,18 @@ using fusion::Program;
 using fusion::Schedule;
 using fusion::ValueId;
 using sluice::testing::ProgramBuilder;
+using sluice::testing::Tolerance;
 
 // ---- Kernels on the host.
 
 class HostModule {
  public:
-  explicit HostModule(const std::string& text) {
-    const auto code = emulated::HostCompiler().compile(text, /*contracts=*/false);
+  explicit HostModule(const std::string& text)
+      : HostModule(emulated::HostCompiler().compile(text, /*contracts=*/false)) {}
+  explicit HostModule(const absl::StatusOr<CompiledCode>& code) {
     EXPECT_TRUE(code.ok()) << code.status();
     if (code.ok()) library_ = dlopen(code->image.c_str(), RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library_, nullptr);
+    EXPECT_NE(library_, nullptr) << dlerror();
   }
   ~HostModule() {
     if (library_ != nullptr) dlclose(library_);
@@ -84,6 +89,15 @@ class Partials {
   std::vector<uint64_t> words_;
 };
 
+// What runs a call says what was wrong, or "".
+inline std::string run_interpreter(const Program& program, const KernelArgs& args) {
+  const auto executable = make_interpreter(program);
+  int64_t rows = 1;
+  for (int d = 0; d < program.kept_rank; ++d) rows *= args.extents[d];
+  if (rows > 0) executable->entry().rows(executable->context(), &args, 0, rows);
+  return "";
+}
+
 inline std::string run_generic(const Program& program, const KernelArgs& args,
                                int multiprocessors) {
   const auto code = encode_generic(program);
@@ -105,6 +119,7 @@ inline std::string run_own(const HostModule& module, const std::string& name,
   const Geometry geometry = geometry_of(program, args.extents, multiprocessors);
   Partials partials(geometry);
   std::vector<uint64_t> words(num_words(program));
+  EXPECT_LE(8 * words.size(), static_cast<size_t>(kMaxParameterBytes));
   for (int stage = 0; stage < geometry.num_stages; ++stage) {
     if (geometry.num_blocks(stage) == 0) continue;
     pack_call(program, geometry, args, stage, partials.get(), words.data());
@@ -113,6 +128,9 @@ inline std::string run_own(const HostModule& module, const std::string& name,
   }
   return "";
 }
+
+// Rows are whole; blocks share long ones.
+inline constexpr int kMultiprocessors[] = {0, 132};
 
 // ---- Cases.
 
@@ -151,19 +169,20 @@ class Case {
     return memory;
   }
   // `count` elements, filled with a pattern before each run.
-  void* output(DType dtype, int64_t count) {
+  void* output(DType dtype, int64_t count, Tolerance tolerance = {}) {
     const size_t bytes = static_cast<size_t>(count) * size_of(dtype);
-    outputs_.push_back({allocate(bytes), std::string(bytes, '\x5b')});
+    outputs_.push_back({allocate(bytes), std::string(bytes, '\x5b'), dtype, tolerance});
     return outputs_.back().data;
   }
   // Likewise, with values that the program reads.
-  void* in_place(DType dtype, const std::vector<float>& values) {
+  void* in_place(DType dtype, const std::vector<float>& values, Tolerance tolerance = {}) {
     char* const memory = static_cast<char*>(input(dtype, values));
-    outputs_.push_back({memory, std::string(memory, values.size() * size_of(dtype))});
+    outputs_.push_back(
+        {memory, std::string(memory, values.size() * size_of(dtype)), dtype, tolerance});
     return memory;
   }
   // To a row-major output of `extents`; 0 where the value does not vary.
-  void store(ValueId value, const std::vector<int64_t>& extents) {
+  void store(ValueId value, const std::vector<int64_t>& extents, Tolerance tolerance = {}) {
     std::vector<int64_t> strides(extents.size(), 0);
     int64_t count = 1;
     for (size_t d = extents.size(); d-- > 0;) {
@@ -171,10 +190,16 @@ class Case {
       count *= std::max<int64_t>(extents[d], 1);
     }
     const DType dtype = builder_.dtype_of_value(value);
-    builder_.store(value, builder_.access(output(dtype, count), dtype, strides, 0, true));
+    builder_.store(value, builder_.access(output(dtype, count, tolerance), dtype, strides));
   }
 
+  bool is_valid() const {
+    const absl::Status status = fusion::verify(program());
+    EXPECT_TRUE(status.ok()) << name_ << ": " << status;
+    return status.ok();
+  }
   KernelArgs args() { return builder_.args(); }
+  bool is_wide() { return needs_wide_indices(program(), args()); }
   // What `f` leaves in outputs().
   template <typename F>
   std::vector<std::string> run_on(const F& f) {
@@ -194,10 +219,29 @@ class Case {
     return result;
   }
 
+  // That outputs() are those expected, within their tolerances.
+  void expect_near(const std::vector<std::string>& expected) const {
+    const std::vector<std::string> actual = outputs();
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t o = 0; o < outputs_.size(); ++o) {
+      const auto& [_, before, dtype, tolerance] = outputs_[o];
+      for (size_t at = 0; at < before.size(); at += size_of(dtype)) {
+        const char *const got = &actual[o][at], *const want = &expected[o][at];
+        ASSERT_TRUE(sluice::testing::agree(got, want, dtype, tolerance))
+            << name_ << ": output " << o << " (" << name_of(dtype) << ") at " << at / size_of(dtype)
+            << ": " << sluice::testing::number_at(got, dtype) << ", not "
+            << sluice::testing::number_at(want, dtype);
+      }
+    }
+    for (size_t o = outputs_.size(); o < actual.size(); ++o) EXPECT_EQ(actual[o], expected[o]);
+  }
+
  private:
   struct Output {
     char* data;
     std::string before;
+    DType dtype;
+    Tolerance tolerance;
   };
 
   char* allocate(size_t bytes) {
@@ -211,6 +255,38 @@ class Case {
   std::vector<Output> outputs_;
 };
 
+// The kernels that cases have of their own, compiled together, each different one once.
+class OwnKernels {
+ public:
+  explicit OwnKernels(const std::vector<Case*>& cases) {
+    std::map<std::string, std::string> names;  // by key
+    std::vector<Kernel> kernels;
+    for (Case* const c : cases) {
+      if (!c->is_valid()) continue;
+      const auto [it, is_new] =
+          names.try_emplace(absl::StrCat(c->is_wide(), fusion::canonical_key(c->program())),
+                            absl::StrCat("kernel", kernels.size()));
+      if (is_new) kernels.push_back({it->second, {&c->program()}, false, c->is_wide()});
+      names_[c] = it->second;
+    }
+    text_ = emit(kernels);
+    module_.emplace(text_);
+  }
+
+  const std::string& text() const { return text_; }
+  // What it leaves in the case's outputs().
+  std::vector<std::string> run(Case& c, int multiprocessors) const {
+    return c.run_on([&](const KernelArgs& args) {
+      return run_own(*module_, names_.at(&c), c.program(), args, multiprocessors);
+    });
+  }
+
+ private:
+  std::map<const Case*, std::string> names_;
+  std::string text_;
+  std::optional<HostModule> module_;
+};
+
 class Cases {
  public:
   Case& add(std::string name, Schedule schedule, std::vector<int64_t> kept,
@@ -221,47 +297,13 @@ class Cases {
   }
   Case& operator[](size_t i) { return *cases_[i]; }
   size_t size() const { return cases_.size(); }
-
-  // Those that the generic kernel can do give the bits that their own kernels give, with rows whole
-  // and split. Returns how many they are.
-  int check() {
-    std::vector<std::pair<Case*, std::string>> checked;  // and the name of its kernel
-    std::map<std::string, std::string> names;            // by key
-    std::vector<Kernel> kernels;
-    for (const auto& c : cases_) {
-      const absl::Status status = fusion::verify(c->program());
-      EXPECT_TRUE(status.ok()) << c->name() << ": " << status;
-      if (!status.ok() || !encode_generic(c->program())) continue;
-      const auto [it, is_new] =
-          names.try_emplace(key_of(*c), absl::StrCat("kernel", kernels.size()));
-      if (is_new) kernels.push_back({it->second, {&c->program()}, false, is_wide(*c)});
-      checked.emplace_back(c.get(), it->second);
-    }
-    const HostModule own(emit(kernels));
-    for (const auto& [c, name] : checked) {
-      for (const int multiprocessors : {0, 132}) {
-        const auto expected = c->run_on([&](const KernelArgs& args) {
-          return run_own(own, name, c->program(), args, multiprocessors);
-        });
-        const auto actual = c->run_on([&](const KernelArgs& args) {
-          return run_generic(c->program(), args, multiprocessors);
-        });
-        for (size_t o = 0; o < expected.size(); ++o) {
-          EXPECT_TRUE(actual[o] == expected[o]) << c->name() << ": output " << o << " of\n"
-                                                << fusion::to_text(c->program());
-        }
-      }
-    }
-    return static_cast<int>(checked.size());
+  std::vector<Case*> all() const {
+    std::vector<Case*> all;
+    for (const auto& c : cases_) all.push_back(c.get());
+    return all;
   }
-  void check_all() { EXPECT_EQ(check(), static_cast<int>(size())); }
 
  private:
-  static bool is_wide(Case& c) { return needs_wide_indices(c.program(), c.args()); }
-  static std::string key_of(Case& c) {
-    return absl::StrCat(is_wide(c), fusion::canonical_key(c.program()));
-  }
-
   std::vector<std::unique_ptr<Case>> cases_;
 };
 
@@ -272,8 +314,8 @@ inline std::vector<DType> all_dtypes() {
 }
 
 inline ValueId add_load(Case& c, DType dtype, const std::vector<float>& values,
-                        std::vector<int64_t> strides, int64_t offset = 0) {
-  return c->load(c->access(c.input(dtype, values), dtype, std::move(strides), offset, true));
+                        std::vector<int64_t> strides, int64_t offset = 0, bool general = false) {
+  return c->load(c->access(c.input(dtype, values), dtype, std::move(strides), offset, general));
 }
 
 }  // namespace sluice::kernels::cuda::testing

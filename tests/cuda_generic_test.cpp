@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "sluice/kernels/cuda/generic_code.h"
 #include "sluice/kernels/cuda/generic_kernel.h"
 #include "sluice/tests/cuda_cases.h"
+#include "sluice/tests/cuda_programs.h"
 #include "sluice/tests/cuda_random_program.h"
 #include "sluice/tests/emulated_cuda/runtime_rig.h"
 
@@ -29,50 +29,41 @@ namespace {
 
 using namespace testing;  // NOLINT
 
+// The cases that the generic kernel can do give the bits that their own kernels give, with rows
+// whole and split. Returns how many they are.
+int check(const Cases& cases) {
+  std::vector<Case*> checked;
+  for (Case* const c : cases.all()) {
+    if (c->is_valid() && encode_generic(c->program())) checked.push_back(c);
+  }
+  const OwnKernels own(checked);
+  for (Case* const c : checked) {
+    for (const int multiprocessors : kMultiprocessors) {
+      const auto expected = own.run(*c, multiprocessors);
+      const auto actual = c->run_on(
+          [&](const KernelArgs& args) { return run_generic(c->program(), args, multiprocessors); });
+      for (size_t o = 0; o < expected.size(); ++o) {
+        EXPECT_TRUE(actual[o] == expected[o]) << c->name() << ": output " << o << " of\n"
+                                              << fusion::to_text(c->program());
+      }
+    }
+  }
+  return static_cast<int>(checked.size());
+}
+void check_all(const Cases& cases) { EXPECT_EQ(check(cases), static_cast<int>(cases.size())); }
+
 // ---- Pointwise.
 
 TEST(CudaGenericTest, EveryOpOfEveryType) {
-  constexpr int64_t kN = 299;
   Cases cases;
-  for (const DType dtype : all_dtypes()) {
-    Case& c = cases.add(absl::StrCat("all ops of ", name_of(dtype)), Schedule::kPointwise, {kN});
-    ValueId operands[3];
-    for (int k = 0; k < 3; ++k) {
-      std::vector<float> values = k == 0 ? strange_floats(kN) : floats(kN, 5 + k);
-      for (int64_t i = 0; i < kN; ++i) {
-        if (k > 0 && i % 5 == 0) values[i] = 0;
-        if (k > 0 && i % 7 == 0) values[i] = -1;
-      }
-      operands[k] = add_load(c, dtype, values, {1});
-    }
-    const ValueId mask = add_load(c, kBool, floats(kN), {1});
-    for (int i = 0; i < fusion::kNumOps; ++i) {
-      const Op op = static_cast<Op>(i);
-      const fusion::OpInfo& info = fusion::op_info(op);
-      if (!is_pointwise(op) || op == Op::kCast) continue;
-      const bool is_fixed = info.rule == fusion::TypeRule::kFixed;
-      if (is_fixed ? dtype != info.operand_dtype : !in_domain(info.domain, dtype)) continue;
-      const ValueId v0 = info.rule == fusion::TypeRule::kSelect ? mask : operands[0];
-      c.store(info.arity == 1   ? c->op(op, {v0})
-              : info.arity == 2 ? c->op(op, {v0, operands[1]})
-                                : c->op(op, {v0, operands[1], operands[2]}),
-              {kN});
-    }
-  }
-  cases.check_all();
+  add_every_op(cases);
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, CastsBetweenAllTypes) {
-  constexpr int64_t kN = 150;
   Cases cases;
-  for (const DType from : all_dtypes()) {
-    Case& c = cases.add(absl::StrCat("casts of ", name_of(from)), Schedule::kPointwise, {kN});
-    std::vector<float> values = strange_floats(kN);
-    for (int64_t i = 1; i < kN; i += 3) values[i] = std::ldexp(values[i], i % 90 - 20);
-    const ValueId v = add_load(c, from, values, {1});
-    for (const DType to : all_dtypes()) c.store(c->cast(v, to), {kN});
-  }
-  cases.check_all();
+  add_casts(cases);
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, ScalarsOfEveryType) {
@@ -85,102 +76,47 @@ TEST(CudaGenericTest, ScalarsOfEveryType) {
       c.store(c->scalar(element_of<T>(sluice::testing::kNan, 1)), {40});
     });
   }
-  cases.check_all();
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, Views) {
   Cases cases;
-  for (const std::vector<int64_t>& e : std::vector<std::vector<int64_t>>{
-           {3, 5, 37}, {2, 7, 64}, {1, 7, 1003}, {33, 1, 4}, {0, 4, 4}, {4, 3, 1}}) {
-    const int64_t n = e[0] * e[1] * e[2], row = e[2], plane = e[1] * e[2];
-    Case& c = cases.add(absl::StrCat("views of ", n), Schedule::kPointwise, e);
-    auto load = [&](size_t count, uint32_t seed, std::vector<int64_t> strides, int64_t offset = 0) {
-      return add_load(c, kFloat32, floats(count + 1, seed), std::move(strides), offset);
-    };
-    const ValueId full = load(n, 1, {plane, row, 1});
-    const ValueId line = load(row, 2, {0, 0, 1});
-    const ValueId column = load(e[0] * e[1], 3, {e[1], 1, 0});
-    const ValueId flipped =
-        load(n, 4, {-plane, row, -1}, std::max<int64_t>(n - plane + row - 1, 0));
-    const ValueId transposed = load(n, 5, {1, e[0], e[0] * e[1]});
-    const ValueId hoisted = c->op(Op::kMul, {column, c->scalar(3.f)});
-    const ValueId a = c->op(Op::kAdd, {c->op(Op::kMul, {full, line}), hoisted});
-    const ValueId b = c->op(Op::kSub, {flipped, transposed});
-    const ValueId at = c->coordinate({1000, -3, 1}, 7);
-    const ValueId uniform = c->op(Op::kMul, {c->param(5), c->scalar(int64_t{11})});
-    c.store(c->op(Op::kAdd, {a, b}), e);
-    c.store(hoisted, e);
-    c.store(c->op(Op::kAdd, {at, uniform}), e);
-  }
+  add_views(cases);
   // As many dims as there can be.
   std::vector<int64_t> extents(generic::kMaxRank, 1), strides(extents.size());
   for (size_t d = 0; d < extents.size(); d += 2) extents[d] = d % 4 == 0 ? 3 : 2;
   for (size_t d = 0; d < extents.size(); ++d) strides[d] = static_cast<int64_t>(d) - 5;
   Case& c = cases.add("many dims", Schedule::kPointwise, extents);
   c.store(c->op(Op::kMul, {c->coordinate(strides), c->coordinate(extents, 3)}), extents);
-  cases.check_all();
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, WideIndices) {
-  // Two elements that are further apart than 32 bits can say, as far as the program knows.
-  constexpr int64_t kN = 500;
   Cases cases;
-  Case& c = cases.add("wide", Schedule::kPointwise, {3, kN});
-  const ValueId x = add_load(c, kFloat32, floats(3 * kN), {kN, 1});
-  const ValueId is_first = c->op(Op::kLess, {c->coordinate({kN, 1}), c->scalar(int64_t{1})});
-  const ValueId far =
-      c->load(c->access(c.input(kFloat32, {1.f}), kFloat32, {int64_t{1} << 40, 1}), {is_first});
-  c.store(c->op(Op::kAdd, {x, far}), {3, kN});
-  EXPECT_TRUE(needs_wide_indices(c.program(), c.args()));
-  cases.check_all();
+  EXPECT_TRUE(add_wide(cases).is_wide());
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, PredicatesGuardMemory) {
-  constexpr int64_t kN = 77;
   Cases cases;
-  for (const int64_t stride : {1, -1}) {
-    Case& c = cases.add("padded", Schedule::kPointwise, {kN});
-    const ValueId i = c->coordinate({1});
-    const ValueId inside = c->op(
-        Op::kLogicalAnd,
-        {c->op(Op::kLessEqual, {c->scalar(int64_t{10}), i}), c->op(Op::kLess, {i, c->param(50)})});
-    const auto part =
-        c->access(c.input(kFloat32, floats(40)), kFloat32, {stride}, stride == 1 ? -10 : 49);
-    c.store(c->load(part, {inside}), {kN});
-    // A predicate that nowhere holds, over an address that is nowhere valid.
-    const ValueId never = c->op(Op::kLess, {i, c->scalar(int64_t{0})});
-    const auto nowhere = c->access(c.input(kFloat32, {0.f}), kFloat32, {0}, int64_t{1} << 44);
-    c.store(c->load(nowhere, {never}), {kN});
-  }
-  cases.check_all();
+  add_padded(cases);
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, GathersAndRaises) {
-  constexpr int64_t kN = 41, kTable = 9;
   Cases cases;
-  for (const int64_t bad : {-1, 0, 17, 40}) {
-    Case& c = cases.add(absl::StrCat("bad index at ", bad), Schedule::kPointwise, {kN});
-    std::vector<float> index(kN);
-    for (int64_t i = 0; i < kN; ++i) index[i] = static_cast<float>(i % 18 - 9);
-    if (bad >= 0) index[bad] = bad % 2 == 0 ? 9 : -10;
-    const ValueId i = add_load(c, kInt64, index, {1});
-    const uint16_t table = c->access(c.input(kFloat16, floats(kTable)), kFloat16, {0});
-    c.store(c->gather(table, {c->check_index({i, c->param(kTable)})}), {kN});
-    // Under a predicate nothing is raised or touched where it does not hold.
-    const ValueId small = c->op(Op::kLess, {c->op(Op::kAbs, {i}), c->scalar(int64_t{3})});
-    c.store(c->gather(table, {c->check_index({i, c->param(3), small}), small}), {kN});
-    // It raises even if nobody wants the index.
-    c->check_index({i, c->param(9)});
+  for (const BadIndex& bad : kBadIndices) {
+    Case& c = add_gather(cases, bad);
     (void)c.run_on([&](const KernelArgs& args) { return run_generic(c.program(), args, 0); });
     for (const int slot : {0, 2}) {
       const ErrorSlot& error = c->error(slot);
-      EXPECT_EQ(error.raised, bad >= 0);
-      EXPECT_EQ(error.index, bad < 0 ? 0 : static_cast<int64_t>(index[bad]));
-      EXPECT_EQ(error.extent, bad < 0 ? 0 : kTable);
+      EXPECT_EQ(error.raised, bad.value != 0);
+      EXPECT_EQ(error.index, bad.value);
+      EXPECT_EQ(error.extent, bad.value == 0 ? 0 : kGatherTable);
     }
     EXPECT_EQ(c->error(1).raised, 0u);
   }
-  cases.check_all();
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, StoresComeAfterLoadsOfTheSameMemory) {
@@ -191,36 +127,10 @@ TEST(CudaGenericTest, StoresComeAfterLoadsOfTheSameMemory) {
   const ValueId first = c->op(Op::kExp, {c->load(access)});
   c->store(first, access);
   c.store(c->op(Op::kAdd, {c->load(access), first}), {600});
-  cases.check_all();
+  check_all(cases);
 }
 
 // ---- Reductions.
-
-// A row-major matrix whose rows, or columns, are reduced.
-struct Matrix {
-  Schedule schedule;
-  int64_t rows, length;
-
-  bool by_row() const { return schedule == Schedule::kRow; }
-  std::vector<int64_t> strides() const {
-    return by_row() ? std::vector<int64_t>{length, 1} : std::vector<int64_t>{1, rows};
-  }
-  Case& add(Cases& cases, const char* name) const {
-    return cases.add(
-        absl::StrCat(name, " of ", rows, by_row() ? " rows" : " columns", " of ", length), schedule,
-        {rows}, {length});
-  }
-  ValueId load(Case& c, DType dtype, uint32_t seed = 1, bool strange = false) const {
-    const size_t count = static_cast<size_t>(rows * length + 1);
-    return add_load(c, dtype, strange ? strange_floats(count, seed) : floats(count, seed),
-                    strides());
-  }
-  // To an output of the matrix's own layout.
-  void store(Case& c, ValueId value) const {
-    const DType dtype = c->dtype_of_value(value);
-    c->store(value, c->access(c.output(dtype, rows * length), dtype, strides(), 0, true));
-  }
-};
 
 std::vector<Matrix> matrices() {
   std::vector<Matrix> result;
@@ -249,7 +159,7 @@ TEST(CudaGenericTest, EveryReductionOfEveryType) {
       }
     }
   }
-  cases.check_all();
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, RowsOfEveryLength) {
@@ -271,76 +181,23 @@ TEST(CudaGenericTest, RowsOfEveryLength) {
     c.store(c->op(Op::kMax, {m.load(c, kFloat64)}), {m.rows, 0});
     c.store(c->op(Op::kAll, {m.load(c, kBool)}), {m.rows, 0});
   }
-  cases.check_all();
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, SeveralReducedDimsAreOneRow) {
   Cases cases;
-  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
-    for (const int64_t inner : {7, 8}) {
-      constexpr int64_t kRows = 6, kOuter = 33, kMiddle = 5;
-      Case& c =
-          cases.add(absl::StrCat("inner ", inner), schedule, {2, 3}, {kOuter, kMiddle, inner});
-      // Laid out (outer, row, inner, middle).
-      const int64_t plane = inner * kMiddle;
-      const ValueId v = add_load(c, kFloat32, floats(kRows * kOuter * plane),
-                                 {3 * plane, plane, kRows * plane, 1, kMiddle});
-      const ValueId w = add_load(c, kFloat32, floats(kMiddle, 9), {0, 0, 0, 1, 0});
-      const ValueId bias = add_load(c, kFloat32, floats(3, 3), {0, 1, 0, 0, 0});
-      const ValueId y = c->op(Op::kAdd, {c->op(Op::kMul, {v, w}), bias});
-      c.store(c->op(Op::kSum, {y}), {2, 3, 0, 0, 0});
-      c.store(c->op(Op::kArgMax, {y}), {2, 3, 0, 0, 0});
-      c.store(y, {2, 3, kOuter, kMiddle, inner});
-    }
-  }
-  cases.check_all();
-}
-
-void add_softmax(Cases& cases, const Matrix& m) {
-  Case& c = m.add(cases, "softmax");
-  const ValueId x = m.load(c, kFloat16);
-  const ValueId e = c->op(Op::kExp, {c->op(Op::kSub, {x, c->op(Op::kMax, {x})})});
-  const ValueId sum = c->op(Op::kSum, {e});
-  m.store(c, c->op(Op::kDiv, {e, sum}));
-  c.store(sum, {m.rows, 0});
-}
-
-// What is stored once a row is also read: no thread may write before all have read.
-void add_layer_norm(Cases& cases, const Matrix& m) {
-  Case& c = m.add(cases, "layer norm");
-  const ValueId x = c->cast(m.load(c, kBFloat16), kFloat32);
-  const ValueId weight = add_load(c, kFloat32, floats(m.length, 3), {0, 1});
-  void* const memory = c.in_place(kFloat32, floats(m.rows, 4));
-  const uint16_t mean_access = c->access(memory, kFloat32, {1, 0});
-  const ValueId shift = c->load(mean_access);
-  const ValueId n = c->scalar(1.f / static_cast<float>(m.length));
-  const ValueId mean = c->op(Op::kMul, {c->op(Op::kSum, {c->op(Op::kAbs, {x})}), n});
-  const ValueId d = c->op(Op::kSub, {x, mean});
-  const ValueId variance = c->op(Op::kMul, {c->op(Op::kSum, {c->op(Op::kMul, {d, d})}), n});
-  const ValueId scale = c->op(Op::kRsqrt, {c->op(Op::kAdd, {variance, c->scalar(1e-5f)})});
-  const ValueId y = c->op(Op::kMul, {c->op(Op::kMul, {d, scale}), weight});
-  m.store(c, c->cast(c->op(Op::kAdd, {y, shift}), kBFloat16));
-  m.store(c, d);
-  c->store(c->op(Op::kAdd, {mean, shift}), mean_access);
-}
-
-// Adds a row-level value to each element and replaces it: no reduction keeps threads in step.
-void add_update(Cases& cases, const Matrix& m) {
-  Case& c = m.add(cases, "update");
-  const uint16_t row = c->access(c.in_place(kInt32, floats(m.rows, 4)), kInt32, {1, 0});
-  const ValueId old = c->load(row);
-  m.store(c, c->op(Op::kAdd, {m.load(c, kInt32), old}));
-  c->store(c->op(Op::kAdd, {old, c->scalar(1)}), row);
+  add_several_reduced_dims(cases);
+  check_all(cases);
 }
 
 TEST(CudaGenericTest, RowsOfSeveralPasses) {
   Cases cases;
   for (const Matrix& m : matrices()) {
-    add_softmax(cases, m);
+    add_softmax(cases, m, kFloat16);
     add_layer_norm(cases, m);
     add_update(cases, m);
   }
-  cases.check_all();
+  check_all(cases);
 }
 
 // ---- Random programs.
@@ -351,7 +208,7 @@ TEST(CudaGenericTest, RandomPrograms) {
   for (int batch = 0; batch < kBatches; ++batch) {
     Cases cases;
     for (int i = 0; i < kPrograms; ++i) RandomProgram(1000 * batch + i, &cases);
-    checked += cases.check();
+    checked += check(cases);
   }
   EXPECT_GT(checked, kBatches * kPrograms * 9 / 10);
 }
@@ -360,14 +217,10 @@ TEST(CudaGenericTest, RandomPrograms) {
 
 TEST(CudaGenericTest, SeveralProgramsInOneLaunch) {
   Cases cases;
-  add_softmax(cases, {Schedule::kRow, 70, 45});
-  add_softmax(cases, {Schedule::kColumn, 40, 700});
+  add_softmax(cases, {Schedule::kRow, 70, 45}, kFloat16);
+  add_softmax(cases, {Schedule::kColumn, 40, 700}, kFloat16);
   add_layer_norm(cases, {Schedule::kRow, 3, 20000});
-  for (const int64_t n : {1000, 0, 3001}) {
-    Case& c = cases.add("pointwise", Schedule::kPointwise, {n});
-    const ValueId x = add_load(c, kFloat32, floats(n + 1), {1});
-    c.store(c->op(Op::kMul, {x, c->scalar(1.5f)}), {n});
-  }
+  for (const int64_t n : {1000, 0, 3001}) add_scaled(cases, n);
   std::vector<std::vector<std::string>> expected;
   std::vector<KernelArgs> args;
   std::vector<Geometry> geometry;

@@ -26,8 +26,16 @@ std::string command_line() {
                       absl::StrJoin(kernels::cuda::host_options(), " "), " -O1 -w");
 }
 
-// Code is loaded from it: it is nobody else's.
-absl::StatusOr<fs::path> make_folder() {
+std::string contents_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+HostCompiler::HostCompiler() : command_(command_line()) {}
+
+absl::StatusOr<fs::path> HostCompiler::folder() {
   const fs::path path = fs::temp_directory_path() / absl::StrCat("sluice_emulated_cuda_", getuid());
   mkdir(path.c_str(), 0700);
   struct stat status;
@@ -39,26 +47,21 @@ absl::StatusOr<fs::path> make_folder() {
   return path;
 }
 
-std::string contents_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> HostCompiler::folder() {
-  const absl::StatusOr<fs::path> path = make_folder();
-  if (!path.ok()) return path.status();
-  return path->string();
-}
-
-HostCompiler::HostCompiler() : command_(command_line()) {}
-
 absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::compile(const std::string& text, bool) {
+  return build(kernels::cuda::host_source(text), &text);
+}
+
+absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::compile_source(
+    const std::string& source) {
+  return build(source, nullptr);
+}
+
+absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::build(const std::string& body,
+                                                                const std::string* text) {
   static std::atomic<int> count{0};
-  const absl::StatusOr<fs::path> home = make_folder();
+  const absl::StatusOr<fs::path> home = folder();
   if (!home.ok()) return home.status();
-  const std::string source = absl::StrCat("// ", command_, "\n", kernels::cuda::host_source(text));
+  const std::string source = absl::StrCat("// ", command_, "\n", body);
   const std::string stem = *home / absl::StrCat(absl::Hex(std::hash<std::string>()(source)));
   kernels::cuda::CompiledCode code;
   code.image = stem + ".so";
@@ -67,8 +70,8 @@ absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::compile(const std::str
 
   const std::string mine = absl::StrCat(stem, ".", getpid(), ".", count++);
   std::ofstream(mine + ".cpp", std::ios::binary) << source;
-  // The kernels' text, for a compiler of device code.
-  std::ofstream(mine + ".cu", std::ios::binary) << text;
+  // For a compiler of device code.
+  if (text != nullptr) std::ofstream(mine + ".cu", std::ios::binary) << *text;
   const std::string command =
       absl::StrCat(command_, " -o '", mine, ".so' '", mine, ".cpp' -lm > '", mine, ".log' 2>&1");
   const int result = std::system(command.c_str());
@@ -81,7 +84,7 @@ absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::compile(const std::str
         absl::StrCat("the host's compiler failed:\n", code.log.substr(0, kMessageBytes)));
   }
   fs::rename(mine + ".so", code.image);
-  fs::rename(mine + ".cu", stem + ".cu");
+  if (text != nullptr) fs::rename(mine + ".cu", stem + ".cu");
   fs::rename(mine + ".cpp", stem + ".cpp");
   return code;
 }
