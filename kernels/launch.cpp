@@ -7,6 +7,7 @@
 #include "sluice/fusion/cost.h"
 #include "sluice/kernels/reduction.h"
 #include "sluice/runtime/cpu/parallel.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::kernels {
 namespace {
@@ -27,8 +28,6 @@ int64_t product(const int64_t* extents, int count) {
   for (int i = 0; i < count; ++i) result *= extents[i];
   return result;
 }
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // A call as it is to be divided.
 struct Work {

@@ -66,7 +66,18 @@ class Torch:
         return step
 
 
-class Jax:
+class LikeNumPy:
+    """What frameworks are told in the same words; `np` is their module."""
+
+    def layer_norm(self, x, weight, bias):
+        d = x - x.mean(1, keepdims=True)
+        return d / self.np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * weight + bias
+
+    def sum(self, x, axis=None):
+        return x.sum(axis)
+
+
+class Jax(LikeNumPy):
     compiles = True
 
     def __init__(self, device):
@@ -90,13 +101,6 @@ class Jax:
 
     def softmax(self, x):
         return self.jax.nn.softmax(x, axis=1)
-
-    def layer_norm(self, x, weight, bias):
-        d = x - x.mean(1, keepdims=True)
-        return d / self.np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * weight + bias
-
-    def sum(self, x, axis=None):
-        return x.sum(axis)
 
     def training_step(self, rows, width):
         jax, np = self.jax, self.np
@@ -134,7 +138,7 @@ class Jax:
         return step
 
 
-class CuPy:
+class CuPy(LikeNumPy):
     compiles = False
 
     def __init__(self, device):
@@ -156,13 +160,6 @@ class CuPy:
     def softmax(self, x):
         e = self.np.exp(x - x.max(1, keepdims=True))
         return e / e.sum(1, keepdims=True)
-
-    def layer_norm(self, x, weight, bias):
-        d = x - x.mean(1, keepdims=True)
-        return d / self.np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * weight + bias
-
-    def sum(self, x, axis=None):
-        return x.sum(axis)
 
     def training_step(self, rows, width):
         raise NotImplementedError("CuPy has no gradients")

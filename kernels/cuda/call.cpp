@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sluice/kernels/cuda/plan.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -47,8 +48,6 @@ enum Word {
   kPartials,
   kNumCallWords
 };
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t product(const int64_t* extents, int count) {
   int64_t result = 1;

@@ -1,15 +1,11 @@
 #include "sluice/kernels/cuda/cublaslt.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <type_traits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "sluice/kernels/cuda/library_paths.h"
+#include "sluice/runtime/shared_library.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -47,31 +43,19 @@ absl::StatusOr<const CublasLt*> find(int driver_major) {
 }  // namespace
 
 absl::StatusOr<const CublasLt*> find_cublaslt(int driver_version) {
-  static std::mutex mutex;
-  static auto* found = new std::map<int, absl::StatusOr<const CublasLt*>>;  // by major version
-  const int major = driver_version / 1000;
-  std::lock_guard lock(mutex);
-  auto it = found->find(major);
-  if (it == found->end()) it = found->emplace(major, find(major)).first;
-  return it->second;
+  return found_once<find>(driver_version);
 }
 
-absl::StatusOr<CublasLt> load_cublaslt(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return absl::NotFoundError(dlerror());
+absl::StatusOr<CublasLt> load_cublaslt(const std::string& name) {
+  absl::StatusOr<runtime::SharedLibrary> library = runtime::SharedLibrary::open(name);
+  if (!library.ok()) return library.status();
   CublasLt table;
-  const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* symbol) {
-    void* const address = dlsym(handle, symbol);
-    if (address == nullptr && missing == nullptr) missing = symbol;
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
-  };
-#define SLUICE_CUBLASLT_CALL(result, name, symbol, ...) find(table.name, #symbol);
+#define SLUICE_CUBLASLT_CALL(result, name, symbol, ...) library->find(#symbol, &table.name);
 #include "sluice/kernels/cuda/cublaslt.def"
 #undef SLUICE_CUBLASLT_CALL
-  if (missing == nullptr) return table;
-  dlclose(handle);
-  return absl::NotFoundError(absl::StrCat(library, " has no ", missing));
+  if (!library->status().ok()) return library->status();
+  library->keep();
+  return table;
 }
 
 }  // namespace sluice::kernels::cuda

@@ -63,7 +63,7 @@ struct CublasLt {
 // answer is found once.
 absl::StatusOr<const CublasLt*> find_cublaslt(int driver_version);
 
-absl::StatusOr<CublasLt> load_cublaslt(const std::string& library);
+absl::StatusOr<CublasLt> load_cublaslt(const std::string& name);
 
 }  // namespace sluice::kernels::cuda
 

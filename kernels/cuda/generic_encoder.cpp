@@ -10,6 +10,7 @@
 #include "sluice/kernels/cuda/generic_code.h"
 #include "sluice/kernels/cuda/plan.h"
 #include "sluice/kernels/reduction.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -346,7 +347,7 @@ Geometry generic_geometry_of(const Program& program, const int64_t* extents, int
   geometry.rows = 1;
   for (int d = 0; d < program.rank(); ++d) geometry.rows *= extents[d];
   geometry.team[0] = geometry.team[1] = geometry.length;
-  geometry.blocks[0] = geometry.blocks[1] = (geometry.rows + kThreads - 1) / kThreads;
+  geometry.blocks[0] = geometry.blocks[1] = ceil_div(geometry.rows, kThreads);
   return geometry;
 }
 

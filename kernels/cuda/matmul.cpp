@@ -8,6 +8,7 @@
 #include "sluice/kernels/cuda/call.h"
 #include "sluice/kernels/cuda/functions.h"
 #include "sluice/kernels/cuda/writer.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -54,10 +55,8 @@ bool has_activations(const Matmul& x) {
                      [](const Epilogue& epilogue) { return epilogue.op != Op::kAdd; });
 }
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t num_blocks(const Matmul& x, const MatmulTile& tile) {
-  return x.batch * divide_up(x.m, tile.rows) * divide_up(x.n, tile.columns);
+  return x.batch * ceil_div(x.m, tile.rows) * ceil_div(x.n, tile.columns);
 }
 
 // Batches of rows that one matrix is multiplied by are one batch of more rows.
@@ -151,15 +150,15 @@ absl::Status MatmulRunner::enqueue_own(CudaStream* stream, const Matmul& matmul,
                                        absl::string_view label) {
   const MatmulTile& tile = kMatmulTiles[choose_tile(matmul, context_->info().multiprocessors)];
   Arguments arguments(matmul);
-  arguments.row_tiles = divide_up(matmul.m, tile.rows);
-  arguments.column_tiles = divide_up(matmul.n, tile.columns);
+  arguments.row_tiles = ceil_div(matmul.m, tile.rows);
+  arguments.column_tiles = ceil_div(matmul.n, tile.columns);
   return launch(stream, tile_code(matmul), &arguments, num_blocks(matmul, tile), label);
 }
 
 absl::Status MatmulRunner::enqueue_epilogues(CudaStream* stream, const Matmul& matmul,
                                              absl::string_view label) {
   Arguments arguments(matmul);
-  return launch(stream, &epilogues_, &arguments, divide_up(arguments.elements, kElementsOfBlock),
+  return launch(stream, &epilogues_, &arguments, ceil_div(arguments.elements, kElementsOfBlock),
                 label);
 }
 
@@ -186,7 +185,8 @@ absl::Status MatmulRunner::compile(Code* code) {
   const auto named = [&](const absl::Status& status) {
     return runtime::cuda::prefixed(absl::StrCat("kernel ", code->name), status);
   };
-  const absl::StatusOr<CompiledCode> compiled = compiler_->compile(code->text, /*contracts=*/false);
+  const absl::StatusOr<CompiledCode> compiled =
+      compiler_->compile(code->text(), /*contracts=*/false);
   if (!compiled.ok()) return code->refusal = named(compiled.status());
   absl::StatusOr<std::unique_ptr<Module>> module = Module::load(context_, compiled->image.c_str());
   if (!module.ok()) return named(module.status());
@@ -206,11 +206,11 @@ MatmulRunner::MatmulRunner(runtime::cuda::Context* context, Compiler* compiler,
   for (const bool activations : {false, true}) {
     for (size_t i = 0; i < kMatmulTiles.size(); ++i) {
       tiles_[activations][i].name = name_of(kMatmulTiles[i], activations);
-      tiles_[activations][i].text = matmul_text(kMatmulTiles[i], activations);
+      tiles_[activations][i].text = [=] { return matmul_text(kMatmulTiles[i], activations); };
     }
   }
   epilogues_.name = kEpiloguesName;
-  epilogues_.text = matmul_epilogues_text();
+  epilogues_.text = matmul_epilogues_text;
 }
 
 MatmulRunner::~MatmulRunner() = default;

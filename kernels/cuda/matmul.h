@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -71,7 +72,8 @@ class MatmulRunner {
  private:
   // A kernel, compiled when it is first needed.
   struct Code {
-    std::string name, text;
+    std::string name;
+    std::function<std::string()> text;
     std::mutex mutex;      // guards all below but `ready`
     absl::Status refusal;  // by the compiler
     std::unique_ptr<runtime::cuda::Module> module;

@@ -1,16 +1,13 @@
 #include "sluice/kernels/cuda/nvrtc.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <mutex>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "sluice/kernels/cuda/compile_threads.h"
-#include "sluice/kernels/cuda/nvrtc_paths.h"
+#include "sluice/kernels/cuda/library_paths.h"
+#include "sluice/runtime/shared_library.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -26,15 +23,16 @@ absl::StatusOr<const Nvrtc*> keep(std::unique_ptr<Nvrtc> nvrtc) {
 }
 
 absl::StatusOr<const Nvrtc*> find(int newest_major) {
-  if (const std::string named = named_nvrtc(); !named.empty()) {
+  if (const std::string named = environment_variable("SLUICE_NVRTC"); !named.empty()) {
     absl::StatusOr<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::load(named);
     if (nvrtc.ok()) return keep(*std::move(nvrtc));
     return absl::FailedPreconditionError(
         absl::StrCat("the CUDA compiler that SLUICE_NVRTC names cannot be used: ",
                      std::string(nvrtc.status().message())));
   }
+  const std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
   std::string unfit;
-  for (const std::string& library : nvrtc_candidates()) {
+  for (const std::string& library : library_candidates(names, "{cu13,cuda_nvrtc}/lib")) {
     absl::StatusOr<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::load(library);
     if (!nvrtc.ok()) continue;
     if ((*nvrtc)->version() / 1000 <= newest_major) return keep(*std::move(nvrtc));
@@ -51,50 +49,37 @@ absl::StatusOr<const Nvrtc*> find(int newest_major) {
 }  // namespace
 
 absl::StatusOr<const Nvrtc*> Nvrtc::get(int driver_version) {
-  static std::mutex mutex;
-  static auto* found = new std::map<int, absl::StatusOr<const Nvrtc*>>;  // by major version
-  const int major = driver_version / 1000;
-  std::lock_guard lock(mutex);
-  auto it = found->find(major);
-  if (it == found->end()) it = found->emplace(major, find(major)).first;
-  return it->second;
+  return found_once<find>(driver_version);
 }
 
-absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(const std::string& library) {
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return absl::NotFoundError(dlerror());
+absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::load(const std::string& name) {
+  absl::StatusOr<runtime::SharedLibrary> library = runtime::SharedLibrary::open(name);
+  if (!library.ok()) return library.status();
   std::unique_ptr<Nvrtc> nvrtc(new Nvrtc);
-  const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* symbol) {
-    void* const address = dlsym(handle, symbol);
-    if (address == nullptr && missing == nullptr) missing = symbol;
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
-  };
   Api& api = nvrtc->api_;
-  find(api.version, "nvrtcVersion");
-  find(api.error_text, "nvrtcGetErrorString");
-  find(api.num_architectures, "nvrtcGetNumSupportedArchs");
-  find(api.architectures, "nvrtcGetSupportedArchs");
-  find(api.create, "nvrtcCreateProgram");
-  find(api.destroy, "nvrtcDestroyProgram");
-  find(api.compile, "nvrtcCompileProgram");
-  find(api.log_size, "nvrtcGetProgramLogSize");
-  find(api.log, "nvrtcGetProgramLog");
-  find(api.cubin_size, "nvrtcGetCUBINSize");
-  find(api.cubin, "nvrtcGetCUBIN");
-  find(api.ptx_size, "nvrtcGetPTXSize");
-  find(api.ptx, "nvrtcGetPTX");
-  if (missing != nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(library, " has no ", missing));
-  }
+  library->find("nvrtcVersion", &api.version);
+  library->find("nvrtcGetErrorString", &api.error_text);
+  library->find("nvrtcGetNumSupportedArchs", &api.num_architectures);
+  library->find("nvrtcGetSupportedArchs", &api.architectures);
+  library->find("nvrtcCreateProgram", &api.create);
+  library->find("nvrtcDestroyProgram", &api.destroy);
+  library->find("nvrtcCompileProgram", &api.compile);
+  library->find("nvrtcGetProgramLogSize", &api.log_size);
+  library->find("nvrtcGetProgramLog", &api.log);
+  library->find("nvrtcGetCUBINSize", &api.cubin_size);
+  library->find("nvrtcGetCUBIN", &api.cubin);
+  library->find("nvrtcGetPTXSize", &api.ptx_size);
+  library->find("nvrtcGetPTX", &api.ptx);
+  if (!library->status().ok()) return library->status();
   int major = 0, minor = 0, count = 0;
   if (api.version(&major, &minor) != 0 || api.num_architectures(&count) != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(library, " does not say its version"));
+    return absl::FailedPreconditionError(absl::StrCat(name, " does not say its version"));
   }
   nvrtc->version_ = 1000 * major + 10 * minor;
   nvrtc->architectures_.resize(static_cast<size_t>(count));
   if (api.architectures(nvrtc->architectures_.data()) != 0) nvrtc->architectures_.clear();
   std::sort(nvrtc->architectures_.begin(), nvrtc->architectures_.end());
+  library->keep();
   return nvrtc;
 }
 

@@ -23,7 +23,7 @@ class Nvrtc {
   // found once.
   static absl::StatusOr<const Nvrtc*> get(int driver_version);
 
-  static absl::StatusOr<std::unique_ptr<Nvrtc>> load(const std::string& library);
+  static absl::StatusOr<std::unique_ptr<Nvrtc>> load(const std::string& name);
 
   int version() const { return version_; }  // 12090: 12.9
   std::string version_text() const;         // "12.9"

@@ -23,12 +23,8 @@ runtime::cuda::KernelLaunch kernel_launch(const Launch& launch, absl::Span<const
   return kernel;
 }
 
-Replay::~Replay() { give_up(); }
-
-void Replay::give_up() {
+Replay::~Replay() {
   if (graph_ != nullptr) gpu_.give_back_graph();
-  graph_ = nullptr;
-  given_up_ = true;
 }
 
 bool Replay::submit(runtime::cuda::CudaStream* stream, absl::Span<const Launch> launches,
@@ -36,13 +32,11 @@ bool Replay::submit(runtime::cuda::CudaStream* stream, absl::Span<const Launch> 
   if (given_up_ || launches.size() < kLeastLaunches || ++runs_ <= kRunsBeforeGraph) return false;
   // A failure is to be found at the launch that caused it.
   if (gpu_.device().context().synchronous()) return false;
-  if (graph_ == nullptr ? !make(launches, words) : !patch(launches, words)) {
-    give_up();
-    return false;
-  }
-  if (graph_->launch(stream, label).ok()) return true;
-  give_up();
-  // Where the context is at fault, launches one by one find the same.
+  const bool is_current = graph_ == nullptr ? make(launches, words) : patch(launches, words);
+  if (is_current && graph_->launch(stream, label).ok()) return true;
+  // Where the context is at fault, launches one by one find the same. Earlier runs may not be done
+  // with the graph: it stays until this ends.
+  given_up_ = true;
   return false;
 }
 

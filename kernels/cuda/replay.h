@@ -36,14 +36,13 @@ class Replay {
 
   // Submits all launches as one graph, if they have recurred often enough for it to pay. False:
   // nothing has been submitted, and they have to be launched one by one. A graph that cannot be
-  // made, or changed, is given up for good.
+  // made, changed or launched, is given up for good.
   bool submit(runtime::cuda::CudaStream* stream, absl::Span<const Launch> launches,
               absl::Span<const uint64_t> words, const std::string& label);
 
  private:
   bool make(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
   bool patch(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
-  void give_up();
 
   Gpu& gpu_;
   int runs_ = 0;

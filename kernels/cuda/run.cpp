@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sluice/runtime/cuda/copies.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 using runtime::cuda::CudaDevice;
 
 constexpr size_t kTableAlignment = 16;
-
-size_t round_up(size_t bytes, size_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 }  // namespace
 

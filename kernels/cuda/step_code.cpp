@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "sluice/kernels/cuda/generic.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -58,8 +59,7 @@ StepCode::StepCode(fusion::KernelStep* step, int multiprocessors, std::string la
     code.geometry = geometry_of(program, call.extents.data(), multiprocessors);
     num_stages = std::max(num_stages, code.geometry.num_stages);
     code.partials_at = static_cast<int64_t>(partial_bytes);
-    partial_bytes += (code.geometry.partial_bytes + kPartialAlignment - 1) / kPartialAlignment *
-                     kPartialAlignment;
+    partial_bytes += round_up(code.geometry.partial_bytes, kPartialAlignment);
   }
   by_table_ = calls.size() > 1 || kWordBytes * num_words(programs_[0]) > kMaxParameterBytes;
 }

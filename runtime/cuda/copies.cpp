@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sluice/runtime/cuda/cuda_device.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::runtime::cuda {
 namespace {
@@ -69,7 +70,7 @@ absl::Status Staging::to_host(void* target, const void* memory, size_t bytes) {
   auto* host = static_cast<std::byte*>(target);
   const auto* source = static_cast<const std::byte*>(memory);
   Context& context = stream_.device().context();
-  const size_t count = (bytes + kChunkBytes - 1) / kChunkBytes;
+  const size_t count = ceil_div(bytes, kChunkBytes);
   const auto size_of = [&](size_t i) { return std::min(bytes - i * kChunkBytes, kChunkBytes); };
   absl::Status status;
   // One step behind the device's copies come the host's.
@@ -94,73 +95,29 @@ absl::Status Staging::to_host(void* target, const void* memory, size_t bytes) {
   return status;
 }
 
-// The chunks are filled within run(), on the thread that uploads.
-class Copies::Upload : public CommandBatch {
+// Copies within run(), on the thread that submits it.
+class Copies::Batch : public CommandBatch {
  public:
-  Upload(Staging* staging, void* target, const void* host, size_t bytes,
-         std::shared_ptr<absl::Status> status)
-      : staging_(*staging),
-        target_(target),
-        host_(host),
-        bytes_(bytes),
-        status_(std::move(status)) {}
-
-  void run() override {
-    ran_ = true;
-    *status_ = staging_.to_device(target_, host_, bytes_);
-  }
-  void fail(const FailureRef& failure) override {
-    // If it ran, the uploading thread has its answer; the device's failure is everybody's.
-    if (!ran_) *status_ = failure->status;
-  }
-  std::string label() const override {
-    return absl::StrCat("copy of ", bytes_, " bytes from the host");
-  }
-  double cost() const override { return 0; }
-
- private:
-  Staging& staging_;
-  void* const target_;
-  const void* const host_;
-  const size_t bytes_;
-  const std::shared_ptr<absl::Status> status_;
-  bool ran_ = false;
-};
-
-class Copies::PeerCopy : public CommandBatch {
- public:
-  PeerCopy(CudaStream* stream, void* target, const Context& source_context, BufferRef source,
-           size_t offset, size_t bytes, std::shared_ptr<absl::Status> status)
-      : stream_(stream),
-        target_(target),
-        source_context_(source_context),
-        source_(std::move(source)),
-        offset_(offset),
-        bytes_(bytes),
-        status_(std::move(status)) {
-    waits_for_.push_back(source_->written);
+  Batch(std::string label, std::vector<Event> waits_for, Copy copy,
+        std::shared_ptr<absl::Status> status)
+      : label_(std::move(label)), copy_(std::move(copy)), status_(std::move(status)) {
+    waits_for_ = std::move(waits_for);
   }
 
   void run() override {
     ran_ = true;
-    *status_ = copy_between(stream_, target_, source_context_,
-                            static_cast<const std::byte*>(source_->data()) + offset_, bytes_);
+    *status_ = copy_();
   }
   void fail(const FailureRef& failure) override {
+    // If it ran, the submitting thread has its answer; the device's failure is everybody's.
     if (!ran_) *status_ = failure->status;
   }
-  std::string label() const override {
-    return absl::StrCat("copy of ", bytes_, " bytes from another GPU");
-  }
+  std::string label() const override { return label_; }
   double cost() const override { return 0; }
 
  private:
-  CudaStream* const stream_;
-  void* const target_;
-  const Context& source_context_;
-  const BufferRef source_;  // until the copy is done
-  const size_t offset_;
-  const size_t bytes_;
+  const std::string label_;
+  const Copy copy_;
   const std::shared_ptr<absl::Status> status_;
   bool ran_ = false;
 };
@@ -184,22 +141,25 @@ absl::StatusOr<std::unique_ptr<Copies>> Copies::make(CudaDevice* device) {
 }
 
 absl::StatusOr<Event> Copies::upload(void* target, const void* host, size_t bytes) {
-  auto status = std::make_shared<absl::Status>(absl::UnknownError("it has not run"));
-  auto batch = std::make_unique<Upload>(uploads_.get(), target, host, bytes, status);
-  return submit(std::move(batch), std::move(status));
+  return submit(absl::StrCat("copy of ", bytes, " bytes from the host"), {},
+                [=, this] { return uploads_->to_device(target, host, bytes); });
 }
 
 absl::StatusOr<Event> Copies::copy(void* target, const Context& source_context,
                                    const BufferRef& source, size_t offset, size_t bytes) {
-  auto status = std::make_shared<absl::Status>(absl::UnknownError("it has not run"));
-  auto batch = std::make_unique<PeerCopy>(upload_stream_.get(), target, source_context, source,
-                                          offset, bytes, status);
-  return submit(std::move(batch), std::move(status));
+  return submit(absl::StrCat("copy of ", bytes, " bytes from another GPU"), {source->written},
+                [=, this, &source_context] {
+                  return copy_between(upload_stream_.get(), target, source_context,
+                                      static_cast<const std::byte*>(source->data()) + offset,
+                                      bytes);
+                });
 }
 
-absl::StatusOr<Event> Copies::submit(std::unique_ptr<CommandBatch> batch,
-                                     std::shared_ptr<absl::Status> status) {
-  const uint64_t ticket = upload_stream_->submit(std::move(batch), SubmitMode::kDetached);
+absl::StatusOr<Event> Copies::submit(std::string label, std::vector<Event> waits_for, Copy copy) {
+  const auto status = std::make_shared<absl::Status>(absl::UnknownError("it has not run"));
+  const uint64_t ticket = upload_stream_->submit(
+      std::make_unique<Batch>(std::move(label), std::move(waits_for), std::move(copy), status),
+      SubmitMode::kDetached);
   if (absl::IsUnknown(*status)) upload_stream_->wait(ticket);  // it never will; this says why
   if (!status->ok()) return *status;
   return Event{upload_stream_.get(), ticket};

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -64,10 +66,10 @@ class Copies {
   absl::Status download(void* host, const void* source, size_t bytes, const Event& written);
 
  private:
-  class Upload;
-  class PeerCopy;
-  absl::StatusOr<Event> submit(std::unique_ptr<CommandBatch> batch,
-                               std::shared_ptr<absl::Status> status);
+  class Batch;
+  using Copy = std::function<absl::Status()>;
+  // `copy` is kept, with all that it holds, until the device is done with it.
+  absl::StatusOr<Event> submit(std::string label, std::vector<Event> waits_for, Copy copy);
   // Of one download at a time.
   struct Downloader {
     std::unique_ptr<CudaStream> stream;

@@ -1,11 +1,10 @@
 #include "sluice/runtime/cuda/driver.h"
 
-#include <dlfcn.h>
-
 #include <mutex>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "sluice/runtime/shared_library.h"
 
 namespace sluice::runtime::cuda {
 namespace {
@@ -39,24 +38,19 @@ absl::StatusOr<const Driver*> find_driver() {
 
 }  // namespace
 
-absl::StatusOr<Driver> load_driver(const char* library) {
-  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat("there is no CUDA driver: ", dlerror()));
+absl::StatusOr<Driver> load_driver(const char* name) {
+  absl::StatusOr<SharedLibrary> library = SharedLibrary::open(name);
+  if (!library.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no CUDA driver: ", std::string(library.status().message())));
   }
   Driver table;
-  const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* symbol) {
-    void* const address = dlsym(handle, symbol);
-    if (address == nullptr && missing == nullptr) missing = symbol;
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
-  };
-#define SLUICE_CUDA_CALL(name, symbol, ...) find(table.name, #symbol);
+#define SLUICE_CUDA_CALL(name, symbol, ...) library->find(#symbol, &table.name);
 #include "sluice/runtime/cuda/driver.def"
 #undef SLUICE_CUDA_CALL
-  if (missing == nullptr) return table;
-  dlclose(handle);
-  return too_old(absl::StrCat(library, " has no ", missing));
+  if (!library->status().ok()) return too_old(std::string(library->status().message()));
+  library->keep();
+  return table;
 }
 
 absl::Status start_driver(const Driver& driver) {

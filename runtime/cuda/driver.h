@@ -37,7 +37,7 @@ inline constexpr int kOldestDriver = 12010;
 absl::StatusOr<const Driver*> driver();
 
 // The steps of driver(): the table of a shared library, and whether a table can be used.
-absl::StatusOr<Driver> load_driver(const char* library);
+absl::StatusOr<Driver> load_driver(const char* name);
 absl::Status start_driver(const Driver& driver);
 
 // Replaces the driver; null brings the real one back. No device of the former may be in use.
