@@ -41,6 +41,9 @@ list(REMOVE_ITEM sources ${loops})
 add_library(sluice ${sources})
 add_library(sluice::sluice ALIAS sluice)
 sluice_compile_options(sluice)
+# Calls within the library go straight to their function.
+target_compile_options(sluice PRIVATE -fno-semantic-interposition)
+target_link_options(sluice PRIVATE -Wl,-Bsymbolic-functions)
 set_target_properties(sluice PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH_USE_LINK_PATH ON)
 target_include_directories(sluice PUBLIC

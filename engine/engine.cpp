@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
+#include "sluice/engine/node_slab.h"
 #include "sluice/fusion/index_map.h"
 #include "sluice/runtime/backend.h"
 #include "sluice/runtime/error.h"
@@ -21,10 +22,8 @@ NodeRef alias(const Recording& recording, const Node& operand) {
   view.attrs.assign(recording.attrs.begin(), recording.attrs.end());
   const std::optional<Layout> layout = fusion::layout_through_view(view, operand.layout);
   if (!layout) return NodeRef();
-  NodeRef node(Node::create());
-  node->op = recording.op;
+  NodeRef node(make_node(Node::kHandle));
   node->dtype = recording.dtype;
-  node->operand_dtype = recording.operand_dtype;
   node->device = recording.device;
   node->layout = *layout;
   node->buffer = operand.buffer;
@@ -62,8 +61,8 @@ NodeRef submitted(
                 absl::StrCat(op_name, ": ", name_of(dtype), to_string(shape), ": ",
                              buffer.status().message()));
   }
-  NodeRef node(Node::create());
-  node->dtype = node->operand_dtype = dtype;
+  NodeRef node(make_node(Node::kHandle));
+  node->dtype = dtype;
   node->device = device;
   node->layout = contiguous_layout(shape);
   node->buffer = *std::move(buffer);
@@ -73,15 +72,16 @@ NodeRef submitted(
 
 }  // namespace
 
-NodeRef record(const Recording& recording) {
-  if (fusion::is_view(recording.op) && recording.operands[0].node->submitted()) {
-    NodeRef node = alias(recording, *recording.operands[0].node);
+NodeRef record_view(const Recording& recording) {
+  const Node& operand = *recording.operands[0].node;
+  if (operand.submitted()) {
+    NodeRef node = alias(recording, operand);
     if (!(node == nullptr)) {
       Queue::current(recording.device).count_alias();
       return node;
     }
   }
-  return Queue::current(recording.device).append(recording);
+  return record(recording);
 }
 
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device) {

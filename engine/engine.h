@@ -7,9 +7,14 @@
 
 namespace sluice::engine {
 
-// Records an op. A view of something that is in memory already is made on the spot and never
-// pending.
-NodeRef record(const Recording& recording);
+// Records an op. Takes over the handles of consumed operands, unless it throws.
+inline NodeRef record(const Recording& recording) {
+  return Queue::current(recording.device).append(recording);
+}
+
+// Likewise, an op of class OpClass::kView. A view of something that is in memory already is made on
+// the spot and never pending.
+NodeRef record_view(const Recording& recording);
 
 // A submitted node that holds a copy of `data`. Throws Error if the memory cannot be had.
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device);

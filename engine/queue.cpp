@@ -1,13 +1,13 @@
 #include "sluice/engine/queue.h"
 
-#include <algorithm>
+#include <mutex>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
-#include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
+#include "sluice/engine/node_slab.h"
 #include "sluice/engine/recorder.h"
 #include "sluice/engine/scheduler.h"
+#include "sluice/engine/window_add.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::engine {
@@ -16,129 +16,62 @@ namespace {
 // Batches that a stream may be behind: bounds the memory that work under way holds.
 constexpr uint64_t kMaxBatchesBehind = 4;
 
-// All queues. Those of threads that have ended wait for new threads.
-class Registry {
- public:
-  static Registry& get() {
-    static Registry* registry = new Registry;
-    return *registry;
-  }
+std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
+  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = backend.make_stream();
+  if (!stream.ok()) throw Error(stream.status());
+  return *std::move(stream);
+}
 
-  Queue* acquire(Device device) {
-    std::lock_guard lock(mutex_);
-    // Work under way at exit is waited for, before what it runs on is torn down.
-    static struct ExitGuard {
-      ~ExitGuard() {
-        for (Queue* queue : Registry::get().all()) {
-          queue->stream().wait(queue->stream().next_ticket() - 1);
-        }
-      }
-    } guard;
-    const auto idle = std::find_if(idle_.begin(), idle_.end(),
-                                   [&](const Queue* queue) { return queue->device() == device; });
-    if (idle != idle_.end()) {
-      Queue* queue = *idle;
-      idle_.erase(idle);
-      return queue;
-    }
-    queues_.push_back(std::make_unique<Queue>(device));
-    return queues_.back().get();
-  }
+// A node leaves the queue, which gives up its pin.
+void let_go(Node* node) {
+  if (node->has_handles()) node->queue.store(nullptr, std::memory_order_release);
+  drop_pin(node);
+}
 
-  void give_back(Queue* queue) {
-    std::lock_guard lock(mutex_);
-    idle_.push_back(queue);
-  }
-
-  std::vector<Queue*> all() {
-    std::lock_guard lock(mutex_);
-    std::vector<Queue*> result;
-    for (const auto& queue : queues_) result.push_back(queue.get());
-    return result;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Queue>> queues_;
-  std::vector<Queue*> idle_;
-};
-
-// A thread's queues: the CPU's, then those of the GPUs; null where it has recorded nothing yet.
-struct ThreadQueues {
-  absl::InlinedVector<Queue*, 2> queues;
-  ~ThreadQueues();
-};
-
-// The queue that the thread used last. Asked for by every op: of a kind that takes one instruction
-// to find, with neither a constructor nor a destructor.
-#if defined(__GNUC__)
-__attribute__((tls_model("initial-exec")))
-#endif
-thread_local constinit Queue* latest = nullptr;
-
-ThreadQueues::~ThreadQueues() {
-  latest = nullptr;
-  for (Queue* queue : queues) {
-    if (queue != nullptr) Registry::get().give_back(queue);
+// The caller's handle on an operand of an op that is recorded now. If the operand is pending in a
+// queue whose lock is held and has no other handle, nobody can change its count meanwhile.
+void drop_consumed(Node* node) {
+  if (!node->submitted() &&
+      node->references.load(std::memory_order_acquire) == Node::kHandle + Node::kPin) {
+    node->references.store(Node::kPin, std::memory_order_relaxed);
+  } else {
+    node->drop(Node::kHandle);
   }
 }
 
 }  // namespace
 
 const char* name_of(FlushCause cause) {
-  constexpr const char* kNames[] = {"read",      "eval",        "flush",       "sync",
-                                    "op budget", "byte budget", "other thread"};
+  constexpr const char* kNames[] = {"read",      "eval", "flush",       "sync",
+                                    "op budget", "loop", "byte budget", "other thread"};
   return kNames[static_cast<int>(cause)];
 }
 
-Queue& Queue::current(Device device) {
-  if (latest != nullptr && latest->device() == device) [[likely]]
-    return *latest;
-  thread_local ThreadQueues mine;
-  const size_t number = device.type() == DeviceType::kCpu ? 0 : 1 + device.index();
-  if (number >= mine.queues.size()) mine.queues.resize(number + 1);
-  Queue*& queue = mine.queues[number];
-  if (queue == nullptr) queue = Registry::get().acquire(device);
-  latest = queue;
-  return *queue;
-}
-
-std::vector<Queue*> Queue::all() { return Registry::get().all(); }
-
-static std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
-  absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = backend.make_stream();
-  if (!stream.ok()) throw Error(stream.status());
-  return *std::move(stream);
-}
-
 Queue::Queue(Device device)
-    : device_(device), backend_(runtime::backend(device)), stream_(make_stream(backend_)) {}
+    : settings_(config()),
+      device_(device),
+      backend_(runtime::backend(device)),
+      stream_(make_stream(backend_)) {}
 
 NodeRef Queue::append(const Recording& recording) {
-  bring_operands_here(recording.operands);
+  for (const NodeOperand& operand : recording.operands) bring_here(operand);
   std::lock_guard lock(mutex_);
-  flush_if_full();
-  Node* node = Node::create();
-  node->references.store(Node::kHandle + Node::kPin, std::memory_order_relaxed);
-  node->op = recording.op;
+  if (is_full()) [[unlikely]]
+    flush_full();
+  Node* node = make_node(Node::kHandle + Node::kPin);
+  node->state.store(NodeState::kPending, std::memory_order_relaxed);
   node->dtype = recording.dtype;
-  node->operand_dtype = recording.operand_dtype;
   node->device = recording.device;
   node->layout.shape = recording.shape;
   node->queue.store(this, std::memory_order_relaxed);
-  node->position = static_cast<uint32_t>(nodes_.size());
-  if (!recording.attrs.empty()) {
-    node->attrs.assign(recording.attrs.begin(), recording.attrs.end());
-  }
-  for (const NodeOperand& given : recording.operands) {
-    NodeOperand& operand = node->operands.emplace_back(given);
-    if (operand.node == nullptr || !operand.node->submitted()) continue;
-    operand.node->add(Node::kPin);
-    operand.pinned = true;
-  }
-  nodes_.push_back(node);
+  pending_.add(node, recording);
   bytes_since_scan_ += node->bytes();
   count_recorded();
+  if (aligner_.ends_loop(pending_)) [[unlikely]]
+    run(FlushCause::kLoop, runtime::SubmitMode::kDetached, {.end = pending_.size() - 1});
+  for (const NodeOperand& operand : recording.operands) {
+    if (operand.consumed) drop_consumed(operand.node);
+  }
   return NodeRef(node);
 }
 
@@ -152,137 +85,184 @@ void Queue::count_alias() {
   count(counters().ops_executed);
 }
 
-void Queue::bring_operands_here(absl::Span<const NodeOperand> operands) {
-  for (const NodeOperand& operand : operands) {
-    if (operand.node == nullptr || operand.node->submitted()) continue;
-    Queue* queue = operand.node->queue.load(std::memory_order_acquire);
-    if (queue == this || queue == nullptr) continue;
+// An operand that is pending in another queue has to be submitted first.
+inline void Queue::bring_here(const NodeOperand& operand) {
+  if (operand.node == nullptr || operand.node->submitted()) return;
+  Queue* queue = operand.node->queue.load(std::memory_order_acquire);
+  if (queue == this) [[likely]]
+    return;
+  // The queue lets go of a node only after that.
+  if (queue != nullptr) {
     queue->flush_for(operand.node, FlushCause::kOtherThread, runtime::SubmitMode::kDetached);
   }
 }
 
 // A full window is flushed by the next op rather than by the last: by then the temporaries of the
 // statement that filled it are gone.
-void Queue::flush_if_full() {
-  const Config& settings = config();
-  if (static_cast<int64_t>(nodes_.size()) >= settings.window_ops) {
-    run(FlushCause::kOps, runtime::SubmitMode::kDetached, nullptr);
-  } else if (bytes_since_scan_ > settings.max_pending_bytes) {
+bool Queue::is_full() const {
+  return static_cast<int64_t>(pending_.size()) >= settings_.window_ops ||
+         bytes_since_scan_ > settings_.max_pending_bytes || aligner_.is_due();
+}
+
+void Queue::flush_full() {
+  FlushCause cause = FlushCause::kOps;
+  if (aligner_.is_due()) {
+    cause = FlushCause::kLoop;
+  } else if (static_cast<int64_t>(pending_.size()) < settings_.window_ops) {
     bytes_since_scan_ = live_bytes();
-    if (bytes_since_scan_ > settings.max_pending_bytes / 2) {
-      run(FlushCause::kBytes, runtime::SubmitMode::kDetached, nullptr);
-    }
+    if (bytes_since_scan_ <= settings_.max_pending_bytes / 2) return;
+    cause = FlushCause::kBytes;
   }
+  run(cause, runtime::SubmitMode::kDetached, {.end = aligner_.cut(pending_)});
 }
 
 int64_t Queue::live_bytes() const {
   int64_t bytes = 0;
-  for (const Node* node : nodes_) {
-    if (node->has_handles()) bytes += node->bytes();
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    if (pending_.node(i)->has_handles()) bytes += pending_.node(i)->bytes();
   }
   return bytes;
 }
 
 void Queue::flush(FlushCause cause, runtime::SubmitMode mode) {
   std::lock_guard lock(mutex_);
-  run(cause, mode, nullptr);
+  aligner_.forget();
+  run(cause, mode, {});
 }
 
 void Queue::flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode) {
   std::lock_guard lock(mutex_);
-  if (!target->submitted()) run(cause, mode, target);
+  if (target->submitted() || target->queue.load(std::memory_order_relaxed) != this) return;
+  aligner_.forget();
+  run(cause, mode, {.target = target});
 }
 
-void Queue::mark_needed(Node* target) {
-  marks_.assign(nodes_.size(), kUnmarked);
-  if (target != nullptr) {
-    marks_[target->position] = kNeeded;
+void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
+  if (pending_.empty()) return;
+  if (is_whole(choice)) {
+    run_all(cause, mode);
   } else {
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i]->has_handles()) marks_[i] = kNeeded;
-    }
+    mark(choice);
+    run_marked(cause, mode);
   }
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    if ((marks_[i] & kNeeded) == 0) continue;
-    for (const NodeOperand& operand : nodes_[i]->operands) {
-      if (operand.node != nullptr && !operand.node->submitted()) {
-        marks_[operand.node->position] |= kNeeded;
-      }
-    }
-  }
-}
-
-void Queue::mark_remaining() {
-  for (size_t i = nodes_.size(); i-- > 0;) {
-    if ((marks_[i] & kNeeded) != 0) continue;
-    if (nodes_[i]->has_handles()) marks_[i] |= kRemains;
-    if ((marks_[i] & kRemains) == 0) continue;
-    for (const NodeOperand& operand : nodes_[i]->operands) {
-      if (operand.node == nullptr || operand.node->submitted()) continue;
-      uint8_t& mark = marks_[operand.node->position];
-      mark |= (mark & kNeeded) != 0 ? kReadLater : kRemains;
-    }
-  }
-}
-
-void Queue::run(FlushCause cause, runtime::SubmitMode mode, Node* target) {
-  mark_needed(target);
-  mark_remaining();
-  window_.clear();
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if ((marks_[i] & kNeeded) == 0) continue;
-    window_.nodes.push_back(nodes_[i]);
-    window_.live.push_back((marks_[i] & kReadLater) != 0 || nodes_[i]->has_handles());
-  }
-  if (!window_.nodes.empty()) {
-    const PlanMode mode_of_plan{config().fuse, config().fast_math};
-    describe(&window_, mode_of_plan);
-    std::shared_ptr<const ReadyPlan> plan = plans_.find(window_.signature());
-    const bool hit = plan != nullptr;
-    count(hit ? counters().plan_hits : counters().plan_misses);
-    if (!hit) {
-      plan = prepare(to_graph(window_), mode_of_plan, device_);
-      plans_.insert(window_.signature(), plan, config().plan_cache_entries);
-    }
-    if (is_recording()) record_window(cause, window_, *plan, hit);
-    submit(window_, std::move(plan), &backend_, stream_.get(), mode);
-    const uint64_t last = stream_->next_ticket() - 1;
-    if (last > kMaxBatchesBehind) stream_->wait(last - kMaxBatchesBehind);
-  }
-  retire();
-}
-
-// Nodes that ran or that nobody can ask for any more leave the queue.
-void Queue::retire() {
-  std::vector<Node*> leaving;
-  size_t kept = 0;
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    Node* node = nodes_[i];
-    if ((marks_[i] & kRemains) == 0) {
-      leaving.push_back(node);
-      continue;
-    }
-    for (NodeOperand& operand : node->operands) {
-      if (operand.node == nullptr || operand.pinned || !operand.node->submitted()) continue;
-      operand.node->add(Node::kPin);
-      operand.pinned = true;
-    }
-    node->position = static_cast<uint32_t>(kept);
-    nodes_[kept++] = node;
-  }
-  nodes_.resize(kept);
   bytes_since_scan_ = live_bytes();
-  for (Node* node : leaving) release(node);
+  const uint64_t last = stream_->next_ticket() - 1;
+  if (last > kMaxBatchesBehind) stream_->wait(last - kMaxBatchesBehind);
 }
 
-void Queue::release(Node* node) {
-  for (const NodeOperand& operand : node->operands) {
-    if (operand.pinned) operand.node->drop(Node::kPin);
+// True if all ops are to run: what has handles is chosen, and what has none is read by a later op
+// (which has a handle or is read, and so on to the last). Sets live_: what is to be there
+// afterwards.
+bool Queue::is_whole(Choice choice) {
+  const size_t n = pending_.size();
+  if (choice.end < n) return false;
+  live_.assign((n + 63) / 64, 0);
+  for (size_t i = 0; i < n; ++i) {
+    if (pending_.node(i)->has_handles()) {
+      if (choice.target != nullptr && choice.target != pending_.node(i)) return false;
+      live_[i / 64] |= uint64_t{1} << i % 64;
+    } else if (!pending_.is_read(i)) {
+      return false;
+    }
   }
-  node->operands.clear();
-  node->attrs.clear();
-  node->queue.store(nullptr, std::memory_order_release);
-  node->drop(Node::kPin);
+  return true;
+}
+
+// Sets marks_: what is to run and what stays; and live_: what of the former has to be there
+// afterwards.
+void Queue::mark(Choice choice) {
+  const size_t n = pending_.size();
+  marks_.assign(n, kUnmarked);
+  live_.assign((n + 63) / 64, 0);
+  for (size_t i = n; i-- > 0;) {
+    const bool has_handles = pending_.node(i)->has_handles();
+    const bool is_chosen = choice.target == nullptr ? has_handles && i < choice.end
+                                                    : pending_.node(i) == choice.target;
+    uint8_t& mark = marks_[i];
+    if (is_chosen) mark |= kNeeded;
+    const bool is_needed = (mark & kNeeded) != 0;
+    if (!is_needed) {
+      if (has_handles) mark |= kRemains;
+      if (mark == kUnmarked) continue;
+    } else if (has_handles || (mark & kRemains) != 0) {
+      live_[i / 64] |= uint64_t{1} << i % 64;
+    }
+    // What is needed now is read now, even if what remains reads it later.
+    const uint8_t passed_on = is_needed ? kNeeded : kRemains;
+    pending_.for_each_op_read(i, [&](size_t k) { marks_[k] |= passed_on; });
+  }
+}
+
+void Queue::run_all(FlushCause cause, runtime::SubmitMode mode) {
+  pending_.complete(live_, {settings_.fuse, settings_.fast_math});
+  std::shared_ptr<const ReadyPlan> plan = find_plan(cause, pending_);
+  submit(pending_, std::move(plan), &backend_, stream_.get(), mode);
+  for (size_t i = 0; i < pending_.size(); ++i) let_go(pending_.node(i));
+  pending_.clear();
+}
+
+// What is needed runs as a window of its own; what remains becomes the pending window.
+void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
+  const size_t n = pending_.size();
+  chosen_.clear();
+  remaining_.clear();
+  pending_.copy_to(&chosen_, marks_, kNeeded);
+  size_t chosen = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint64_t live = live_[i / 64] >> i % 64 & 1;
+    if ((marks_[i] & kNeeded) == 0) continue;
+    // In place: the bits before are read already.
+    live_[chosen / 64] = (live_[chosen / 64] & ~(uint64_t{1} << chosen % 64)) | live << chosen % 64;
+    ++chosen;
+  }
+  live_.resize((chosen + 63) / 64);
+  if (chosen % 64 != 0) live_.back() &= (uint64_t{1} << chosen % 64) - 1;
+  std::shared_ptr<const ReadyPlan> plan;
+  if (!chosen_.empty()) {
+    chosen_.complete(live_, {settings_.fuse, settings_.fast_math});
+    try {
+      plan = find_plan(cause, chosen_);
+    } catch (...) {
+      for (size_t i = 0; i < n; ++i) pending_.node(i)->position = static_cast<uint32_t>(i);
+      chosen_.clear();
+      throw;
+    }
+  }
+  // Inputs that only the chosen ops read are theirs to work in.
+  std::vector<Node*> read_later;
+  for (size_t i = 0; i < n; ++i) {
+    if (marks_[i] != kRemains) continue;
+    pending_.for_each_input_read(i, [&](Node* input) {
+      input->add(Node::kPin);
+      read_later.push_back(input);
+    });
+  }
+  pending_.unpin_inputs();
+  if (plan != nullptr) submit(chosen_, std::move(plan), &backend_, stream_.get(), mode);
+  for (size_t i = 0; i < n; ++i) {
+    // Not both: a needed op that is read later has been submitted.
+    if (marks_[i] != kRemains) marks_[i] &= ~kRemains;
+  }
+  pending_.copy_to(&remaining_, marks_, kRemains);
+  for (Node* input : read_later) drop_pin(input);
+  for (size_t i = 0; i < n; ++i) {
+    if ((marks_[i] & kRemains) == 0) let_go(pending_.node(i));
+  }
+  chosen_.clear();
+  pending_.clear();
+  pending_.swap(remaining_);
+}
+
+std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushCause cause, const Window& window) {
+  std::shared_ptr<const ReadyPlan> plan = plans_.find(window.signature());
+  const bool hit = plan != nullptr;
+  count(hit ? counters().plan_hits : counters().plan_misses);
+  if (!hit) {
+    plan = prepare(window.to_graph(), {settings_.fuse, settings_.fast_math}, device_);
+    plans_.insert(window.signature(), plan, settings_.plan_cache_entries);
+  }
+  if (is_recording()) record_window(cause, window, *plan, hit);
+  return plan;
 }
 
 }  // namespace sluice::engine

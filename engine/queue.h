@@ -5,30 +5,21 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "sluice/engine/config.h"
+#include "sluice/engine/fast_tls.h"
+#include "sluice/engine/loop_aligner.h"
 #include "sluice/engine/node.h"
 #include "sluice/engine/plan_cache.h"
+#include "sluice/engine/queue_mutex.h"
 #include "sluice/engine/window.h"
 #include "sluice/runtime/backend.h"
 
 namespace sluice::engine {
 
-// What an op is recorded from. Checked by the frontend; all that it refers to outlives the call.
-struct Recording {
-  fusion::Op op;
-  DType dtype;
-  DType operand_dtype;
-  Device device;
-  const Shape& shape;
-  absl::Span<const NodeOperand> operands;
-  absl::Span<const int64_t> attrs;
-};
-
-enum class FlushCause : uint8_t { kRead, kEval, kFlush, kSync, kOps, kBytes, kOtherThread };
+enum class FlushCause : uint8_t { kRead, kEval, kFlush, kSync, kOps, kLoop, kBytes, kOtherThread };
 const char* name_of(FlushCause cause);
 
 // Each thread records into a queue of its own for each device; any thread may flush any queue. An
@@ -36,12 +27,17 @@ const char* name_of(FlushCause cause);
 class Queue {
  public:
   // The calling thread's. Throws Error if the device cannot give it a stream.
-  static Queue& current(Device device);
+  static Queue& current(Device device) {
+    if (latest_ != nullptr && latest_->device_ == device) [[likely]]
+      return *latest_;
+    return find_current(device);
+  }
   // Every queue there is; queues are never destroyed.
   static std::vector<Queue*> all();
 
   explicit Queue(Device device);
 
+  // Takes over the handles of consumed operands, unless it throws.
   NodeRef append(const Recording& recording);
 
   // Submits everything that somebody can still ask for, and forgets the rest.
@@ -58,30 +54,45 @@ class Queue {
   int64_t ops_recorded() const { return ops_recorded_.load(std::memory_order_relaxed); }
 
  private:
+  // Which ops a flush is to run.
+  struct Choice {
+    Node* target = nullptr;                // only what this one needs; null: whatever has handles
+    size_t end = static_cast<size_t>(-1);  // of the ops before this one
+  };
+  enum Mark : uint8_t { kUnmarked = 0, kNeeded = 1, kRemains = 2 };
+
+  static Queue& find_current(Device device);
   void count_recorded();
-  void bring_operands_here(absl::Span<const NodeOperand> operands);
-  void flush_if_full();
+  void bring_here(const NodeOperand& operand);
+  bool is_full() const;
+  void flush_full();
   int64_t live_bytes() const;
-  void mark_needed(Node* target);
-  void mark_remaining();
-  void run(FlushCause cause, runtime::SubmitMode mode, Node* target);
-  void retire();
-  static void release(Node* node);
 
-  enum Mark : uint8_t { kUnmarked = 0, kNeeded = 1, kRemains = 2, kReadLater = 4 };
+  void run(FlushCause cause, runtime::SubmitMode mode, Choice choice);
+  bool is_whole(Choice choice);
+  void mark(Choice choice);
+  void run_all(FlushCause cause, runtime::SubmitMode mode);
+  void run_marked(FlushCause cause, runtime::SubmitMode mode);
+  std::shared_ptr<const ReadyPlan> find_plan(FlushCause cause, const Window& window);
 
-  std::mutex mutex_;
-  std::vector<Node*> nodes_;  // pending, in order
+  friend struct ThreadQueues;
+  static SLUICE_FAST_TLS Queue* latest_;  // the one that the thread used last
+
+  QueueMutex mutex_;
+  Window pending_;
   int64_t bytes_since_scan_ = 0;
+  LoopAligner aligner_;
   std::atomic<int64_t> ops_recorded_{0};
+  const Config& settings_;
   const Device device_;
   runtime::Backend& backend_;
   const std::unique_ptr<runtime::Stream> stream_;
   PlanCache plans_;
 
   // Scratch of a flush.
-  std::vector<uint8_t> marks_;  // by position
-  Window window_;
+  std::vector<uint8_t> marks_;  // by op
+  std::vector<uint64_t> live_;  // see Window::complete()
+  Window chosen_, remaining_;
 };
 
 }  // namespace sluice::engine

@@ -37,7 +37,7 @@ class Binder {
 
   void bind() {
     bind_inputs();
-    batch_->bindings.scalars = window_.scalars;
+    batch_->bindings.scalars = window_.scalars();
     batch_->results.resize(plan_.plan.results.size());
     batch_->bindings.results.resize(plan_.plan.results.size());
     const auto num_steps = static_cast<int32_t>(plan_.plan.steps.size());
@@ -59,12 +59,11 @@ class Binder {
 
  private:
   void bind_inputs() {
-    for (size_t i = 0; i < window_.inputs.size(); ++i) {
-      const Node& node = *window_.inputs[i];
+    for (const Node* input : window_.inputs()) {
+      const Node& node = *input;
       runtime::Buffer* buffer = node.buffer.get();
       // Nobody but this window can see the memory: not a handle, an alias, nor work under way.
-      const bool own = node.references.load(std::memory_order_acquire) ==
-                           Node::kPin * static_cast<uint64_t>(window_.input_pins[i]) &&
+      const bool own = node.references.load(std::memory_order_acquire) == Node::kPin &&
                        node.buffer.unique() && node.layout.offset == 0;
       owned_.push_back(own);
       if (buffer->written.stream != nullptr && buffer->written.stream != stream_ &&
@@ -225,7 +224,7 @@ void sort_by_step(ReadyPlan* ready) {
 void count_work(const Window& window, const ReadyPlan& plan) {
   Counters& c = counters();
   count(c.windows);
-  count(c.ops_executed, static_cast<int64_t>(window.nodes.size()));
+  count(c.ops_executed, static_cast<int64_t>(window.size()));
   count(c.temporaries_elided, plan.plan.temporaries_elided);
   count(c.bytes_elided, plan.plan.bytes_elided);
   int64_t kernels = 0, calls = 0, read = 0, written = 0;
@@ -240,9 +239,7 @@ void count_work(const Window& window, const ReadyPlan& plan) {
   count(c.bytes_written, written);
 }
 
-}  // namespace
-
-// "mul+exp+sum float32 [1024]": the ops of a kernel, and what the last of them gives.
+// "mul+sum (result float32(1024,))": the ops of a kernel, and what the last of them gives.
 std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) {
   std::vector<fusion::NodeId> nodes;
   if (const auto* kernels = std::get_if<fusion::KernelStep>(&step.work)) {
@@ -264,6 +261,8 @@ std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) 
   return nodes.empty() ? label
                        : absl::StrCat(label, to_string(label_of(graph.nodes[nodes.back()])));
 }
+
+}  // namespace
 
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device) {
   absl::StatusOr<fusion::Plan> plan = fusion::make_plan(
@@ -299,15 +298,15 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
   auto batch = std::make_unique<Batch>(plan);
   Binder(window, *plan, batch.get(), backend, stream).bind();
 
-  const auto num_inputs = static_cast<fusion::NodeId>(window.inputs.size());
+  const auto num_inputs = static_cast<fusion::NodeId>(window.inputs().size());
   for (const fusion::Output& output : plan->plan.outputs) {
-    Node& node = *window.nodes[output.node - num_inputs];
+    Node& node = *window.node(output.node - num_inputs);
     const bool is_input = output.memory.kind == MemoryRef::Kind::kInput;
     node.buffer = (is_input ? batch->inputs : batch->results)[output.memory.index];
     // Not the shape, which is the same: other threads may be reading it.
     node.layout.strides = output.layout.strides;
     node.layout.offset = output.layout.offset;
-    if (is_input) node.layout.offset += window.inputs[output.memory.index]->layout.offset;
+    if (is_input) node.layout.offset += window.inputs()[output.memory.index]->layout.offset;
     node.state.store(NodeState::kSubmitted, std::memory_order_release);
   }
   if (!plan->plan.steps.empty() || !batch->failures().empty()) {

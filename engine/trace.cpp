@@ -180,11 +180,11 @@ std::string window_dot(const Json& window) {
 bool is_recording() { return Recorder::get().active(); }
 
 void record_window(FlushCause cause, const Window& window, const ReadyPlan& plan, bool plan_hit) {
-  const fusion::Graph graph = to_graph(window);
+  const fusion::Graph graph = window.to_graph();
   Json json;
   json["number"] = 0;
   json["cause"] = name_of(cause);
-  json["num_ops"] = window.nodes.size();
+  json["num_ops"] = window.size();
   int64_t kernels = 0;
   for (const fusion::Step& step : plan.plan.steps) {
     kernels += std::holds_alternative<fusion::KernelStep>(step.work);
@@ -196,7 +196,8 @@ void record_window(FlushCause cause, const Window& window, const ReadyPlan& plan
   json["bytes_elided"] = plan.plan.bytes_elided;
   json["ops"] = Json::array();
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    json["ops"].push_back(describe_op(graph, static_cast<fusion::NodeId>(n), window.inputs.size()));
+    json["ops"].push_back(
+        describe_op(graph, static_cast<fusion::NodeId>(n), window.inputs().size()));
   }
   json["steps"] = Json::array();
   for (const fusion::Step& step : plan.plan.steps) json["steps"].push_back(describe_step(step));

@@ -1,99 +1,106 @@
 #include "sluice/engine/window.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "sluice/engine/node_slab.h"
+#include "sluice/engine/window_add.h"
 
 namespace sluice::engine {
-namespace {
-
-enum OperandTag : uint64_t { kScalarTag, kInputTag, kNodeTag };
-
-uint64_t pack(const Node& node, uint64_t flag, size_t operands) {
-  return static_cast<uint64_t>(node.op) | static_cast<uint64_t>(node.dtype) << 8 |
-         static_cast<uint64_t>(node.operand_dtype) << 16 | flag << 24 |
-         static_cast<uint64_t>(node.layout.shape.rank()) << 28 |
-         static_cast<uint64_t>(operands) << 32;
+void Window::swap(Window& other) {
+  std::swap(ops_, other.ops_);
+  std::swap(words_, other.words_);
+  std::swap(num_ops_, other.num_ops_);
+  std::swap(num_words_, other.num_words_);
+  std::swap(num_live_words_, other.num_live_words_);
+  std::swap(inputs_, other.inputs_);
+  std::swap(num_described_, other.num_described_);
+  std::swap(pins_inputs_, other.pins_inputs_);
+  std::swap(input_numbers_, other.input_numbers_);
+  std::swap(scalars_, other.scalars_);
 }
 
-uint64_t* put(const Shape& shape, uint64_t* at) {
-  for (int i = 0; i < shape.rank(); ++i) *at++ = static_cast<uint64_t>(shape[i]);
-  return at;
+void Window::grow(size_t words) {
+  if (num_ops_ == ops_.size()) ops_.resize(2 * num_ops_ + 256);
+  if (words_.size() - num_words_ < words) words_.resize(2 * words_.size() + words);
 }
 
-// The words of a node and of inputs that it is the first to read, at most.
-size_t most_words(const Node& node) {
-  constexpr size_t kMostOfOperand = 2 + 2 * kMaxRank;
-  return 2 + kMaxRank + node.operands.size() * kMostOfOperand + node.attrs.size();
+uint32_t Window::kind(size_t i) const {
+  const Shape& shape = node(i)->layout.shape;
+  uint64_t hash = words_[ops_[i].begin] & ~OpHeader::kHasExtents;
+  for (int k = 0; k < shape.rank(); ++k) {
+    hash = (hash ^ static_cast<uint64_t>(shape[k])) * 0x9e3779b97f4a7c15u;
+  }
+  return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
-}  // namespace
-
-void Window::clear() {
-  nodes.clear();
-  live.clear();
-  inputs.clear();
-  input_numbers.clear();
-  input_pins.clear();
-  scalars.clear();
-  num_words_ = 0;
-}
-
-// The number of an input in the window.
-static uint32_t number_of(Node* input, bool pinned, Window* window) {
-  const auto [it, is_new] =
-      window->input_numbers.try_emplace(input, static_cast<uint32_t>(window->inputs.size()));
+uint32_t Window::look_up(Node* input) {
+  const auto next = static_cast<uint32_t>(inputs_.size());
+  const auto [it, is_new] = input_numbers_.try_emplace(input, next);
   if (is_new) {
-    window->inputs.push_back(input);
-    window->input_pins.push_back(pinned);
-  } else {
-    window->input_pins[it->second] += pinned;
+    inputs_.push_back(input);
+    input->add(Node::kPin);
+    input->input_number.store(next, std::memory_order_relaxed);
   }
   return it->second;
 }
 
-void describe(Window* window, PlanMode mode) {
-  uint64_t* at = window->begin_words(1);
-  *at++ = static_cast<uint64_t>(mode.fuse + 2 * mode.fast_math);
-  window->end_words(at);
-  for (size_t i = 0; i < window->nodes.size(); ++i) {
-    Node& node = *window->nodes[i];
-    node.ordinal = static_cast<uint32_t>(i);
-    at = window->begin_words(most_words(node));
-    *at++ = pack(node, window->live[i], node.operands.size());
-    at = put(node.layout.shape, at);
-    for (const NodeOperand& operand : node.operands) {
-      if (operand.node == nullptr) {
-        *at++ = kScalarTag;
-        window->scalars.push_back(operand.scalar);
-        continue;
-      }
-      const Node& value = *operand.node;
-      if (!value.submitted()) {
-        *at++ = kNodeTag | uint64_t{value.ordinal} << 2;
-        continue;
-      }
-      const size_t known = window->inputs.size();
-      const uint32_t number = number_of(operand.node, operand.pinned, window);
-      *at++ = kInputTag | uint64_t{number} << 2;
-      if (number < known) continue;
-      *at++ = pack(value, 0, 0);
-      at = put(value.layout.shape, at);
-      for (int k = 0; k < value.layout.shape.rank(); ++k) {
-        *at++ = static_cast<uint64_t>(value.layout.strides[k]);
+// Reads the ops one after another.
+class Window::Reader {
+ public:
+  explicit Reader(const Window& window) : window_(window) {}
+
+  // The next op. Valid until the one after it is read.
+  Recording next() {
+    const Op& op = window_.ops_[position_];
+    const uint64_t* words = &window_.words_[op.begin];
+    const OpHeader header = OpHeader::unpack(*words);
+    operands_.clear();
+    for (uint32_t k = 0; k < header.num_operands; ++k) {
+      const OperandCode code = operand_at(words, k);
+      NodeOperand& operand = operands_.emplace_back();
+      switch (code.kind) {
+        case OperandKind::kScalar: operand.scalar = window_.scalars_[num_scalars_++]; break;
+        case OperandKind::kInput: operand.node = window_.inputs_[code.number]; break;
+        case OperandKind::kOp: operand.node = window_.node(position_ - code.number); break;
       }
     }
-    if (!node.attrs.empty()) {
-      *at++ = node.attrs.size();
-      at = std::copy(node.attrs.begin(), node.attrs.end(), at);
-    }
-    window->end_words(at);
+    words += 1 + (header.num_operands + 1) / 2 + (header.has_extents ? header.rank : 0);
+    const size_t num_attrs = header.has_attrs ? *words++ : 0;
+    attrs_.assign(words, words + num_attrs);
+    ++position_;
+    return {header.op, header.dtype, header.operand_dtype, op.node->device, op.node->layout.shape,
+            operands_, attrs_};
+  }
+
+ private:
+  const Window& window_;
+  size_t position_ = 0;
+  size_t num_scalars_ = 0;
+  absl::InlinedVector<NodeOperand, 4> operands_;
+  absl::InlinedVector<int64_t, 16> attrs_;
+};
+
+void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t mark) const {
+  Reader reader(*this);
+  for (size_t i = 0; i < num_ops_; ++i) {
+    const Recording recording = reader.next();
+    if ((marks[i] & mark) != 0) target->add(ops_[i].node, recording);
   }
 }
 
-fusion::Graph to_graph(const Window& window) {
+void Window::complete(absl::Span<const uint64_t> live, PlanMode mode) {
+  words_[0] = static_cast<uint64_t>(mode.fuse + 2 * mode.fast_math);
+  if (words_.size() - num_words_ < live.size()) words_.resize(2 * words_.size() + live.size());
+  std::copy(live.begin(), live.end(), words_.begin() + static_cast<int64_t>(num_words_));
+  num_live_words_ = live.size();
+}
+
+fusion::Graph Window::to_graph() const {
   fusion::Graph graph;
-  graph.nodes.reserve(window.inputs.size() + window.nodes.size());
+  graph.nodes.reserve(inputs_.size() + num_ops_);
   absl::flat_hash_map<const runtime::Buffer*, int32_t> blocks;
-  for (const Node* input : window.inputs) {
+  for (const Node* input : inputs_) {
     fusion::GraphNode& node = graph.nodes.emplace_back();
     const runtime::Buffer* buffer = input->buffer.get();
     node.block.number =
@@ -104,28 +111,44 @@ fusion::Graph to_graph(const Window& window) {
     node.shape = input->layout.shape;
     node.strides = input->layout.strides;
   }
-  const auto offset = static_cast<fusion::NodeId>(window.inputs.size());
-  for (size_t i = 0; i < window.nodes.size(); ++i) {
-    const Node& source = *window.nodes[i];
+  Reader reader(*this);
+  for (size_t i = 0; i < num_ops_; ++i) {
+    const Recording recording = reader.next();
     fusion::GraphNode& node = graph.nodes.emplace_back();
-    node.op = source.op;
-    node.dtype = source.dtype;
-    node.operand_dtype = source.operand_dtype;
-    node.live = window.live[i];
-    node.shape = source.layout.shape;
-    node.attrs.assign(source.attrs.begin(), source.attrs.end());
-    for (const NodeOperand& operand : source.operands) {
-      fusion::GraphOperand& target = node.operands.emplace_back();
-      if (operand.node == nullptr) {
-        target.scalar = graph.num_scalars++;
-      } else {
-        target.node = operand.node->submitted()
-                          ? static_cast<fusion::NodeId>(window.input_numbers.at(operand.node))
-                          : offset + static_cast<fusion::NodeId>(operand.node->ordinal);
+    node.op = recording.op;
+    node.dtype = recording.dtype;
+    node.operand_dtype = recording.operand_dtype;
+    node.live = live(i);
+    node.shape = recording.shape;
+    node.attrs.assign(recording.attrs.begin(), recording.attrs.end());
+    for_each_code(i, [&](OperandCode code) {
+      fusion::GraphOperand& operand = node.operands.emplace_back();
+      switch (code.kind) {
+        case OperandKind::kScalar: operand.scalar = graph.num_scalars++; break;
+        case OperandKind::kInput: operand.node = static_cast<fusion::NodeId>(code.number); break;
+        case OperandKind::kOp:
+          operand.node = static_cast<fusion::NodeId>(inputs_.size() + i - code.number);
+          break;
       }
-    }
+    });
   }
   return graph;
+}
+
+void Window::unpin_inputs() {
+  if (!std::exchange(pins_inputs_, false)) return;
+  for (Node* input : inputs_) drop_pin(input);
+}
+
+void Window::clear() {
+  unpin_inputs();
+  pins_inputs_ = true;
+  num_ops_ = 0;
+  num_words_ = 1;
+  inputs_.clear();
+  num_described_ = 0;
+  input_numbers_.clear();
+  scalars_.clear();
 }
 
 }  // namespace sluice::engine

@@ -1,4 +1,7 @@
-// The part of a queue that one flush runs: its signature, its graph, its inputs and scalars.
+// The ops of a queue, in the form in which plans are looked up.
+//
+// An op is written down as it is recorded, in a few words that say all that a plan may depend on
+// and nothing that it must not (scalars' values, addresses): a flush has little left to do.
 #ifndef SLUICE_ENGINE_WINDOW_H_
 #define SLUICE_ENGINE_WINDOW_H_
 
@@ -6,38 +9,31 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "sluice/engine/node.h"
+#include "sluice/engine/op_words.h"
 #include "sluice/fusion/graph.h"
 
 namespace sluice::engine {
 
-struct Window {
-  std::vector<Node*> nodes;   // to be run, in recorded order
-  std::vector<bool> live;     // by node: its value has to be there afterwards
-  std::vector<Node*> inputs;  // submitted nodes that they read, each once, in order of first use
-  // The place of each in `inputs`. Not kept in the nodes: other queues may read them at the same
-  // time.
-  absl::flat_hash_map<const Node*, uint32_t> input_numbers;
-  std::vector<int32_t> input_pins;  // by input: pins that the window's own nodes hold on it
-  std::vector<uint64_t> scalars;
+// An operand of an op: a node, or a scalar in the dtype that the op computes in.
+struct NodeOperand {
+  Node* node = nullptr;
+  uint64_t scalar = 0;  // its bits, if node == nullptr
+  // The queue takes over one handle of the caller's, which is gone once the op has been recorded.
+  bool consumed = false;
+};
 
-  // Everything that a plan may depend on, and nothing that it must not: scalars' values, addresses.
-  absl::Span<const uint64_t> signature() const { return {words_.data(), num_words_}; }
-
-  void clear();
-
-  // Room for so many more words of the signature; end_words() says where those end that were
-  // written there.
-  uint64_t* begin_words(size_t most) {
-    if (words_.size() - num_words_ < most) words_.resize(2 * words_.size() + most);
-    return words_.data() + num_words_;
-  }
-  void end_words(const uint64_t* end) { num_words_ = end - words_.data(); }
-
- private:
-  std::vector<uint64_t> words_;  // never shrinks
-  size_t num_words_ = 0;
+// What an op is recorded from. Checked by the frontend; all that it refers to outlives the call.
+struct Recording {
+  fusion::Op op;
+  DType dtype;
+  DType operand_dtype;
+  Device device;
+  const Shape& shape;
+  absl::Span<const NodeOperand> operands;
+  absl::Span<const int64_t> attrs;
 };
 
 // The settings that a plan depends on.
@@ -46,11 +42,100 @@ struct PlanMode {
   bool fast_math = false;
 };
 
-// Fills everything else from `nodes` and `live`.
-void describe(Window* window, PlanMode mode);
+// Pins the submitted nodes that its ops read, its inputs. That its own nodes stay is the caller's
+// business.
+class Window {
+ public:
+  Window() : words_(1) {}
+  ~Window() { clear(); }
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  void swap(Window& other);
 
-// The window as fusion sees it: its inputs, in order, and then its nodes.
-fusion::Graph to_graph(const Window& window);
+  size_t size() const { return num_ops_; }
+  bool empty() const { return num_ops_ == 0; }
+  Node* node(size_t i) const { return ops_[i].node; }
+  // An op of this window reads op `i`.
+  bool is_read(size_t i) const { return ops_[i].is_read; }
+  // Equal for ops that do the same with values of the same shapes, wherever these come from.
+  uint32_t kind(size_t i) const;
+  const std::vector<Node*>& inputs() const { return inputs_; }  // in order of first use
+  const std::vector<uint64_t>& scalars() const { return scalars_; }
+
+  // Adds the op that computes `node`, a pending one, and gives it its position. Operands that are
+  // pending are in this window. See window_add.h.
+  void add(Node* node, const Recording& recording);
+
+  // f(k) for each operand of op `i` that is op `k` of this window.
+  template <typename F>
+  void for_each_op_read(size_t i, F f) const {
+    for_each_code(i, [&](OperandCode code) {
+      if (code.kind == OperandKind::kOp) f(i - code.number);
+    });
+  }
+  // f(node) for each operand that is an input.
+  template <typename F>
+  void for_each_input_read(size_t i, F f) const {
+    for_each_code(i, [&](OperandCode code) {
+      if (code.kind == OperandKind::kInput) f(inputs_[code.number]);
+    });
+  }
+
+  // Adds every op for which marks[i] & mark to `target`, in order.
+  void copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t mark) const;
+
+  // Says which values have to be there afterwards (op i: bit i % 64 of word i / 64), and with that
+  // all that a plan depends on. Replaces what was said before.
+  void complete(absl::Span<const uint64_t> live, PlanMode mode);
+  bool live(size_t i) const { return (words_[num_words_ + i / 64] >> i % 64 & 1) != 0; }
+  absl::Span<const uint64_t> signature() const {
+    return {words_.data(), num_words_ + num_live_words_};
+  }
+
+  // As fusion sees a complete window: its inputs, in order, and then its ops.
+  fusion::Graph to_graph() const;
+
+  // Inputs may die from now on.
+  void unpin_inputs();
+  void clear();
+
+ private:
+  struct Op {
+    Node* node;
+    uint32_t begin;  // of its words
+    bool is_read;
+  };
+  class Reader;
+
+  template <typename F>
+  void for_each_code(size_t i, F f) const {
+    const uint64_t* word = words_.data() + ops_[i].begin;
+    const uint32_t count = OpHeader::unpack(*word).num_operands;
+    for (uint32_t k = 0; k < count; k += 2) {
+      ++word;
+      f(OperandCode::unpack(static_cast<uint32_t>(*word)));
+      if (k + 1 < count) f(OperandCode::unpack(static_cast<uint32_t>(*word >> 32)));
+    }
+  }
+  template <typename Size>
+  void add_op(Node* node, const Recording& recording, Size num_operands);
+  OperandCode code_of(const NodeOperand& operand, uint32_t position);
+  uint32_t number_of(Node* input);
+  uint32_t look_up(Node* input);
+  void grow(size_t words);
+
+  // These two never shrink.
+  std::vector<Op> ops_;
+  std::vector<uint64_t> words_;  // the mode, those of the ops, the live bits
+  size_t num_ops_ = 0;
+  size_t num_words_ = 1;  // without the live bits
+  size_t num_live_words_ = 0;
+  std::vector<Node*> inputs_;
+  size_t num_described_ = 0;  // of the inputs, by the words
+  bool pins_inputs_ = true;
+  absl::flat_hash_map<const Node*, uint32_t> input_numbers_;  // for those whose hint fails
+  std::vector<uint64_t> scalars_;
+};
 
 }  // namespace sluice::engine
 

@@ -20,43 +20,47 @@
 namespace sluice {
 
 namespace frontend {
-Tensor unary(fusion::Op op, Arg x);
-Tensor binary(fusion::Op op, Operand a, Operand b);
+// The element-wise op of as many operands as it takes.
+Tensor pointwise(fusion::Op op, std::initializer_list<Operand> operands);
 }  // namespace frontend
 
 // Unary and binary element-wise ops: see frontend/elementwise.def for the list. Overloads for
 // temporaries let them go before the statement ends.
-#define SLUICE_UNARY(name, id)                                                       \
-  inline Tensor name(const Tensor& x) { return frontend::unary(fusion::Op::id, x); } \
-  inline Tensor name(Tensor&& x) { return frontend::unary(fusion::Op::id, std::move(x)); }
-#define SLUICE_BINARY(name, id)                                                                    \
-  inline Tensor name(const Tensor& a, const Tensor& b) {                                           \
-    return frontend::binary(fusion::Op::id, a, b);                                                 \
-  }                                                                                                \
-  inline Tensor name(Tensor&& a, const Tensor& b) {                                                \
-    return frontend::binary(fusion::Op::id, std::move(a), b);                                      \
-  }                                                                                                \
-  inline Tensor name(const Tensor& a, Tensor&& b) {                                                \
-    return frontend::binary(fusion::Op::id, a, std::move(b));                                      \
-  }                                                                                                \
-  inline Tensor name(Tensor&& a, Tensor&& b) {                                                     \
-    return frontend::binary(fusion::Op::id, std::move(a), std::move(b));                           \
-  }                                                                                                \
-  inline Tensor name(const Tensor& a, Scalar b) { return frontend::binary(fusion::Op::id, a, b); } \
-  inline Tensor name(Tensor&& a, Scalar b) {                                                       \
-    return frontend::binary(fusion::Op::id, std::move(a), b);                                      \
-  }                                                                                                \
-  inline Tensor name(Scalar a, const Tensor& b) { return frontend::binary(fusion::Op::id, a, b); } \
-  inline Tensor name(Scalar a, Tensor&& b) {                                                       \
-    return frontend::binary(fusion::Op::id, a, std::move(b));                                      \
+#define SLUICE_UNARY(name, id)                                                             \
+  inline Tensor name(const Tensor& x) { return frontend::pointwise(fusion::Op::id, {x}); } \
+  inline Tensor name(Tensor&& x) { return frontend::pointwise(fusion::Op::id, {std::move(x)}); }
+#define SLUICE_BINARY(name, id)                                               \
+  inline Tensor name(const Tensor& a, const Tensor& b) {                      \
+    return frontend::pointwise(fusion::Op::id, {a, b});                       \
+  }                                                                           \
+  inline Tensor name(Tensor&& a, const Tensor& b) {                           \
+    return frontend::pointwise(fusion::Op::id, {std::move(a), b});            \
+  }                                                                           \
+  inline Tensor name(const Tensor& a, Tensor&& b) {                           \
+    return frontend::pointwise(fusion::Op::id, {a, std::move(b)});            \
+  }                                                                           \
+  inline Tensor name(Tensor&& a, Tensor&& b) {                                \
+    return frontend::pointwise(fusion::Op::id, {std::move(a), std::move(b)}); \
+  }                                                                           \
+  inline Tensor name(const Tensor& a, Scalar b) {                             \
+    return frontend::pointwise(fusion::Op::id, {a, b});                       \
+  }                                                                           \
+  inline Tensor name(Tensor&& a, Scalar b) {                                  \
+    return frontend::pointwise(fusion::Op::id, {std::move(a), b});            \
+  }                                                                           \
+  inline Tensor name(Scalar a, const Tensor& b) {                             \
+    return frontend::pointwise(fusion::Op::id, {a, b});                       \
+  }                                                                           \
+  inline Tensor name(Scalar a, Tensor&& b) {                                  \
+    return frontend::pointwise(fusion::Op::id, {a, std::move(b)});            \
   }
 #include "sluice/frontend/elementwise.def"
 
 // Operators are the binary ops of the table; compound assignment lets go of the old value.
-#define SLUICE_COMPOUND(symbol, id)                        \
-  inline Tensor& operator symbol(Tensor& a, Operand b) {   \
-    a = frontend::binary(fusion::Op::id, std::move(a), b); \
-    return a;                                              \
+#define SLUICE_COMPOUND(symbol, id)                             \
+  inline Tensor& operator symbol(Tensor& a, Operand b) {        \
+    a = frontend::pointwise(fusion::Op::id, {std::move(a), b}); \
+    return a;                                                   \
   }
 SLUICE_COMPOUND(+=, kAdd)
 SLUICE_COMPOUND(-=, kSub)

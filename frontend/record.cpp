@@ -6,19 +6,16 @@ namespace sluice::frontend {
 
 Tensor record(const NewOp& op, Device device) {
   check_bytes(op.op_name, op.dtype, op.shape);
-  return Tensor(engine::record({.op = op.op,
-                                .dtype = op.dtype,
-                                .operand_dtype = op.operand_dtype,
-                                .device = device,
-                                .shape = op.shape,
-                                .operands = op.operands,
-                                .attrs = op.attrs}));
+  return Tensor(
+      engine::record({op.op, op.dtype, op.operand_dtype, device, op.shape, op.operands, op.attrs}));
 }
 
 Tensor record_view(const char* op_name, fusion::Op op, const Tensor& x, const Shape& shape,
                    absl::Span<const int64_t> attrs) {
   const engine::NodeOperand operand{node_of(op_name, x)};
-  return record({op_name, op, x.dtype(), x.dtype(), shape, {&operand, 1}, attrs}, x.device());
+  check_bytes(op_name, x.dtype(), shape);
+  return Tensor(
+      engine::record_view({op, x.dtype(), x.dtype(), x.device(), shape, {&operand, 1}, attrs}));
 }
 
 Tensor coordinate(const char* op_name, const Shape& shape, int axis, Device device) {

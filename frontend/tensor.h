@@ -184,9 +184,8 @@ class Operand {
   bool is_tensor() const { return tensor_ != nullptr; }
   const Tensor& tensor() const { return *tensor_; }
   Scalar scalar() const { return scalar_; }
-  void release() const {
-    if (consumed_ != nullptr) *consumed_ = Tensor();
-  }
+  // The temporary whose handle the op takes over, if it is one.
+  Tensor* consumed() const { return consumed_; }
 
  private:
   const Tensor* tensor_ = nullptr;

@@ -1,7 +1,5 @@
 #include "sluice/fusion/op.h"
 
-#include <array>
-
 namespace sluice::fusion {
 namespace {
 
@@ -45,10 +43,8 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
   return table;
 }
 
-constexpr std::array<OpInfo, kNumOps> kTable = make_table();
-
 }  // namespace
 
-const OpInfo& op_info(Op op) { return kTable[static_cast<int>(op)]; }
+constexpr std::array<OpInfo, kNumOps> kOpTable = make_table();
 
 }  // namespace sluice::fusion

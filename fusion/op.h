@@ -2,6 +2,7 @@
 #ifndef SLUICE_FUSION_OP_H_
 #define SLUICE_FUSION_OP_H_
 
+#include <array>
 #include <cstdint>
 
 #include "sluice/runtime/dtype.h"
@@ -91,7 +92,9 @@ struct OpInfo {
   DType result_dtype;   // for TypeRule::kFixed
 };
 
-const OpInfo& op_info(Op op);
+extern const std::array<OpInfo, kNumOps> kOpTable;
+
+inline const OpInfo& op_info(Op op) { return kOpTable[static_cast<int>(op)]; }
 
 inline const char* name_of(Op op) { return op_info(op).name; }
 inline OpClass class_of(Op op) { return op_info(op).op_class; }

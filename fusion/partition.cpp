@@ -401,6 +401,7 @@ class Partitioner {
   // Stores `n` from a group that computes it in step, if there is one that may come before the
   // others.
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
+    recomputations_[n] = 1;  // its readers find it in memory
     for (int g : readers) {
       if (is_view(node(n).op) || group(g).library || !has_room(g, n)) continue;
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-enum class DeviceType : uint8_t { kCpu, kCuda };
+enum class DeviceType : int32_t { kCpu, kCuda };
 
 class Device {
  public:

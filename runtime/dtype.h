@@ -33,11 +33,10 @@ inline constexpr int kNumDTypes = 13;
 // The kinds of the array API standard, in the order in which they widen.
 enum class DTypeKind : uint8_t { kBool, kUnsigned, kSigned, kFloat };
 
+inline constexpr uint8_t kDTypeSizes[kNumDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+
 // Bytes that one element takes in memory.
-constexpr size_t size_of(DType dtype) {
-  constexpr uint8_t kSizes[kNumDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
-  return kSizes[static_cast<int>(dtype)];
-}
+constexpr size_t size_of(DType dtype) { return kDTypeSizes[static_cast<int>(dtype)]; }
 
 constexpr DTypeKind kind_of(DType dtype) {
   if (dtype == DType::kBool) return DTypeKind::kBool;

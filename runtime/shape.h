@@ -33,7 +33,13 @@ class Shape {
   // The number of elements: the product of the extents, 1 for rank 0.
   int64_t numel() const { return numel_; }
 
-  bool operator==(const Shape& other) const { return rank_ == other.rank_ && dims_ == other.dims_; }
+  bool operator==(const Shape& other) const {
+    if (rank_ != other.rank_) return false;
+    for (int k = 0; k < rank_; ++k) {
+      if (dims_[k] != other.dims_[k]) return false;
+    }
+    return true;
+  }
 
  private:
   std::array<int64_t, kMaxRank> dims_{};  // unused entries stay 0

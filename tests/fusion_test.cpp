@@ -325,6 +325,24 @@ TEST_F(Fusion, AGroupThatIsTooLargeIsSplit) {
   EXPECT_LE(stats().compiles - before.compiles, kOps / 64);
 }
 
+// What a step reads several times is read several times by each step before it, too.
+TEST_F(Fusion, AChainOfStencilsIsOneKernelAStep) {
+  constexpr int kSteps = 60;
+  const auto work = [&] {
+    Tensor x = leaf(4096).reshape({64, 64});
+    for (int i = 0; i < kSteps; ++i) {
+      x = (roll(x, 1, 0) + roll(x, -1, 0) + roll(x, 1, 1) + roll(x, -1, 1)) * 0.25f;
+    }
+    return read_bytes(x);
+  };
+  config().fuse = false;
+  const auto expected = work();
+  config().fuse = true;
+  reset_stats();
+  EXPECT_EQ(work(), expected);
+  EXPECT_LE(stats().kernels_launched, kSteps);
+}
+
 TEST_F(Fusion, FastMathIsOptInAndClose) {
   config().compile = CompileMode::kBlocking;
   const Tensor x = leaf(1000) * 0.01f - 5.f;
