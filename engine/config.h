@@ -20,8 +20,9 @@ struct Config {
   bool jit = true;                            // SLUICE_JIT=off: as CompileMode::kOff
   CompileMode compile = CompileMode::kAsync;  // SLUICE_COMPILE=async|blocking|off
 
-  // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. They do so now in any case:
-  // the engine does not yet start pending work by itself when the host is slow.
+  // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. Otherwise pending work that
+  // is worth it (1 MiB) starts by itself when nothing has been recorded for 2 ms and the device is
+  // idle, on another thread: sync() before changing other settings then.
   bool deterministic = false;
   // SLUICE_FAST_MATH=1: allows arithmetic that changes bits where it is faster: products and sums
   // contract, compositions such as x * tanh(log1p(exp(x))) take a form with fewer functions,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sluice/engine/counters.h"
+#include "sluice/engine/idle_starter.h"
 #include "sluice/engine/node_slab.h"
 #include "sluice/engine/recorder.h"
 #include "sluice/engine/scheduler.h"
@@ -15,6 +16,9 @@ namespace {
 
 // Batches that a stream may be behind: bounds the memory that work under way holds.
 constexpr uint64_t kMaxBatchesBehind = 4;
+
+// Bytes of inputs and results that are worth computing while the host is busy elsewhere.
+constexpr int64_t kWorthStarting = 1 << 20;
 
 std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
   absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = backend.make_stream();
@@ -42,8 +46,9 @@ void drop_consumed(Node* node) {
 }  // namespace
 
 const char* name_of(FlushCause cause) {
-  constexpr const char* kNames[] = {"read",      "eval", "flush",       "sync",
-                                    "op budget", "loop", "byte budget", "other thread"};
+  constexpr const char* kNames[] = {"read",        "eval",         "flush",
+                                    "sync",        "op budget",    "loop",
+                                    "byte budget", "other thread", "idle device"};
   return kNames[static_cast<int>(cause)];
 }
 
@@ -67,6 +72,7 @@ NodeRef Queue::append(const Recording& recording) {
   pending_.add(node, recording);
   bytes_since_scan_ += node->bytes();
   count_recorded();
+  if (node->position == 0 && !settings_.deterministic) IdleStarter::wake();
   if (aligner_.ends_loop(pending_)) [[unlikely]]
     run(FlushCause::kLoop, runtime::SubmitMode::kDetached, {.end = pending_.size() - 1});
   for (const NodeOperand& operand : recording.operands) {
@@ -135,6 +141,28 @@ void Queue::flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode) 
   if (target->submitted() || target->queue.load(std::memory_order_relaxed) != this) return;
   aligner_.forget();
   run(cause, mode, {.target = target});
+}
+
+// Less is done in the time that starting it by itself takes.
+bool Queue::is_worth_starting() const {
+  int64_t bytes = 0;
+  for (const Node* input : pending_.inputs()) bytes += input->bytes();
+  for (size_t i = 0; i < pending_.size(); ++i) bytes += pending_.node(i)->bytes();
+  return bytes >= kWorthStarting;
+}
+
+bool Queue::start_if_idle() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  if (settings_.deterministic || pending_.empty() || !is_worth_starting()) return true;
+  if (!stream_->done(stream_->next_ticket() - 1)) return false;
+  try {
+    aligner_.forget();
+    run(FlushCause::kIdle, runtime::SubmitMode::kDetached, {});
+  } catch (const Error&) {
+    // Nothing has changed: the ops are still pending.
+  }
+  return true;
 }
 
 void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {

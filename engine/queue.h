@@ -19,7 +19,17 @@
 
 namespace sluice::engine {
 
-enum class FlushCause : uint8_t { kRead, kEval, kFlush, kSync, kOps, kLoop, kBytes, kOtherThread };
+enum class FlushCause : uint8_t {
+  kRead,
+  kEval,
+  kFlush,
+  kSync,
+  kOps,
+  kLoop,
+  kBytes,
+  kOtherThread,
+  kIdle
+};
 const char* name_of(FlushCause cause);
 
 // Each thread records into a queue of its own for each device; any thread may flush any queue. An
@@ -45,6 +55,10 @@ class Queue {
   // Submits what `target` needs, if it is pending here; the rest stays pending.
   void flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode);
 
+  // As flush(), if there is work worth starting and the stream has nothing else to do. False if it
+  // should be tried again later. Never throws: what fails is reported to who asks for the result.
+  bool start_if_idle();
+
   // An op that was answered with an alias of its operand and never became pending.
   void count_alias();
 
@@ -67,6 +81,7 @@ class Queue {
   bool is_full() const;
   void flush_full();
   int64_t live_bytes() const;
+  bool is_worth_starting() const;
 
   void run(FlushCause cause, runtime::SubmitMode mode, Choice choice);
   bool is_whole(Choice choice);

@@ -16,6 +16,10 @@ class QueueMutex {
     if (!state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) [[unlikely]]
       lock_contended();
   }
+  bool try_lock() {
+    uint32_t expected = kFree;
+    return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire);
+  }
   void unlock() {
     if (state_.exchange(kFree, std::memory_order_release) == kWanted) [[unlikely]]
       state_.notify_one();

@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "sluice/engine/fast_tls.h"
+#include "sluice/engine/idle_starter.h"
 #include "sluice/engine/queue.h"
 
 namespace sluice::engine {
@@ -22,6 +23,7 @@ class Registry {
     // Work under way at exit is waited for, before what it runs on is torn down.
     static struct ExitGuard {
       ~ExitGuard() {
+        IdleStarter::stop();
         for (Queue* queue : Registry::get().all()) {
           queue->stream().wait(queue->stream().next_ticket() - 1);
         }

@@ -1,7 +1,6 @@
 #include "sluice/frontend/checks.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace sluice::frontend {
@@ -85,8 +84,7 @@ void check_bytes(const char* op, DType dtype, const Shape& shape) {
   }
 }
 
-uint64_t scalar_bits(Scalar value, DType dtype) {
-  if (dtype == DType::kFloat32) return std::bit_cast<uint32_t>(value.as<float>());
+uint64_t any_scalar_bits(Scalar value, DType dtype) {
   return visit_dtype(dtype, [&]<typename T>() {
     uint64_t bits = 0;
     T element;

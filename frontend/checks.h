@@ -2,6 +2,7 @@
 #ifndef SLUICE_FRONTEND_CHECKS_H_
 #define SLUICE_FRONTEND_CHECKS_H_
 
+#include <bit>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,7 +47,11 @@ std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
 void check_bytes(const char* op, DType dtype, const Shape& shape);
 
 // The bits of a scalar as an element of `dtype`.
-uint64_t scalar_bits(Scalar value, DType dtype);
+uint64_t any_scalar_bits(Scalar value, DType dtype);
+inline uint64_t scalar_bits(Scalar value, DType dtype) {
+  if (dtype == DType::kFloat32) return std::bit_cast<uint32_t>(value.as<float>());
+  return any_scalar_bits(value, dtype);
+}
 
 }  // namespace sluice::frontend
 

@@ -18,9 +18,18 @@ using fusion::MatmulStep;
 using fusion::Step;
 
 struct CpuCode {
+  struct CallCode {
+    std::shared_ptr<Kernel> kernel;
+    bool scalars_in_order;  // they follow one another among the window's: no need to gather them
+  };
   const std::vector<Step>* steps;
-  std::vector<std::vector<std::shared_ptr<Kernel>>> kernels;  // by step and call
+  std::vector<std::vector<CallCode>> calls;  // by step and call
 };
+
+bool are_in_order(const std::vector<int32_t>& numbers) {
+  return std::adjacent_find(numbers.begin(), numbers.end(),
+                            [](int32_t a, int32_t b) { return b != a + 1; }) == numbers.end();
+}
 
 class CpuRun : public Run {
  public:
@@ -74,17 +83,25 @@ class CpuRun : public Run {
       const KernelCall& call = step.calls[k];
       Arguments& own = arguments[k];
       for (const fusion::MemoryRef& ref : call.buffers) own.buffers.push_back(bindings.at(ref));
-      for (int32_t number : call.scalars) own.scalars.push_back(bindings.scalars[number]);
+      const CpuCode::CallCode& code = code_.calls[s][k];
+      const uint64_t* scalars = bindings.scalars.data();
+      if (!code.scalars_in_order) {
+        for (int32_t number : call.scalars) own.scalars.push_back(bindings.scalars[number]);
+        scalars = own.scalars.data();
+      } else if (!call.scalars.empty()) {
+        scalars += call.scalars[0];
+      }
       ErrorSlot* slots = nullptr;
       if (!call.error_slots.empty()) {
         slots_.push_back({s, k, std::make_unique<ErrorSlot[]>(call.error_slots.size())});
         slots = slots_.back().slots.get();
       }
-      Kernel& kernel = *code_.kernels[s][k];
+      Kernel& kernel = *code.kernel;
       const Executable& executable = kernel.executable(tier_);
       all_compiled &= kernel.is_compiled(executable);
-      const KernelArgs args{own.buffers.data(), call.extents.data(), call.accesses.data(),
-                            own.scalars.data(), call.params.data(),  slots};
+      const KernelArgs args{own.buffers.data(),   call.extents.data(),
+                            call.accesses.data(), scalars,
+                            call.params.data(),   slots};
       calls.push_back({&kernel.program(), &executable, args, kernel.cost_of_point()});
     }
     generic_launches_ += !all_compiled;
@@ -114,11 +131,11 @@ class CpuExecutor : public Executor {
   std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string>) override {
     CpuCode code{steps, {}};
     for (Step& step : *steps) {
-      std::vector<std::shared_ptr<Kernel>>& kernels = code.kernels.emplace_back();
+      std::vector<CpuCode::CallCode>& calls = code.calls.emplace_back();
       auto* kernel_step = std::get_if<KernelStep>(&step.work);
       if (kernel_step == nullptr) continue;
       for (KernelCall& call : kernel_step->calls) {
-        kernels.push_back(find_kernel(std::exchange(call.program, {})));
+        calls.push_back({find_kernel(std::exchange(call.program, {})), are_in_order(call.scalars)});
       }
     }
     return std::make_unique<CpuPlanCode>(std::move(code));

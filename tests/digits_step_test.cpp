@@ -2,18 +2,34 @@
 // it takes, and that neither fusing nor compiling changes a bit of what is learnt.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "sluice/examples/digits/adam.h"
 #include "sluice/examples/digits/network.h"
 #include "sluice/tests/test_util.h"
+
+// Counts allocations of more than a page, where the process's own malloc may be replaced.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SLUICE_COUNTS_ALLOCATIONS
+#include <sys/resource.h>
+
+static std::atomic<int64_t> large_allocations{0};
+
+extern "C" void* __libc_malloc(size_t size);
+extern "C" void* malloc(size_t size) {
+  if (size > 4096) large_allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+#endif
 
 namespace sluice::test {
 namespace {
 
 class DigitsStep {
  public:
-  DigitsStep() {
+  explicit DigitsStep(const std::vector<int64_t>& widths = {64, 48, 24, 10}) {
     manual_seed(3);
-    network_ = std::make_unique<digits::Network>(std::vector<int64_t>{64, 48, 24, 10});
+    network_ = std::make_unique<digits::Network>(widths);
     adam_ = std::make_unique<digits::Adam>(network_->layers());
     pixels_ = rand({40, 64});
     labels_ = randint(0, 10, {40});
@@ -65,6 +81,32 @@ TEST(DigitsStep, TakesFewKernels) {
   EXPECT_EQ(after.library_calls - before.library_calls, 8);  // three forward, five backward
   EXPECT_EQ(after.plan_misses, before.plan_misses);
 }
+
+#ifdef SLUICE_COUNTS_ALLOCATIONS
+int64_t minor_faults() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+TEST(DigitsStep, TakesNothingFromTheSystemOnceItHasRun) {
+  if (default_device() != Device::cpu()) GTEST_SKIP() << "of the CPU backend";
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  DigitsStep step({64, 512, 256, 10});
+  for (int i = 0; i < 200; ++i) step.run();
+  const Stats before = stats();
+  const int64_t faults = minor_faults();
+  const int64_t allocations = large_allocations.load();
+  for (int i = 0; i < 500; ++i) step.run();
+  EXPECT_EQ(large_allocations.load() - allocations, 0);
+  // The kernel itself faults a page now and then, when it moves or merges some.
+  EXPECT_LE(minor_faults() - faults, 10);
+  EXPECT_EQ(stats().compiles, before.compiles);
+  EXPECT_EQ(stats().plan_misses, before.plan_misses);
+  EXPECT_EQ(stats().bytes_live, before.bytes_live);
+}
+#endif
 
 TEST(DigitsStep, LearnsTheSameInAllModes) {
   const ConfigGuard guard;

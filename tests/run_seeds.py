@@ -17,6 +17,7 @@ def main():
                 os.environ,
                 SLUICE_DEVICE="cuda",
                 SLUICE_DISK_CACHE="off",
+                SLUICE_DETERMINISTIC="1",
                 SLUICE_EMULATED_CUDA=str(seed),
             )
             result = subprocess.run(
