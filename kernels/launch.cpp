@@ -16,7 +16,7 @@ using fusion::Program;
 using fusion::Schedule;
 
 // Waking another thread takes microseconds; each must have this much to do.
-constexpr double kWorthAThread = 20e3;  // ns
+constexpr double kWorthAThread = 8e3;  // ns
 // Points are given to threads in units of this many: whole cache lines for every type, and lanes
 // enough for a vector.
 constexpr int64_t kUnit = kStreamUnit;

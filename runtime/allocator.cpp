@@ -17,6 +17,8 @@ namespace sluice::runtime {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kShift = 3 * 4096 + 5 * 256, kMostShifted = 16 * kShift;
+static_assert(kShift % kBufferAlignment == 0 && kMostShifted < kHugePage);
 
 int64_t machine_memory() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
@@ -100,17 +102,29 @@ class Allocator {
     return data;
   }
 
-  static void* from_system(size_t capacity) {
-    const size_t alignment = capacity >= kHugePage ? kHugePage : kBufferAlignment;
+  // Large blocks begin at huge pages, each a little further in than the one before: arrays that a
+  // loop walks side by side would otherwise meet in the same banks of memory and sets of the cache.
+  void* from_system(size_t capacity) {
     void* data = nullptr;
-    if (posix_memalign(&data, alignment, capacity) != 0) return nullptr;
-    if (capacity >= kHugePage) madvise(data, capacity, MADV_HUGEPAGE);
-    return data;
+    if (capacity < kHugePage) {
+      return posix_memalign(&data, kBufferAlignment, capacity) == 0 ? data : nullptr;
+    }
+    if (posix_memalign(&data, kHugePage, capacity + kMostShifted) != 0) return nullptr;
+    madvise(data, capacity + kMostShifted, MADV_HUGEPAGE);
+    shift_ = (shift_ + kShift) % kMostShifted;
+    return static_cast<char*>(data) + shift_;
+  }
+
+  static void to_system(void* data, size_t capacity) {
+    if (capacity >= kHugePage) {
+      data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) & ~(kHugePage - 1));
+    }
+    free(data);
   }
 
   void trim_locked() {
     for (auto& [capacity, blocks] : free_) {
-      for (void* data : blocks) free(data);
+      for (void* data : blocks) to_system(data, capacity);
       held_ -= static_cast<int64_t>(capacity * blocks.size());
     }
     free_.clear();
@@ -122,6 +136,7 @@ class Allocator {
   MemoryStats stats_;
   int64_t held_ = 0;  // taken from the system and not given back
   int64_t limit_ = 0;
+  size_t shift_ = 0;  // of the last large block
   const int64_t default_limit_ = machine_memory() / 10 * 9;
 };
 
