@@ -3,6 +3,7 @@
 #include <chrono>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "sluice/bench/support.h"
@@ -58,6 +59,26 @@ void append_only(benchmark::State& state, int ops, OperandKind kind) {
   report_per_op(state, ops);
 }
 
+// As steady_state(), on so many threads at once, each with tensors of its own. What an op takes is
+// counted over all threads: with two it should be half.
+void on_threads(benchmark::State& state, int count, int ops) {
+  constexpr int kChains = 500;
+  for (auto _ : state) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < count; ++t) {
+      threads.emplace_back([ops] {
+        const Inputs in;
+        std::array<float, 16> result;
+        for (int i = 0; i < kChains; ++i) {
+          chain(in.x, in.y, ops, OperandKind::kTensor).copy_to(std::span<float>(result));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  report_per_op(state, static_cast<double>(count) * kChains * ops);
+}
+
 [[maybe_unused]] const bool registered = [] {
   for (const auto& [kind, operands] :
        {std::pair(OperandKind::kTensor, "tensors"), std::pair(OperandKind::kScalar, "scalars")}) {
@@ -73,6 +94,10 @@ void append_only(benchmark::State& state, int ops, OperandKind kind) {
                                    kind)
           ->UseManualTime();
     }
+  }
+  for (const int count : {1, 2}) {
+    const std::string name = "host_cost_threads/" + std::to_string(count) + "/1000";
+    benchmark::RegisterBenchmark(name.c_str(), on_threads, count, 1000)->UseRealTime();
   }
   return true;
 }();

@@ -22,8 +22,9 @@ struct FreeNodes {
   // The thread is past its end: handles in other thread_local or static objects may live on.
   bool is_closed = false;
 
-  // A thread keeps at most twice as many to itself; the rest it hands on in such lots.
-  static constexpr size_t kLot = 256;
+  // A thread keeps at most twice as many to itself, those of a window or two; the rest it hands on
+  // in such lots.
+  static constexpr size_t kLot = 4096;
 
   Node* take() {
     if (first == nullptr) [[unlikely]]
