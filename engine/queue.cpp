@@ -154,7 +154,8 @@ bool Queue::is_worth_starting() const {
 bool Queue::start_if_idle() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  if (settings_.deterministic || pending_.empty() || !is_worth_starting()) return true;
+  // Settings may change while nothing is pending.
+  if (pending_.empty() || settings_.deterministic || !is_worth_starting()) return true;
   if (!stream_->done(stream_->next_ticket() - 1)) return false;
   try {
     aligner_.forget();
