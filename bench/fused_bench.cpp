@@ -3,14 +3,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <numbers>
 #include <string>
 #include <vector>
 
 #include "sluice/bench/fused_loops.h"
 #include "sluice/bench/hand_loops.h"
+#include "sluice/bench/programs.h"
 #include "sluice/bench/support.h"
 
 namespace sluice::bench {
@@ -61,36 +60,6 @@ Tensor layer_norm_by_hand(const Tensor& x, const Tensor& weight, const Tensor& b
 Tensor logsumexp_by_hand(const Tensor& x) {
   Tensor m = max(x, 1, true);
   return log(sum(exp(x - m), 1, true)) + m;
-}
-
-Tensor jacobi_step(const Tensor& x) {
-  const int64_t rows = x.shape(0), columns = x.shape(1);
-  auto part = [&](int64_t r, int64_t c) {
-    return x.slice(0, r, r + rows - 2).slice(1, c, c + columns - 2);
-  };
-  Tensor inside = 0.25f * (part(0, 1) + part(2, 1) + part(1, 0) + part(1, 2));
-  const Tensor middle = x.slice(0, 1, rows - 1);
-  return concat(
-      {x.slice(0, 0, 1),
-       concat({middle.slice(1, 0, 1), std::move(inside), middle.slice(1, columns - 1, columns)}, 1),
-       x.slice(0, rows - 1, rows)});
-}
-
-constexpr float kRate = 0.02f;
-constexpr float kVolatility = 0.3f;
-
-Tensors black_scholes(const Tensor& spot, const Tensor& strike, const Tensor& years) {
-  auto normal_cdf = [](Tensor d) {
-    return 0.5f + 0.5f * erf(std::move(d) * (1 / std::numbers::sqrt2_v<float>));
-  };
-  const Tensor spread = kVolatility * sqrt(years);
-  const Tensor drift = (kRate + 0.5f * kVolatility * kVolatility) * years;
-  const Tensor d = (log(spot / strike) + drift) / spread;
-  const Tensor exercised = normal_cdf(d - spread);
-  const Tensor delta = normal_cdf(d);
-  const Tensor discounted = strike * exp(-kRate * years);
-  return {spot * delta - discounted * exercised,
-          discounted * (1.0f - exercised) - spot * (1.0f - delta)};
 }
 
 Workload softmax_of_rows(int64_t rows, int64_t columns) {

@@ -1,6 +1,5 @@
 // Sluice's part in bench/scoreboard. With --interpreted no kernel is compiled.
 #include <chrono>
-#include <numbers>
 #include <span>
 #include <sstream>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "sluice/bench/contestant.h"
+#include "sluice/bench/programs.h"
 #include "sluice/examples/digits/adam.h"
 #include "sluice/examples/digits/network.h"
 #include "sluice/sluice.h"
@@ -82,34 +82,7 @@ Tensors product(const Tensors& in, int64_t) { return {matmul(in[0], in[1])}; }
 
 Tensors linear_gelu(const Tensors& in, int64_t) { return {gelu(matmul(in[0], in[1]) + in[2])}; }
 
-Tensors black_scholes(const Tensors& in, int64_t) {
-  constexpr float kRate = 0.02f, kVolatility = 0.3f;
-  const Tensor &spot = in[0], &strike = in[1], &years = in[2];
-  const auto normal_cdf = [](Tensor d) {
-    return 0.5f + 0.5f * erf(std::move(d) * (1 / std::numbers::sqrt2_v<float>));
-  };
-  const Tensor spread = kVolatility * sqrt(years);
-  const Tensor drift = (kRate + 0.5f * kVolatility * kVolatility) * years;
-  const Tensor d = (log(spot / strike) + drift) / spread;
-  const Tensor exercised = normal_cdf(d - spread);
-  const Tensor delta = normal_cdf(d);
-  const Tensor discounted = strike * exp(-kRate * years);
-  return {spot * delta - discounted * exercised,
-          discounted * (1.0f - exercised) - spot * (1.0f - delta)};
-}
-
-Tensor jacobi_step(const Tensor& x) {
-  const int64_t rows = x.shape(0), columns = x.shape(1);
-  const auto part = [&](int64_t r, int64_t c) {
-    return x.slice(0, r, r + rows - 2).slice(1, c, c + columns - 2);
-  };
-  Tensor inside = 0.25f * (part(0, 1) + part(2, 1) + part(1, 0) + part(1, 2));
-  const Tensor middle = x.slice(0, 1, rows - 1);
-  return concat(
-      {x.slice(0, 0, 1),
-       concat({middle.slice(1, 0, 1), std::move(inside), middle.slice(1, columns - 1, columns)}, 1),
-       x.slice(0, rows - 1, rows)});
-}
+Tensors prices(const Tensors& in, int64_t) { return black_scholes(in[0], in[1], in[2]); }
 
 Tensors jacobi(const Tensors& in, int64_t steps) {
   Tensor x = in[0];
@@ -192,7 +165,7 @@ scoreboard::Contestant contestant() {
                                                               {"layer_norm", normalised_rows},
                                                               {"matmul", product},
                                                               {"linear_gelu", linear_gelu},
-                                                              {"black_scholes", black_scholes},
+                                                              {"black_scholes", prices},
                                                               {"jacobi", jacobi},
                                                               {"distances", distances}}) {
     result.programs[name] = [program = program](const Arrays& arrays, int64_t count) {

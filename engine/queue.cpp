@@ -63,7 +63,8 @@ NodeRef Queue::append(const Recording& recording) {
   std::lock_guard lock(mutex_);
   if (is_full()) [[unlikely]]
     flush_full();
-  Node* node = make_node(Node::kHandle + Node::kPin);
+  Node* const node = make_node(Node::kHandle + Node::kPin);
+  NodeRef result(node);  // dies with the op if what follows throws
   node->state.store(NodeState::kPending, std::memory_order_relaxed);
   node->dtype = recording.dtype;
   node->device = recording.device;
@@ -78,7 +79,7 @@ NodeRef Queue::append(const Recording& recording) {
   for (const NodeOperand& operand : recording.operands) {
     if (operand.consumed) drop_consumed(operand.node);
   }
-  return NodeRef(node);
+  return result;
 }
 
 // Written by the queue's own thread alone.
