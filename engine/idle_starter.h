@@ -1,4 +1,4 @@
-// Starts pending work by itself when the host is busy with something else and the device has
+// Starts pending work of a GPU by itself when the host is busy with something else and the GPU has
 // nothing to do. No result's bits depend on it; Config::deterministic turns it off.
 #ifndef SLUICE_ENGINE_IDLE_STARTER_H_
 #define SLUICE_ENGINE_IDLE_STARTER_H_

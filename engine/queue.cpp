@@ -73,7 +73,7 @@ NodeRef Queue::append(const Recording& recording) {
   pending_.add(node, recording);
   bytes_since_scan_ += node->bytes();
   count_recorded();
-  if (node->position == 0 && !settings_.deterministic) IdleStarter::wake();
+  if (node->position == 0 && starts_by_itself()) IdleStarter::wake();
   if (aligner_.ends_loop(pending_)) [[unlikely]]
     run(FlushCause::kLoop, runtime::SubmitMode::kDetached, {.end = pending_.size() - 1});
   for (const NodeOperand& operand : recording.operands) {
@@ -152,11 +152,17 @@ bool Queue::is_worth_starting() const {
   return bytes >= kWorthStarting;
 }
 
+// Where the host is the device, work that starts while the host is busy is in its way: a second
+// OpenMP team alone makes small parallel loops three times slower from then on.
+bool Queue::starts_by_itself() const {
+  return device_.type() != DeviceType::kCpu && !settings_.deterministic;
+}
+
 bool Queue::start_if_idle() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   // Settings may change while nothing is pending.
-  if (pending_.empty() || settings_.deterministic || !is_worth_starting()) return true;
+  if (pending_.empty() || !starts_by_itself() || !is_worth_starting()) return true;
   if (!stream_->done(stream_->next_ticket() - 1)) return false;
   try {
     aligner_.forget();

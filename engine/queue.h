@@ -81,6 +81,7 @@ class Queue {
   bool is_full() const;
   void flush_full();
   int64_t live_bytes() const;
+  bool starts_by_itself() const;
   bool is_worth_starting() const;
 
   void run(FlushCause cause, runtime::SubmitMode mode, Choice choice);
