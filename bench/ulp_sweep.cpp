@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/runtime/integers.h"
 #include "sluice/tests/math_reference.h"
 
 namespace {
@@ -36,8 +37,8 @@ constexpr int64_t kInputs = int64_t{1} << 32;
 constexpr int64_t kChunk = 4096;
 
 Worst sweep(const UnaryFunction& function, int64_t stride) {
-  const int64_t count = (kInputs + stride - 1) / stride;
-  const int64_t chunks = (count + kChunk - 1) / kChunk;
+  const int64_t count = sluice::ceil_div(kInputs, stride);
+  const int64_t chunks = sluice::ceil_div(count, kChunk);
   Worst worst;
 #pragma omp parallel
   {

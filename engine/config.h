@@ -20,8 +20,8 @@ struct Config {
   bool jit = true;                            // SLUICE_JIT=off: as CompileMode::kOff
   CompileMode compile = CompileMode::kAsync;  // SLUICE_COMPILE=async|blocking|off
 
-  // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. Otherwise pending work that
-  // is worth it (1 MiB) starts by itself when nothing has been recorded for 2 ms and the device is
+  // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. Otherwise pending work of a
+  // GPU that is worth it (1 MiB) starts by itself when nothing was recorded for 2 ms and the GPU is
   // idle, on another thread: sync() before changing other settings then.
   bool deterministic = false;
   // SLUICE_FAST_MATH=1: allows arithmetic that changes bits where it is faster: products and sums

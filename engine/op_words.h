@@ -1,6 +1,6 @@
 // How a window writes an op down, in words of 64 bits:
 //
-//   header | extents, unless they are those of the op before | operands, two a word |
+//   header | operands, two a word | extents, unless they are those of the op before |
 //   attributes, after their number, if there are any | each input that the op is the first to read
 //
 // An input is described by its dtype and rank, its extents and its strides.
@@ -53,11 +53,6 @@ struct OperandCode {
     return {static_cast<OperandKind>(code & 3), code >> 2};
   }
 };
-
-// Operand `k` of the op whose header is the first of `words`.
-inline OperandCode operand_at(const uint64_t* words, uint32_t k) {
-  return OperandCode::unpack(static_cast<uint32_t>(words[1 + k / 2] >> (k % 2 * 32)));
-}
 
 }  // namespace sluice::engine
 

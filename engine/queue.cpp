@@ -204,34 +204,26 @@ bool Queue::is_whole(Choice choice) {
   return true;
 }
 
-// Sets marks_: what is to run and what stays; and live_: what of the former has to be there
-// afterwards.
+// Sets marks_: what is to run, and what of that has to be there afterwards; and what stays.
 void Queue::mark(Choice choice) {
   const size_t n = pending_.size();
   marks_.assign(n, kUnmarked);
-  live_.assign((n + 63) / 64, 0);
   for (size_t i = n; i-- > 0;) {
     const bool has_handles = pending_.node(i)->has_handles();
     const bool is_chosen = choice.target == nullptr ? has_handles && i < choice.end
                                                     : pending_.node(i) == choice.target;
     uint8_t& mark = marks_[i];
-    if (is_chosen) mark |= kNeeded;
-    const bool is_needed = (mark & kNeeded) != 0;
-    if (!is_needed) {
-      if (has_handles) mark |= kRemains;
-      if (mark == kUnmarked) continue;
-    } else if (has_handles || (mark & kRemains) != 0) {
-      live_[i / 64] |= uint64_t{1} << i % 64;
-    }
-    // What is needed now is read now, even if what remains reads it later.
-    const uint8_t passed_on = is_needed ? kNeeded : kRemains;
+    const bool is_needed = is_chosen || (mark & kNeeded) != 0;
+    const bool is_asked_for_later = has_handles || (mark & kRemains) != 0;
+    if (!is_needed && !is_asked_for_later) continue;
+    const Mark passed_on = is_needed ? kNeeded : kRemains;
+    mark = is_needed && is_asked_for_later ? kNeeded | kLive : passed_on;
     pending_.for_each_op_read(i, [&](size_t k) { marks_[k] |= passed_on; });
   }
 }
 
 void Queue::run_all(FlushCause cause, runtime::SubmitMode mode) {
-  pending_.complete(live_, {settings_.fuse, settings_.fast_math});
-  std::shared_ptr<const ReadyPlan> plan = find_plan(cause, pending_);
+  std::shared_ptr<const ReadyPlan> plan = find_plan(cause, &pending_);
   submit(pending_, std::move(plan), &backend_, stream_.get(), mode);
   for (size_t i = 0; i < pending_.size(); ++i) let_go(pending_.node(i));
   pending_.clear();
@@ -243,21 +235,15 @@ void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
   chosen_.clear();
   remaining_.clear();
   pending_.copy_to(&chosen_, marks_, kNeeded);
-  size_t chosen = 0;
+  live_.assign((chosen_.size() + 63) / 64, 0);
   for (size_t i = 0; i < n; ++i) {
-    const uint64_t live = live_[i / 64] >> i % 64 & 1;
-    if ((marks_[i] & kNeeded) == 0) continue;
-    // In place: the bits before are read already.
-    live_[chosen / 64] = (live_[chosen / 64] & ~(uint64_t{1} << chosen % 64)) | live << chosen % 64;
-    ++chosen;
+    const size_t position = pending_.node(i)->position;  // in chosen_, if it is there
+    if ((marks_[i] & kLive) != 0) live_[position / 64] |= uint64_t{1} << position % 64;
   }
-  live_.resize((chosen + 63) / 64);
-  if (chosen % 64 != 0) live_.back() &= (uint64_t{1} << chosen % 64) - 1;
   std::shared_ptr<const ReadyPlan> plan;
   if (!chosen_.empty()) {
-    chosen_.complete(live_, {settings_.fuse, settings_.fast_math});
     try {
-      plan = find_plan(cause, chosen_);
+      plan = find_plan(cause, &chosen_);
     } catch (...) {
       for (size_t i = 0; i < n; ++i) pending_.node(i)->position = static_cast<uint32_t>(i);
       chosen_.clear();
@@ -267,7 +253,7 @@ void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
   // Inputs that only the chosen ops read are theirs to work in.
   std::vector<Node*> read_later;
   for (size_t i = 0; i < n; ++i) {
-    if (marks_[i] != kRemains) continue;
+    if ((marks_[i] & kRemains) == 0) continue;
     pending_.for_each_input_read(i, [&](Node* input) {
       input->add(Node::kPin);
       read_later.push_back(input);
@@ -275,10 +261,6 @@ void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
   }
   pending_.unpin_inputs();
   if (plan != nullptr) submit(chosen_, std::move(plan), &backend_, stream_.get(), mode);
-  for (size_t i = 0; i < n; ++i) {
-    // Not both: a needed op that is read later has been submitted.
-    if (marks_[i] != kRemains) marks_[i] &= ~kRemains;
-  }
   pending_.copy_to(&remaining_, marks_, kRemains);
   for (Node* input : read_later) drop_pin(input);
   for (size_t i = 0; i < n; ++i) {
@@ -289,15 +271,18 @@ void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
   pending_.swap(remaining_);
 }
 
-std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushCause cause, const Window& window) {
-  std::shared_ptr<const ReadyPlan> plan = plans_.find(window.signature());
+// Of a window whose values to keep are in live_.
+std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushCause cause, Window* window) {
+  const PlanMode mode{settings_.fuse, settings_.fast_math};
+  window->complete(live_, mode);
+  std::shared_ptr<const ReadyPlan> plan = plans_.find(window->signature());
   const bool hit = plan != nullptr;
   count(hit ? counters().plan_hits : counters().plan_misses);
   if (!hit) {
-    plan = prepare(window.to_graph(), {settings_.fuse, settings_.fast_math}, device_);
-    plans_.insert(window.signature(), plan, settings_.plan_cache_entries);
+    plan = prepare(window->to_graph(), mode, device_);
+    plans_.insert(window->signature(), plan, settings_.plan_cache_entries);
   }
-  if (is_recording()) record_window(cause, window, *plan, hit);
+  if (is_recording()) record_window(cause, *window, *plan, hit);
   return plan;
 }
 

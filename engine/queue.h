@@ -73,7 +73,7 @@ class Queue {
     Node* target = nullptr;                // only what this one needs; null: whatever has handles
     size_t end = static_cast<size_t>(-1);  // of the ops before this one
   };
-  enum Mark : uint8_t { kUnmarked = 0, kNeeded = 1, kRemains = 2 };
+  enum Mark : uint8_t { kUnmarked = 0, kNeeded = 1, kRemains = 2, kLive = 4 };
 
   static Queue& find_current(Device device);
   void count_recorded();
@@ -89,7 +89,7 @@ class Queue {
   void mark(Choice choice);
   void run_all(FlushCause cause, runtime::SubmitMode mode);
   void run_marked(FlushCause cause, runtime::SubmitMode mode);
-  std::shared_ptr<const ReadyPlan> find_plan(FlushCause cause, const Window& window);
+  std::shared_ptr<const ReadyPlan> find_plan(FlushCause cause, Window* window);
 
   friend struct ThreadQueues;
   static SLUICE_FAST_TLS Queue* latest_;  // the one that the thread used last

@@ -12,8 +12,7 @@ namespace sluice::engine {
 class QueueMutex {
  public:
   void lock() {
-    uint32_t expected = kFree;
-    if (!state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) [[unlikely]]
+    if (!try_lock()) [[unlikely]]
       lock_contended();
   }
   bool try_lock() {

@@ -56,15 +56,14 @@ class Window::Reader {
     const uint64_t* words = &window_.words_[op.begin];
     const OpHeader header = OpHeader::unpack(*words);
     operands_.clear();
-    for (uint32_t k = 0; k < header.num_operands; ++k) {
-      const OperandCode code = operand_at(words, k);
+    window_.for_each_code(position_, [&](OperandCode code) {
       NodeOperand& operand = operands_.emplace_back();
       switch (code.kind) {
         case OperandKind::kScalar: operand.scalar = window_.scalars_[num_scalars_++]; break;
         case OperandKind::kInput: operand.node = window_.inputs_[code.number]; break;
         case OperandKind::kOp: operand.node = window_.node(position_ - code.number); break;
       }
-    }
+    });
     words += 1 + (header.num_operands + 1) / 2 + (header.has_extents ? header.rank : 0);
     const size_t num_attrs = header.has_attrs ? *words++ : 0;
     attrs_.assign(words, words + num_attrs);
