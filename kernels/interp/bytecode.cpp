@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sluice/kernels/reduction.h"
+#include "sluice/runtime/integers.h"
 
 namespace sluice::kernels::interp {
 namespace {
@@ -63,6 +64,7 @@ class Translator {
   Bytecode run() {
     code_.has_reduced = program_.reduced_rank > 0;
     code_.column = program_.schedule == Schedule::kColumn;
+    code_.streams = program_.streams;
     code_.kept_rank = program_.kept_rank;
     code_.reduced_rank = program_.reduced_rank;
     code_.num_passes = code_.has_reduced ? fusion::num_passes(program_) : 0;
@@ -387,7 +389,7 @@ class Translator {
     int64_t offset = 0;
     auto take = [&offset](int64_t size) {
       const int64_t start = offset;
-      offset += (size + kAlignment - 1) / kAlignment * kAlignment;
+      offset += round_up(size, kAlignment);
       return start;
     };
     const int64_t uniform = take(8 * num_uniform_);
