@@ -38,7 +38,16 @@ list(FILTER loops INCLUDE REGEX "^kernels/interp/loops_")
 list(REMOVE_ITEM loops kernels/interp/loops_select.cpp)
 list(REMOVE_ITEM sources ${loops})
 
-add_library(sluice ${sources})
+# Traces, for the library and for tools that need nothing else of it.
+file(GLOB trace_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/trace/*.cpp")
+sluice_trace_page(page)
+add_library(sluice_trace OBJECT ${trace_sources} "${page}")
+sluice_compile_options(sluice_trace)
+set_target_properties(sluice_trace PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_include_directories(sluice_trace PRIVATE "${PROJECT_BINARY_DIR}/include")
+target_link_libraries(sluice_trace PRIVATE ${SLUICE_ABSL})
+
+add_library(sluice ${sources} $<TARGET_OBJECTS:sluice_trace>)
 add_library(sluice::sluice ALIAS sluice)
 sluice_compile_options(sluice)
 # Calls within the library go straight to their function.

@@ -12,7 +12,7 @@ import re
 import sys
 
 # From the top down. A file belongs to the folder its path starts with; the longest one wins.
-HOUSE = ["frontend", "engine", "kernels", "fusion", "runtime"]
+HOUSE = ["frontend", "engine", "kernels", "fusion", "trace", "runtime"]
 
 # Folders inside `kernels` and `runtime` that don't know each other, and what each may include of
 # its own layer. A folder that is not named here may include its whole layer.
@@ -33,7 +33,7 @@ PRIVATE = [
 ]
 
 # Folders outside the house. Examples see only what users see.
-OUTSIDE = ["tests", "bench", "workloads", "examples"]
+OUTSIDE = ["tools", "tests", "bench", "workloads", "examples"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 SUFFIXES = {".h", ".cpp", ".def", ".inc"}

@@ -1,0 +1,26 @@
+// Numbers as people read them, in at most eight characters but for counts. Alike in every locale.
+#ifndef SLUICE_TRACE_FORMAT_H_
+#define SLUICE_TRACE_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace sluice::trace {
+
+std::string format_count(int64_t count);  // "1,000"
+std::string format_time(int64_t ns);      // "850 ns", "12.3 us", "4.00 s"
+std::string format_bytes(int64_t bytes);  // "512 B", "4.00 KiB"
+// What comes through in `ns`, in billions a second: "13.3"; empty if no time is known.
+std::string format_rate(int64_t amount, int64_t ns);
+
+// "1 kernel", "2,000 kernels".
+std::string count_of(int64_t count, absl::string_view noun);
+
+std::string pad_left(absl::string_view text, size_t width);
+std::string pad_right(absl::string_view text, size_t width);
+
+}  // namespace sluice::trace
+
+#endif  // SLUICE_TRACE_FORMAT_H_

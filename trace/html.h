@@ -1,0 +1,16 @@
+// A trace as one page for a browser.
+#ifndef SLUICE_TRACE_HTML_H_
+#define SLUICE_TRACE_HTML_H_
+
+#include <string>
+#include <string_view>
+
+namespace sluice::trace {
+
+// `trace_json` is the text of a trace (see trace/json.h); what is not shows when the page is
+// opened. The page (trace/page/) needs nothing else: no network, no file beside it.
+std::string to_html(std::string_view trace_json);
+
+}  // namespace sluice::trace
+
+#endif  // SLUICE_TRACE_HTML_H_
