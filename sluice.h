@@ -2,6 +2,7 @@
 #ifndef SLUICE_SLUICE_H_
 #define SLUICE_SLUICE_H_
 
+#include "sluice/engine/call_site.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/stats.h"
 #include "sluice/engine/trace.h"

@@ -7,7 +7,7 @@ install(TARGETS sluice EXPORT sluice_targets)
 # The public headers: sluice.h and all that it includes (the `package` test fails if one is missing).
 foreach(header
     sluice.h
-    engine/config.h engine/node.h engine/stats.h engine/trace.h
+    engine/call_site.h engine/config.h engine/fast_tls.h engine/node.h engine/stats.h engine/trace.h
     frontend/control.h frontend/creation.h frontend/elementwise.def frontend/methods.def
     frontend/ops.h frontend/scalar.h frontend/tensor.h
     fusion/op.h fusion/ops.def

@@ -23,6 +23,10 @@ void Batch::run() {
 }
 
 void Batch::finish() {
+  if (record != nullptr) {
+    Recorder::get().finish_flush(
+        record, code == nullptr ? std::vector<kernels::StepTime>() : code->step_times());
+  }
   if (code == nullptr) {
     if (failure_of_run != nullptr) fail(failure_of_run);
     return;

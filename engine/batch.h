@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "sluice/engine/plan_cache.h"
+#include "sluice/engine/recorder.h"
 #include "sluice/kernels/executor.h"
 #include "sluice/runtime/stream.h"
 
@@ -30,6 +31,7 @@ class Batch : public runtime::CommandBatch {
   // Null if there was no memory for it: `failure_of_run` says so.
   std::unique_ptr<kernels::Run> code;
   runtime::FailureRef failure_of_run;
+  std::shared_ptr<FlushRecord> record;  // null unless the trace records
 
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
   void report(const runtime::FailureRef& failure) { failures_.push_back(failure); }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
+#include "sluice/engine/names.h"
 #include "sluice/engine/node_slab.h"
 #include "sluice/fusion/index_map.h"
 #include "sluice/runtime/backend.h"
@@ -67,6 +68,7 @@ NodeRef submitted(
   node->layout = contiguous_layout(shape);
   node->buffer = *std::move(buffer);
   node->state.store(NodeState::kSubmitted, std::memory_order_release);
+  if (is_recording()) NodeNames::get().forget(node.get());
   return node;
 }
 
@@ -82,6 +84,13 @@ NodeRef record_view(const Recording& recording) {
     }
   }
   return record(recording);
+}
+
+void note_origin(Node* node) {
+  NodeNames::get().forget(node);
+  if (Queue* queue = node->queue.load(std::memory_order_acquire); !node->submitted()) {
+    queue->note_origin(node);
+  }
 }
 
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device) {
@@ -134,19 +143,22 @@ void read(Node* node, void* destination) {
 }
 
 NodeRef copy_to(Node* node, Device device) {
+  evaluate(node, FlushCause::kCopy, runtime::SubmitMode::kCallerWaits);
   wait(node);
   const Layout& layout = node->layout;
   const auto bytes = static_cast<size_t>(node->bytes());
   const bool direct = device.type() == node->device.type() && is_contiguous(layout);
-  return submitted("to", node->dtype, layout.shape, device, [&](runtime::Backend& backend) {
+  NodeRef copy = submitted("to", node->dtype, layout.shape, device, [&](runtime::Backend& backend) {
     if (direct) {
       const auto offset = static_cast<size_t>(layout.offset) * size_of(node->dtype);
       return backend.copy_from(&runtime::backend(node->device), node->buffer, offset, bytes);
     }
-    const auto copy = std::make_unique<char[]>(bytes);
-    read(node, copy.get());
-    return backend.upload(copy.get(), bytes);
+    const auto values = std::make_unique<char[]>(bytes);
+    read(node, values.get());
+    return backend.upload(values.get(), bytes);
   });
+  if (is_recording()) Recorder::get().note_copy(*copy, node->device, current_origin());
+  return copy;
 }
 
 void flush_all() {

@@ -16,6 +16,9 @@ inline NodeRef record(const Recording& recording) {
 // the spot and never pending.
 NodeRef record_view(const Recording& recording);
 
+// For the trace, of a node that has just been made: where the call that is under way was made.
+void note_origin(Node* node);
+
 // A submitted node that holds a copy of `data`. Throws Error if the memory cannot be had.
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device);
 

@@ -1,12 +1,14 @@
 #include "sluice/engine/queue.h"
 
 #include <mutex>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "sluice/engine/counters.h"
 #include "sluice/engine/idle_starter.h"
+#include "sluice/engine/names.h"
 #include "sluice/engine/node_slab.h"
-#include "sluice/engine/recorder.h"
 #include "sluice/engine/scheduler.h"
 #include "sluice/engine/window_add.h"
 #include "sluice/runtime/error.h"
@@ -46,9 +48,9 @@ void drop_consumed(Node* node) {
 }  // namespace
 
 const char* name_of(FlushCause cause) {
-  constexpr const char* kNames[] = {"read",        "eval",         "flush",
-                                    "sync",        "op budget",    "loop",
-                                    "byte budget", "other thread", "idle device"};
+  constexpr const char* kNames[] = {"read",        "eval", "flush",       "sync",
+                                    "op budget",   "loop", "byte budget", "other thread",
+                                    "idle device", "copy"};
   return kNames[static_cast<int>(cause)];
 }
 
@@ -175,11 +177,14 @@ bool Queue::start_if_idle() {
 
 void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
   if (pending_.empty()) return;
+  std::shared_ptr<FlushRecord> record;
+  if (is_recording()) [[unlikely]]
+    record = begin_record(cause, choice);
   if (is_whole(choice)) {
-    run_all(cause, mode);
+    run_all(record, mode);
   } else {
     mark(choice);
-    run_marked(cause, mode);
+    run_marked(record, mode);
   }
   bytes_since_scan_ = live_bytes();
   const uint64_t last = stream_->next_ticket() - 1;
@@ -222,15 +227,15 @@ void Queue::mark(Choice choice) {
   }
 }
 
-void Queue::run_all(FlushCause cause, runtime::SubmitMode mode) {
-  std::shared_ptr<const ReadyPlan> plan = find_plan(cause, &pending_);
-  submit(pending_, std::move(plan), &backend_, stream_.get(), mode);
+void Queue::run_all(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode) {
+  std::shared_ptr<const ReadyPlan> plan = find_plan(record.get(), &pending_);
+  submit(pending_, std::move(plan), &backend_, stream_.get(), mode, record);
   for (size_t i = 0; i < pending_.size(); ++i) let_go(pending_.node(i));
   pending_.clear();
 }
 
 // What is needed runs as a window of its own; what remains becomes the pending window.
-void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
+void Queue::run_marked(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode) {
   const size_t n = pending_.size();
   chosen_.clear();
   remaining_.clear();
@@ -243,7 +248,7 @@ void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
   std::shared_ptr<const ReadyPlan> plan;
   if (!chosen_.empty()) {
     try {
-      plan = find_plan(cause, &chosen_);
+      plan = find_plan(record.get(), &chosen_);
     } catch (...) {
       for (size_t i = 0; i < n; ++i) pending_.node(i)->position = static_cast<uint32_t>(i);
       chosen_.clear();
@@ -260,7 +265,7 @@ void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
     });
   }
   pending_.unpin_inputs();
-  if (plan != nullptr) submit(chosen_, std::move(plan), &backend_, stream_.get(), mode);
+  if (plan != nullptr) submit(chosen_, std::move(plan), &backend_, stream_.get(), mode, record);
   pending_.copy_to(&remaining_, marks_, kRemains);
   for (Node* input : read_later) drop_pin(input);
   for (size_t i = 0; i < n; ++i) {
@@ -272,18 +277,68 @@ void Queue::run_marked(FlushCause cause, runtime::SubmitMode mode) {
 }
 
 // Of a window whose values to keep are in live_.
-std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushCause cause, Window* window) {
+std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushRecord* record, Window* window) {
   const PlanMode mode{settings_.fuse, settings_.fast_math};
+  StageTimer timer(record == nullptr ? nullptr : &record->window.plan_duration);
   window->complete(live_, mode);
   std::shared_ptr<const ReadyPlan> plan = plans_.find(window->signature());
   const bool hit = plan != nullptr;
   count(hit ? counters().plan_hits : counters().plan_misses);
   if (!hit) {
-    plan = prepare(window->to_graph(), mode, device_);
+    plan = prepare(window->to_graph(), mode, device_, record);
     plans_.insert(window->signature(), plan, settings_.plan_cache_entries);
   }
-  if (is_recording()) record_window(cause, *window, *plan, hit);
+  timer.stop();
+  if (record != nullptr) {
+    record->window.plan_hit = hit;
+    Recorder::get().describe(record, *window, plan, {stream_.get(), stream_->next_ticket()});
+  }
   return plan;
+}
+
+// ---- For the trace.
+
+void Queue::note_origin(const Node* node) {
+  std::lock_guard lock(mutex_);
+  if (node->submitted() || node->queue.load(std::memory_order_relaxed) != this) return;
+  pending_.set_origin(node->position, current_origin());
+  if (node->position > 0) return;
+  first_recorded_ = TraceClock::now();
+  thread_ = thread_number();
+}
+
+std::shared_ptr<FlushRecord> Queue::begin_record(FlushCause cause, Choice choice) const {
+  return Recorder::get().begin_flush(name_of(cause), explain(cause, choice), first_recorded_,
+                                     thread_);
+}
+
+std::string Queue::explain(FlushCause cause, Choice choice) const {
+  // Of the call that is under way, if it is one of the program's.
+  const std::string place = place_of(current_origin());
+  const std::string at = place.empty() ? "" : absl::StrCat(" at ", place);
+  const auto target = [&] {
+    const std::string name(NodeNames::get().text(choice.target));
+    const std::string type =
+        absl::StrCat(name_of(choice.target->dtype), to_string(choice.target->layout.shape));
+    return name.empty() ? absl::StrCat("a ", type) : absl::StrCat("`", name, "`, a ", type, ",");
+  };
+  switch (cause) {
+    case FlushCause::kRead: return absl::StrCat(target(), " was read", at);
+    case FlushCause::kEval: return absl::StrCat("eval() was called on ", target(), at);
+    case FlushCause::kFlush: return absl::StrCat("flush() was called", at);
+    case FlushCause::kSync: return absl::StrCat("sync() was called", at);
+    case FlushCause::kOps:
+      return absl::StrCat(settings_.window_ops, " ops were pending (Config::window_ops)");
+    case FlushCause::kLoop: return "the ops began to repeat: it ends where a loop's body does";
+    case FlushCause::kBytes:
+      return absl::StrCat("what is pending would take more than ", settings_.max_pending_bytes,
+                          " bytes (Config::max_pending_bytes)");
+    case FlushCause::kOtherThread:
+      return absl::StrCat(target(), " was needed by another thread", at);
+    case FlushCause::kIdle: break;
+    case FlushCause::kCopy: return absl::StrCat(target(), " was copied to another device", at);
+  }
+  return "the device was idle and the host recorded nothing for a while";
 }
 
 }  // namespace sluice::engine

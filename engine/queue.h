@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -14,6 +15,7 @@
 #include "sluice/engine/node.h"
 #include "sluice/engine/plan_cache.h"
 #include "sluice/engine/queue_mutex.h"
+#include "sluice/engine/recorder.h"
 #include "sluice/engine/window.h"
 #include "sluice/runtime/backend.h"
 
@@ -28,7 +30,8 @@ enum class FlushCause : uint8_t {
   kLoop,
   kBytes,
   kOtherThread,
-  kIdle
+  kIdle,
+  kCopy
 };
 const char* name_of(FlushCause cause);
 
@@ -59,6 +62,9 @@ class Queue {
   // should be tried again later. Never throws: what fails is reported to who asks for the result.
   bool start_if_idle();
 
+  // For the trace: `node`, if it is pending here, was made by the call that is under way.
+  void note_origin(const Node* node);
+
   // An op that was answered with an alias of its operand and never became pending.
   void count_alias();
 
@@ -87,9 +93,12 @@ class Queue {
   void run(FlushCause cause, runtime::SubmitMode mode, Choice choice);
   bool is_whole(Choice choice);
   void mark(Choice choice);
-  void run_all(FlushCause cause, runtime::SubmitMode mode);
-  void run_marked(FlushCause cause, runtime::SubmitMode mode);
-  std::shared_ptr<const ReadyPlan> find_plan(FlushCause cause, Window* window);
+  void run_all(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode);
+  void run_marked(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode);
+  std::shared_ptr<const ReadyPlan> find_plan(FlushRecord* record, Window* window);
+
+  std::shared_ptr<FlushRecord> begin_record(FlushCause cause, Choice choice) const;
+  std::string explain(FlushCause cause, Choice choice) const;
 
   friend struct ThreadQueues;
   static SLUICE_FAST_TLS Queue* latest_;  // the one that the thread used last
@@ -97,6 +106,8 @@ class Queue {
   QueueMutex mutex_;
   Window pending_;
   int64_t bytes_since_scan_ = 0;
+  TraceClock::time_point first_recorded_;  // of what is pending, for the trace
+  int thread_ = 0;                         // likewise
   LoopAligner aligner_;
   std::atomic<int64_t> ops_recorded_{0};
   const Config& settings_;

@@ -8,6 +8,7 @@
 #include "sluice/engine/batch.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
+#include "sluice/engine/debug.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::engine {
@@ -264,9 +265,10 @@ std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) 
 
 }  // namespace
 
-std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device) {
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
+                                         FlushRecord* record) {
   absl::StatusOr<fusion::Plan> plan = fusion::make_plan(
-      graph, {.fuse = mode.fuse, .fast_math = mode.fast_math, .observer = nullptr});
+      graph, {.fuse = mode.fuse, .fast_math = mode.fast_math, .observer = pass_printer()});
   if (!plan.ok()) throw Error(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->plan = *std::move(plan);
@@ -283,7 +285,9 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
       for (fusion::NodeId n : call.error_slots) slots.push_back(label_of(graph.nodes[n]));
     }
   }
+  StageTimer timer(record == nullptr ? nullptr : &record->window.compile_duration);
   ready->code = kernels::executor(device).prepare(&ready->plan.steps, std::move(labels));
+  timer.stop();
   sort_by_step(ready.get());
   for (const fusion::Result& result : ready->plan.results) {
     ready->results.push_back(label_of(graph.nodes[result.node]));
@@ -292,10 +296,13 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
 }
 
 void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
-            runtime::Stream* stream, runtime::SubmitMode mode) {
+            runtime::Stream* stream, runtime::SubmitMode mode,
+            const std::shared_ptr<FlushRecord>& record) {
   backend->set_memory_limit(config().memory_limit);
   count_work(window, *plan);
   auto batch = std::make_unique<Batch>(plan);
+  StageTimer bind_timer(record == nullptr ? nullptr : &record->window.bind_duration);
+  if (record != nullptr) batch->bindings.timed = true;
   Binder(window, *plan, batch.get(), backend, stream).bind();
 
   const auto num_inputs = static_cast<fusion::NodeId>(window.inputs().size());
@@ -309,12 +316,17 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
     if (is_input) node.layout.offset += window.inputs()[output.memory.index]->layout.offset;
     node.state.store(NodeState::kSubmitted, std::memory_order_release);
   }
-  if (!plan->plan.steps.empty() || !batch->failures().empty()) {
+  bind_timer.stop();
+  if (record != nullptr) batch->record = record;
+  const bool has_work = !plan->plan.steps.empty() || !batch->failures().empty();
+  if (has_work) {
+    StageTimer timer(record == nullptr ? nullptr : &record->window.submit_duration);
     stream->submit(std::move(batch), mode);
   } else {
     // Nothing to run, only aliases and empty results.
     for (int32_t r : plan->unwritten) batch->results[r].get()->written = {};
   }
+  if (record != nullptr) Recorder::get().keep(record, /*is_finished=*/!has_work);
 }
 
 }  // namespace sluice::engine

@@ -5,19 +5,23 @@
 #include <memory>
 
 #include "sluice/engine/plan_cache.h"
+#include "sluice/engine/recorder.h"
 #include "sluice/engine/window.h"
 #include "sluice/runtime/backend.h"
 
 namespace sluice::engine {
 
-// Plans the graph of a window; on the way its programs become kernels.
-std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device);
+// Plans the graph of a window; on the way its programs become kernels. `record`: null, or of the
+// flush that needs it.
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
+                                         FlushRecord* record = nullptr);
 
 // Allocates what the plan writes, submits it and gives every live node its value: afterwards they
 // are submitted. A result whose memory could not be had, and what depends on it, carries the
-// failure.
+// failure. `record`: as above.
 void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
-            runtime::Stream* stream, runtime::SubmitMode mode);
+            runtime::Stream* stream, runtime::SubmitMode mode,
+            const std::shared_ptr<FlushRecord>& record);
 
 }  // namespace sluice::engine
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/counters.h"
 #include "sluice/engine/queue.h"
+#include "sluice/engine/recorder.h"
 #include "sluice/kernels/executor.h"
 #include "sluice/runtime/backend.h"
 
@@ -91,7 +92,10 @@ Stats stats() {
   return s;
 }
 
+std::vector<KernelStats> kernel_stats() { return engine::Recorder::get().kernel_stats(); }
+
 void reset_stats() {
+  engine::Recorder::get().reset_kernel_stats();
   std::lock_guard lock(mutex);
   base = total();
   runtime::for_each_backend([](runtime::Backend& backend) { backend.reset_peak(); });

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -31,8 +32,24 @@ struct Stats {
   int64_t syncs = 0;                  // calls of sync()
 };
 
+// What a kernel, or a kind of library call, has done.
+struct KernelStats {
+  std::string name;         // of its ops: "mul+exp+sum", "matmul"
+  std::string device;       // "cpu", "cuda:0"
+  int64_t count = 0;        // runs
+  int64_t generic = 0;      // of these, on the generic tier
+  int64_t nanoseconds = 0;  // on the device, all runs together
+  int64_t bytes = 0;        // read and written
+  int64_t flops = 0;
+};
+
 Stats stats();
 void reset_stats();
+
+// Since the last reset_stats(), those that took longest first: of what ran while a trace was being
+// recorded (trace::start(), $SLUICE_TRACE), as else no kernel is timed. The first 4,096 kinds that
+// are met are counted, later ones together as "...".
+std::vector<KernelStats> kernel_stats();
 
 // One "name: value" a line, in the order above.
 std::string to_string(const Stats& stats);

@@ -1,4 +1,5 @@
-// What each window did: ops in, kernels out, and why it was cut where it was.
+// The fusion trace: what ran, what was fused, what was not and why, what it cost, and which line of
+// the program made it. docs/trace.md says what is in it.
 #ifndef SLUICE_ENGINE_TRACE_H_
 #define SLUICE_ENGINE_TRACE_H_
 
@@ -6,18 +7,25 @@
 
 namespace sluice::trace {
 
-// Between start() and stop() every flushed window is recorded, the newest 1,024 of them.
-// $SLUICE_TRACE=path starts at once and writes the text to `path` when the process ends.
+// Between start() and stop() every flushed window is recorded. The newest are kept: 16,384 windows
+// at most, and fewer if they are very different or have very many steps. start() forgets what was
+// recorded before. Ops that are pending when it is called have no call sites.
+//
+// $SLUICE_TRACE=path starts with the process and writes to `path` when it ends; see also
+// $SLUICE_DEBUG (docs/trace.md). While nothing is recorded, recording costs an op two instructions.
 void start();
 void stop();
 
-// One paragraph a window: its cause, ops, kernels, what was elided; one line a kernel; and for each
-// operand that had to be written to memory between two kernels, the reason.
+// What has been recorded so far. Waits for nothing: of windows that are still running, times are
+// missing.
 std::string to_text();
-std::string to_json();
-std::string to_dot();
-// Writes to_json(), to_dot() or to_text() by the path's ending (.json, .dot, any other). Throws
-// Error.
+std::string to_json();      // docs/trace.schema.json
+std::string to_dot();       // for Graphviz
+std::string to_html();      // a page that needs nothing else
+std::string to_perfetto();  // trace events, for Perfetto and Chrome
+
+// Writes one of these by the path's ending: .perfetto.json, .json, .dot, .html, or text for any
+// other. Throws Error.
 void write(const std::string& path);
 
 }  // namespace sluice::trace

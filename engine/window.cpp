@@ -18,6 +18,7 @@ void Window::swap(Window& other) {
   std::swap(pins_inputs_, other.pins_inputs_);
   std::swap(input_numbers_, other.input_numbers_);
   std::swap(scalars_, other.scalars_);
+  std::swap(origins_, other.origins_);
 }
 
 void Window::grow(size_t words) {
@@ -84,7 +85,9 @@ void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t ma
   Reader reader(*this);
   for (size_t i = 0; i < num_ops_; ++i) {
     const Recording recording = reader.next();
-    if ((marks[i] & mark) != 0) target->add(ops_[i].node, recording);
+    if ((marks[i] & mark) == 0) continue;
+    target->add(ops_[i].node, recording);
+    if (i < origins_.size()) target->set_origin(target->size() - 1, origins_[i]);
   }
 }
 
@@ -148,6 +151,7 @@ void Window::clear() {
   num_described_ = 0;
   input_numbers_.clear();
   scalars_.clear();
+  origins_.clear();
 }
 
 }  // namespace sluice::engine

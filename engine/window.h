@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "sluice/engine/call_site.h"
 #include "sluice/engine/node.h"
 #include "sluice/engine/op_words.h"
 #include "sluice/fusion/graph.h"
@@ -65,6 +66,13 @@ class Window {
   // Adds the op that computes `node`, a pending one, and gives it its position. Operands that are
   // pending are in this window. See window_add.h.
   void add(Node* node, const Recording& recording);
+
+  // Where an op was called: nowhere, if that was not said.
+  void set_origin(size_t i, const Origin& origin) {
+    if (i >= origins_.size()) origins_.resize(i + 1);
+    origins_[i] = origin;
+  }
+  Origin origin(size_t i) const { return i < origins_.size() ? origins_[i] : Origin(); }
 
   // f(k) for each operand of op `i` that is op `k` of this window.
   template <typename F>
@@ -135,6 +143,7 @@ class Window {
   bool pins_inputs_ = true;
   absl::flat_hash_map<const Node*, uint32_t> input_numbers_;  // for those whose hint fails
   std::vector<uint64_t> scalars_;
+  std::vector<Origin> origins_;  // by op; shorter if nobody asks for them
 };
 
 }  // namespace sluice::engine

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/ops.h"
 #include "sluice/frontend/record.h"
@@ -9,6 +10,7 @@
 namespace sluice {
 namespace {
 
+using engine::CallSite;
 using frontend::coordinate;
 using frontend::fail;
 using fusion::Op;
@@ -28,20 +30,27 @@ bool is_float(Scalar value) { return value.kind() == DTypeKind::kFloat; }
 
 }  // namespace
 
-Tensor zeros(const Shape& shape, DType dtype, std::optional<Device> device) {
+Tensor zeros(const Shape& shape, DType dtype, std::optional<Device> device,
+             std::source_location where) {
+  const CallSite site(where);
   return filled("zeros", shape, 0, dtype, on(device));
 }
 
-Tensor ones(const Shape& shape, DType dtype, std::optional<Device> device) {
+Tensor ones(const Shape& shape, DType dtype, std::optional<Device> device,
+            std::source_location where) {
+  const CallSite site(where);
   return filled("ones", shape, 1, dtype, on(device));
 }
 
 Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype,
-            std::optional<Device> device) {
+            std::optional<Device> device, std::source_location where) {
+  const CallSite site(where);
   return filled("full", shape, value, dtype.value_or(value.dtype()), on(device));
 }
 
-Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device) {
+Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device,
+             std::source_location where) {
+  const CallSite site(where);
   return filled("empty", shape, 0, dtype, on(device));
 }
 
@@ -50,14 +59,27 @@ static Tensor filled_like(const char* name, const Tensor& x, Scalar value) {
   return filled(name, x.shape(), value, x.dtype(), x.device());
 }
 
-Tensor zeros_like(const Tensor& x) { return filled_like("zeros_like", x, 0); }
-Tensor ones_like(const Tensor& x) { return filled_like("ones_like", x, 1); }
-Tensor full_like(const Tensor& x, Scalar value) { return filled_like("full_like", x, value); }
+Tensor zeros_like(const Tensor& x, std::source_location where) {
+  const CallSite site(where);
+  return filled_like("zeros_like", x, 0);
+}
+Tensor ones_like(const Tensor& x, std::source_location where) {
+  const CallSite site(where);
+  return filled_like("ones_like", x, 1);
+}
+Tensor full_like(const Tensor& x, Scalar value, std::source_location where) {
+  const CallSite site(where);
+  return filled_like("full_like", x, value);
+}
 
-Tensor arange(Scalar stop) { return arange(0, stop); }
+Tensor arange(Scalar stop, std::source_location where) {
+  const CallSite site(where);
+  return arange(0, stop);
+}
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype,
-              std::optional<Device> device) {
+              std::optional<Device> device, std::source_location where) {
+  const CallSite site(where);
   const bool floating = is_float(start) || is_float(stop) || is_float(step);
   const DType result = dtype.value_or(floating ? DType::kFloat32 : DType::kInt64);
   if (step.as<double>() == 0) fail("arange", "step is 0");
@@ -72,17 +94,21 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype
   return astype(std::move(index) * step.as<int64_t>() + start.as<int64_t>(), result);
 }
 
-Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::optional<Device> device) {
+Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::optional<Device> device,
+                std::source_location where) {
+  const CallSite site(where);
   if (num < 0) fail("linspace", "num is ", num);
   const double first = start.as<double>();
   const double last = stop.as<double>();
   const double step = num > 1 ? (last - first) / static_cast<double>(num - 1) : 0;
   const Tensor index = coordinate("linspace", Shape{num}, 0, on(device));
   const Tensor values = astype(index, DType::kFloat64) * step + first;
-  return astype(num > 1 ? where(index < num - 1, values, last) : values, dtype);
+  return astype(num > 1 ? sluice::where(index < num - 1, values, last) : values, dtype);
 }
 
-Tensor eye(int64_t n, std::optional<int64_t> m, DType dtype, std::optional<Device> device) {
+Tensor eye(int64_t n, std::optional<int64_t> m, DType dtype, std::optional<Device> device,
+           std::source_location where) {
+  const CallSite site(where);
   const int64_t dims[] = {n, m.value_or(n)};
   const Shape shape = frontend::make_shape("eye", dims);
   const Device target = on(device);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_join.h"
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/ops.h"
 #include "sluice/frontend/record.h"
@@ -169,7 +170,7 @@ engine::NodeRef uniform_pointwise(Op op, const Operand* operands) {
 
 }  // namespace
 
-Tensor pointwise(Op op, std::initializer_list<Operand> operands) {
+Tensor pointwise(Op op, std::initializer_list<Operand> operands, std::source_location where) {
   // A square is rounded once.
   if (op == Op::kPow) [[unlikely]] {
     const Operand& base = *operands.begin();
@@ -177,8 +178,13 @@ Tensor pointwise(Op op, std::initializer_list<Operand> operands) {
     if (base.is_tensor() && !exponent.is_tensor() && node_of("pow", base.tensor()) &&
         exponent.scalar().as<double>() == 2 && base.tensor().dtype() != DType::kBool &&
         (!is_integer(base.tensor().dtype()) || exponent.scalar().kind() != DTypeKind::kFloat)) {
+      const engine::CallSite site(where);
       return pointwise("pow", Op::kSquare, {&base, 1});
     }
+  }
+  if (engine::is_recording()) [[unlikely]] {
+    const engine::CallSite site(where);
+    return pointwise(fusion::name_of(op), op, operands);
   }
   const Operand* const first = operands.begin();
   engine::NodeRef result = operands.size() == 2   ? uniform_pointwise<2>(op, first)
@@ -190,19 +196,20 @@ Tensor pointwise(Op op, std::initializer_list<Operand> operands) {
 
 }  // namespace frontend
 
-Tensor where(Operand condition, Operand a, Operand b) {
-  return frontend::pointwise(fusion::Op::kWhere, {condition, a, b});
+Tensor where(OperandArg condition, OperandArg a, OperandArg b) {
+  return frontend::pointwise(fusion::Op::kWhere, {condition, a, b}, condition.where());
 }
 
-Tensor clip(Operand x, Operand lo, Operand hi) {
-  return frontend::pointwise(fusion::Op::kClip, {x, lo, hi});
+Tensor clip(OperandArg x, OperandArg lo, OperandArg hi) {
+  return frontend::pointwise(fusion::Op::kClip, {x, lo, hi}, x.where());
 }
 
-Tensor lerp(Operand a, Operand b, Operand t) {
-  return frontend::pointwise(fusion::Op::kLerp, {a, b, t});
+Tensor lerp(OperandArg a, OperandArg b, OperandArg t) {
+  return frontend::pointwise(fusion::Op::kLerp, {a, b, t}, a.where());
 }
 
 Tensor astype(Arg x, DType dtype) {
+  const engine::CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   const engine::NodeOperand operand{frontend::node_of("astype", tensor)};
   if (tensor.dtype() == dtype) {

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/ops.h"
 #include "sluice/frontend/record.h"
@@ -7,6 +8,7 @@
 namespace sluice {
 namespace {
 
+using engine::CallSite;
 using frontend::check_axis;
 using frontend::describe;
 using frontend::fail;
@@ -37,6 +39,7 @@ Tensor take_along(const char* name, const Tensor& x, const Tensor& indices, int 
 }  // namespace
 
 Tensor take(Arg x, Arg indices, int axis) {
+  const CallSite site(x.where());
   const Tensor& source = x.tensor();
   const Tensor& index = indices.tensor();
   node_of("take", source);
@@ -63,6 +66,7 @@ Tensor take(Arg x, Arg indices, int axis) {
 }
 
 Tensor take_along_axis(Arg x, Arg indices, int axis) {
+  const CallSite site(x.where());
   const Tensor& source = x.tensor();
   const Tensor& index = indices.tensor();
   node_of("take_along_axis", source);
@@ -86,9 +90,13 @@ Tensor take_along_axis(Arg x, Arg indices, int axis) {
   return result;
 }
 
-Tensor gather(Arg x, Arg indices, int axis) { return take_along_axis(x, indices, axis); }
+Tensor gather(Arg x, Arg indices, int axis) {
+  const CallSite site(x.where());
+  return take_along_axis(x, indices, axis);
+}
 
 Tensor one_hot(Arg indices, int64_t classes, DType dtype) {
+  const CallSite site(indices.where());
   const Tensor& index = indices.tensor();
   check_indices("one_hot", index);
   if (classes < 0) fail("one_hot", "classes is ", classes);

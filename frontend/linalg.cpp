@@ -1,6 +1,7 @@
 #include <span>
 #include <vector>
 
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/ops.h"
 #include "sluice/frontend/record.h"
@@ -9,6 +10,7 @@
 namespace sluice {
 namespace {
 
+using engine::CallSite;
 using frontend::describe;
 using frontend::fail;
 using fusion::Op;
@@ -64,6 +66,7 @@ Tensor batched_product(const Tensor& a, const Tensor& b, DType dtype) {
 }  // namespace
 
 Tensor matmul(Arg a, Arg b) {
+  const CallSite site(a.where());
   const Tensor& left = a.tensor();
   const Tensor& right = b.tensor();
   frontend::node_of("matmul", left);

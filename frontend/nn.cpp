@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/ops.h"
 #include "sluice/frontend/reduce.h"
@@ -30,6 +31,7 @@ Shifted shifted(const char* name, Arg x, int axis) {
 }  // namespace
 
 Tensor softmax(Arg x, int axis) {
+  const engine::CallSite site(x.where());
   const DType result = float_type(x.tensor().defined() ? x.tensor().dtype() : DType::kFloat32);
   const Shifted s = shifted("softmax", x, axis);
   const Tensor e = exp(s.values);
@@ -40,6 +42,7 @@ Tensor softmax(Arg x, int axis) {
 }
 
 Tensor log_softmax(Arg x, int axis) {
+  const engine::CallSite site(x.where());
   const DType result = float_type(x.tensor().defined() ? x.tensor().dtype() : DType::kFloat32);
   const Shifted s = shifted("log_softmax", x, axis);
   const Tensor total =

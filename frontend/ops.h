@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <source_location>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,47 +21,64 @@
 namespace sluice {
 
 namespace frontend {
-// The element-wise op of as many operands as it takes.
-Tensor pointwise(fusion::Op op, std::initializer_list<Operand> operands);
+// The element-wise op of as many operands as it takes, called at `where`.
+Tensor pointwise(fusion::Op op, std::initializer_list<Operand> operands,
+                 std::source_location where);
 }  // namespace frontend
 
 // Unary and binary element-wise ops: see frontend/elementwise.def for the list. Overloads for
-// temporaries let them go before the statement ends.
-#define SLUICE_UNARY(name, id)                                                             \
-  inline Tensor name(const Tensor& x) { return frontend::pointwise(fusion::Op::id, {x}); } \
-  inline Tensor name(Tensor&& x) { return frontend::pointwise(fusion::Op::id, {std::move(x)}); }
-#define SLUICE_BINARY(name, id)                                               \
-  inline Tensor name(const Tensor& a, const Tensor& b) {                      \
-    return frontend::pointwise(fusion::Op::id, {a, b});                       \
-  }                                                                           \
-  inline Tensor name(Tensor&& a, const Tensor& b) {                           \
-    return frontend::pointwise(fusion::Op::id, {std::move(a), b});            \
-  }                                                                           \
-  inline Tensor name(const Tensor& a, Tensor&& b) {                           \
-    return frontend::pointwise(fusion::Op::id, {a, std::move(b)});            \
-  }                                                                           \
-  inline Tensor name(Tensor&& a, Tensor&& b) {                                \
-    return frontend::pointwise(fusion::Op::id, {std::move(a), std::move(b)}); \
-  }                                                                           \
-  inline Tensor name(const Tensor& a, Scalar b) {                             \
-    return frontend::pointwise(fusion::Op::id, {a, b});                       \
-  }                                                                           \
-  inline Tensor name(Tensor&& a, Scalar b) {                                  \
-    return frontend::pointwise(fusion::Op::id, {std::move(a), b});            \
-  }                                                                           \
-  inline Tensor name(Scalar a, const Tensor& b) {                             \
-    return frontend::pointwise(fusion::Op::id, {a, b});                       \
-  }                                                                           \
-  inline Tensor name(Scalar a, Tensor&& b) {                                  \
-    return frontend::pointwise(fusion::Op::id, {a, std::move(b)});            \
+// temporaries let them go before the statement ends. `where` is for traces; the templates are there
+// for pointers to functions, which know no default arguments.
+#define SLUICE_WHERE std::source_location where = std::source_location::current()
+#define SLUICE_UNARY(name, id)                                         \
+  inline Tensor name(const Tensor& x, SLUICE_WHERE) {                  \
+    return frontend::pointwise(fusion::Op::id, {x}, where);            \
+  }                                                                    \
+  inline Tensor name(Tensor&& x, SLUICE_WHERE) {                       \
+    return frontend::pointwise(fusion::Op::id, {std::move(x)}, where); \
+  }                                                                    \
+  template <typename = void>                                           \
+  Tensor name(const Tensor& x) {                                       \
+    return name(x, std::source_location());                            \
+  }
+#define SLUICE_BINARY_OVERLOAD(name, id, A, a, B, b)           \
+  inline Tensor name(A x, B y, SLUICE_WHERE) {                 \
+    return frontend::pointwise(fusion::Op::id, {a, b}, where); \
+  }
+#define SLUICE_BINARY(name, id)                                                    \
+  SLUICE_BINARY_OVERLOAD(name, id, const Tensor&, x, const Tensor&, y)             \
+  SLUICE_BINARY_OVERLOAD(name, id, Tensor&&, std::move(x), const Tensor&, y)       \
+  SLUICE_BINARY_OVERLOAD(name, id, const Tensor&, x, Tensor&&, std::move(y))       \
+  SLUICE_BINARY_OVERLOAD(name, id, Tensor&&, std::move(x), Tensor&&, std::move(y)) \
+  SLUICE_BINARY_OVERLOAD(name, id, const Tensor&, x, Scalar, y)                    \
+  SLUICE_BINARY_OVERLOAD(name, id, Tensor&&, std::move(x), Scalar, y)              \
+  SLUICE_BINARY_OVERLOAD(name, id, Scalar, x, const Tensor&, y)                    \
+  SLUICE_BINARY_OVERLOAD(name, id, Scalar, x, Tensor&&, std::move(y))              \
+  template <typename = void>                                                       \
+  Tensor name(const Tensor& x, const Tensor& y) {                                  \
+    return name(x, y, std::source_location());                                     \
+  }
+// Operators take no default arguments: theirs come with the operands.
+#define SLUICE_UNARY_OPERATOR(name, id) \
+  inline Tensor name(Arg x) { return frontend::pointwise(fusion::Op::id, {x}, x.where()); }
+#define SLUICE_BINARY_OPERATOR(name, id)                           \
+  inline Tensor name(Arg x, Arg y) {                               \
+    return frontend::pointwise(fusion::Op::id, {x, y}, x.where()); \
+  }                                                                \
+  inline Tensor name(Arg x, Scalar y) {                            \
+    return frontend::pointwise(fusion::Op::id, {x, y}, x.where()); \
+  }                                                                \
+  inline Tensor name(Scalar x, Arg y) {                            \
+    return frontend::pointwise(fusion::Op::id, {x, y}, y.where()); \
   }
 #include "sluice/frontend/elementwise.def"
+#undef SLUICE_BINARY_OVERLOAD
 
 // Operators are the binary ops of the table; compound assignment lets go of the old value.
-#define SLUICE_COMPOUND(symbol, id)                             \
-  inline Tensor& operator symbol(Tensor& a, Operand b) {        \
-    a = frontend::pointwise(fusion::Op::id, {std::move(a), b}); \
-    return a;                                                   \
+#define SLUICE_COMPOUND(symbol, id)                                        \
+  inline Tensor& operator symbol(Tensor& a, OperandArg b) {                \
+    a = frontend::pointwise(fusion::Op::id, {std::move(a), b}, b.where()); \
+    return a;                                                              \
   }
 SLUICE_COMPOUND(+=, kAdd)
 SLUICE_COMPOUND(-=, kSub)
@@ -73,11 +91,11 @@ SLUICE_COMPOUND(^=, kBitwiseXor)
 #undef SLUICE_COMPOUND
 
 // `b` where `condition` is false, else `a`; the condition is anything that converts to bool.
-Tensor where(Operand condition, Operand a, Operand b);
+Tensor where(OperandArg condition, OperandArg a, OperandArg b);
 // min(max(x, lo), hi); NaN stays.
-Tensor clip(Operand x, Operand lo, Operand hi);
+Tensor clip(OperandArg x, OperandArg lo, OperandArg hi);
 // a + t * (b - a).
-Tensor lerp(Operand a, Operand b, Operand t);
+Tensor lerp(OperandArg a, OperandArg b, OperandArg t);
 
 // The elements in another dtype. Floats to integers truncate and saturate, NaN gives 0; integers
 // wrap; to bool is != 0.
@@ -121,13 +139,14 @@ Tensor expand_dims(Arg x, int axis);
 Tensor broadcast_to(Arg x, const Shape& shape);
 Tensor flip(Arg x, const Axes& axes = {});
 
-Tensor concat(std::span<const Tensor> tensors, int axis = 0);
-Tensor concat(std::initializer_list<Tensor> tensors, int axis = 0);
-Tensor concat(const std::vector<Tensor>& tensors, int axis = 0);
-Tensor stack(std::span<const Tensor> tensors, int axis = 0);
-Tensor stack(std::initializer_list<Tensor> tensors, int axis = 0);
-Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);
-std::vector<Tensor> split(const Tensor& x, int sections, int axis = 0);  // equal sections
+Tensor concat(std::span<const Tensor> tensors, int axis = 0, SLUICE_WHERE);
+Tensor concat(std::initializer_list<Tensor> tensors, int axis = 0, SLUICE_WHERE);
+Tensor concat(const std::vector<Tensor>& tensors, int axis = 0, SLUICE_WHERE);
+Tensor stack(std::span<const Tensor> tensors, int axis = 0, SLUICE_WHERE);
+Tensor stack(std::initializer_list<Tensor> tensors, int axis = 0, SLUICE_WHERE);
+Tensor stack(const std::vector<Tensor>& tensors, int axis = 0, SLUICE_WHERE);
+std::vector<Tensor> split(const Tensor& x, int sections, int axis = 0,
+                          SLUICE_WHERE);  // equal sections
 // widths[i] = {before, after} of axis i.
 Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar value = 0);
 Tensor pad(Arg x, std::initializer_list<std::pair<int64_t, int64_t>> widths, Scalar value = 0);
@@ -185,6 +204,8 @@ Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps = 1
 Tensor dropout(Arg x, double p);
 Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
                                     bool causal = false);
+
+#undef SLUICE_WHERE
 
 }  // namespace sluice
 

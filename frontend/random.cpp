@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/creation.h"
 #include "sluice/frontend/ops.h"
@@ -8,6 +9,7 @@
 namespace sluice {
 namespace {
 
+using engine::CallSite;
 using engine::NodeOperand;
 using frontend::fail;
 using fusion::Op;
@@ -61,7 +63,9 @@ void manual_seed(uint64_t value) {
   next_call = 0;
 }
 
-Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device) {
+Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device,
+            std::source_location where) {
+  const CallSite site(where);
   check_float("rand", dtype);
   frontend::check_bytes("rand", dtype, shape);
   const Bits bits("rand", shape, device);
@@ -75,7 +79,9 @@ Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device) {
   return reshape(astype(std::move(values), dtype), shape);
 }
 
-Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device) {
+Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device,
+             std::source_location where) {
+  const CallSite site(where);
   check_float("randn", dtype);
   frontend::check_bytes("randn", dtype, shape);
   const Bits bits("randn", shape, device);
@@ -86,7 +92,8 @@ Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device) {
 }
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape, DType dtype,
-               std::optional<Device> device) {
+               std::optional<Device> device, std::source_location where) {
+  const CallSite site(where);
   if (!is_integer(dtype)) fail("randint", "is not defined for ", name_of(dtype));
   if (low >= high) fail("randint", "[", low, ", ", high, ") is empty");
   frontend::check_bytes("randint", dtype, shape);

@@ -1,21 +1,28 @@
 #include "sluice/frontend/record.h"
 
+#include <utility>
+
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 
 namespace sluice::frontend {
 
 Tensor record(const NewOp& op, Device device) {
   check_bytes(op.op_name, op.dtype, op.shape);
-  return Tensor(
-      engine::record({op.op, op.dtype, op.operand_dtype, device, op.shape, op.operands, op.attrs}));
+  engine::NodeRef node =
+      engine::record({op.op, op.dtype, op.operand_dtype, device, op.shape, op.operands, op.attrs});
+  if (engine::is_recording()) engine::note_origin(node.get());
+  return Tensor(std::move(node));
 }
 
 Tensor record_view(const char* op_name, fusion::Op op, const Tensor& x, const Shape& shape,
                    absl::Span<const int64_t> attrs) {
   const engine::NodeOperand operand{node_of(op_name, x)};
   check_bytes(op_name, x.dtype(), shape);
-  return Tensor(
-      engine::record_view({op, x.dtype(), x.dtype(), x.device(), shape, {&operand, 1}, attrs}));
+  engine::NodeRef node =
+      engine::record_view({op, x.dtype(), x.dtype(), x.device(), shape, {&operand, 1}, attrs});
+  if (engine::is_recording()) engine::note_origin(node.get());
+  return Tensor(std::move(node));
 }
 
 Tensor coordinate(const char* op_name, const Shape& shape, int axis, Device device) {

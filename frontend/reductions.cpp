@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/creation.h"
 #include "sluice/frontend/ops.h"
@@ -45,6 +46,7 @@ Tensor reduce(const char* name, Op op, const Tensor& x, std::vector<int> axes, b
 
 namespace {
 
+using engine::CallSite;
 using frontend::check_axes;
 using frontend::count_reduced;
 using frontend::describe;
@@ -131,31 +133,40 @@ Tensor variance_of(const char* name, const Tensor& x, const std::vector<int>& ax
 }  // namespace
 
 Tensor sum(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return accumulate("sum", Op::kSum, x, axes, keepdims);
 }
 Tensor prod(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return accumulate("prod", Op::kProd, x, axes, keepdims);
 }
 Tensor max(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return extremum("max", Op::kMax, x, axes, keepdims);
 }
 Tensor min(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return extremum("min", Op::kMin, x, axes, keepdims);
 }
 Tensor any(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return logical("any", Op::kAny, x, axes, keepdims);
 }
 Tensor all(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return logical("all", Op::kAll, x, axes, keepdims);
 }
 Tensor argmax(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return arg_extremum("argmax", Op::kArgMax, x, axes, keepdims);
 }
 Tensor argmin(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   return arg_extremum("argmin", Op::kArgMin, x, axes, keepdims);
 }
 
 Tensor mean(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("mean", tensor);
   const std::vector<int> list = check_axes("mean", axes, tensor);
@@ -165,6 +176,7 @@ Tensor mean(Arg x, const Axes& axes, bool keepdims) {
 }
 
 Tensor var(Arg x, const Axes& axes, bool keepdims, int ddof) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("var", tensor);
   const std::vector<int> list = check_axes("var", axes, tensor);
@@ -174,6 +186,7 @@ Tensor var(Arg x, const Axes& axes, bool keepdims, int ddof) {
 }
 
 Tensor std(Arg x, const Axes& axes, bool keepdims, int ddof) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("std", tensor);
   const std::vector<int> list = check_axes("std", axes, tensor);
@@ -183,6 +196,7 @@ Tensor std(Arg x, const Axes& axes, bool keepdims, int ddof) {
 }
 
 Tensor norm(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("norm", tensor);
   const std::vector<int> list = check_axes("norm", axes, tensor);
@@ -193,6 +207,7 @@ Tensor norm(Arg x, const Axes& axes, bool keepdims) {
 }
 
 Tensor logsumexp(Arg x, const Axes& axes, bool keepdims) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("logsumexp", tensor);
   const std::vector<int> list = check_axes("logsumexp", axes, tensor);

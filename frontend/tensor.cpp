@@ -3,12 +3,15 @@
 #include <string_view>
 #include <utility>
 
+#include "sluice/engine/call_site.h"
+#include "sluice/engine/names.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/ops.h"
 #include "sluice/frontend/record.h"
 
 namespace sluice {
 
+using engine::CallSite;
 using frontend::describe;
 using frontend::fail;
 
@@ -34,8 +37,9 @@ int64_t Tensor::shape(int axis) const {
   return shape()[frontend::check_axis("shape", axis, ndim(), *this)];
 }
 
-const Tensor& Tensor::eval() const {
+const Tensor& Tensor::eval(std::source_location where) const {
   node("eval");
+  const CallSite site(where);
   engine::evaluate(node_.get(), engine::FlushCause::kEval, runtime::SubmitMode::kDetached);
   return *this;
 }
@@ -50,33 +54,55 @@ void Tensor::check_read(const char* what, DType dtype, int64_t count) const {
   fail(what, count, " elements were given for ", describe(*this), ", which has ", numel());
 }
 
-void Tensor::wait(const char* what) const {
+const Tensor& Tensor::named(std::string_view name) const& {
+  node("named");
+  if (engine::is_recording()) engine::NodeNames::get().set(node_.get(), name);
+  return *this;
+}
+
+Tensor Tensor::named(std::string_view name) && {
+  static_cast<const Tensor&>(*this).named(name);
+  return std::move(*this);
+}
+
+void Tensor::wait(const char* what, const std::source_location& where) const {
   node(what);
+  const CallSite site(where);
   engine::wait(node_.get());
 }
 
-void Tensor::read(const char* what, void* destination) const {
+void Tensor::read(const char* what, void* destination, const std::source_location& where) const {
   node(what);
+  const CallSite site(where);
   engine::read(node_.get(), destination);
 }
 
-Tensor Tensor::to(Device device) const {
+Tensor Tensor::to(Device device, std::source_location where) const {
   node("to");
+  const CallSite site(where);
   if (device == this->device()) return *this;
   check_device(device);
   return Tensor(engine::copy_to(node_.get(), device));
 }
 
+#define SLUICE_WITH_WHERE(...) (__VA_ARGS__ __VA_OPT__(, ) std::source_location where)
 #define SLUICE_THIS *this
-#define SLUICE_METHOD(name, parameters, without_defaults, call) \
-  Tensor Tensor::name without_defaults const& { return call; }
+#define SLUICE_METHOD(name, parameters, without_defaults, call)   \
+  Tensor Tensor::name SLUICE_WITH_WHERE without_defaults const& { \
+    const CallSite site(where);                                   \
+    return call;                                                  \
+  }
 #include "sluice/frontend/methods.def"
 #undef SLUICE_THIS
 
 #define SLUICE_THIS std::move(*this)
 #define SLUICE_METHOD(name, parameters, without_defaults, call) \
-  Tensor Tensor::name without_defaults&& { return call; }
+  Tensor Tensor::name SLUICE_WITH_WHERE without_defaults&& {    \
+    const CallSite site(where);                                 \
+    return call;                                                \
+  }
 #include "sluice/frontend/methods.def"
 #undef SLUICE_THIS
+#undef SLUICE_WITH_WHERE
 
 }  // namespace sluice

@@ -6,7 +6,9 @@
 #include <initializer_list>
 #include <memory>
 #include <ranges>
+#include <source_location>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,9 +78,9 @@ class Tensor {
   }
   static Tensor from(const std::vector<bool>& values, const Shape& shape);
 
-  // False for the empty handle, which this may be asked of.
+  // False for the empty handle, which this may be asked of. (A Tensor is no bool: that could mean
+  // this or item<bool>().)
   bool defined() const { return node_ != nullptr; }
-  explicit operator bool() const = delete;  // ambiguous: use defined() or item<bool>()
 
   const Shape& shape() const { return node("shape")->layout.shape; }
   int64_t shape(int axis) const;  // axis may be negative
@@ -91,49 +93,59 @@ class Tensor {
   bool is_materialized() const { return node("is_materialized")->submitted(); }
 
   // Submits what this tensor needs and waits for nothing.
-  const Tensor& eval() const;
+  const Tensor& eval(std::source_location where = std::source_location::current()) const;
+
+  // Names the value in traces, for whoever holds a handle on it. Does nothing while none is
+  // recorded.
+  const Tensor& named(std::string_view name) const&;
+  Tensor named(std::string_view name) &&;
 
   // Reads. Each waits for this tensor's own result. Throws Error (kInvalidArgument) if T is not the
   // tensor's dtype, if item() is asked of more than one element or copy_to() is given a span of
   // another count; and whatever error computing the value met.
   template <Element T>
-  T item() const {
+  T item(std::source_location where = std::source_location::current()) const {
     check_read("item", dtype_of<T>(), 1);
     T value;
-    read("item", &value);
+    read("item", &value, where);
     return value;
   }
   template <Element T>
-  std::vector<T> to_vector() const {
+  std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
     check_read("to_vector", dtype_of<T>(), numel());
-    wait("to_vector");  // a value that cannot be had fails here, before memory is taken for it
+    wait("to_vector",
+         where);  // a value that cannot be had fails here, before memory is taken for it
     if constexpr (std::is_same_v<T, bool>) {
       const auto bytes = std::make_unique<bool[]>(numel());
-      read("to_vector", bytes.get());
+      read("to_vector", bytes.get(), where);
       return std::vector<bool>(bytes.get(), bytes.get() + numel());
     } else {
       std::vector<T> values(numel());
-      read("to_vector", values.data());
+      read("to_vector", values.data(), where);
       return values;
     }
   }
   template <Element T>
-  void copy_to(std::span<T> destination) const {
+  void copy_to(std::span<T> destination,
+               std::source_location where = std::source_location::current()) const {
     check_read("copy_to", dtype_of<T>(), static_cast<int64_t>(destination.size()));
-    read("copy_to", destination.data());
+    read("copy_to", destination.data(), where);
   }
 
   // Common ops as methods; each is the free function of the same name (frontend/ops.h). Called on a
   // temporary they let it go.
+#define SLUICE_WITH_WHERE(...) \
+  (__VA_ARGS__ __VA_OPT__(, ) std::source_location where = std::source_location::current())
 #define SLUICE_METHOD(name, parameters, without_defaults, call) \
-  Tensor name parameters const&;                                \
-  Tensor name parameters&&;
+  Tensor name SLUICE_WITH_WHERE parameters const&;              \
+  Tensor name SLUICE_WITH_WHERE parameters&&;
 #include "sluice/frontend/methods.def"
+#undef SLUICE_WITH_WHERE
 
   // The same values on `device`: this very tensor if it is there already, else a copy, once this
   // tensor has been computed. Throws Error (kFailedPrecondition) if the process cannot use the
   // device; and whatever error computing the value met. Ops on tensors of two devices throw.
-  Tensor to(Device device) const;
+  Tensor to(Device device, std::source_location where = std::source_location::current()) const;
 
   // Gives up the node (the handle becomes empty) or shows it; for the frontend's own use.
   engine::NodeRef release() && { return std::move(node_); }
@@ -148,35 +160,42 @@ class Tensor {
   [[noreturn]] static void fail_empty(const char* what);
   static Tensor from_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
   void check_read(const char* what, DType dtype, int64_t count) const;
-  void wait(const char* what) const;
-  void read(const char* what, void* destination) const;
+  void wait(const char* what, const std::source_location& where) const;
+  void read(const char* what, void* destination, const std::source_location& where) const;
 
   engine::NodeRef node_;
 };
 
-// A tensor as the argument of an op: named, or a temporary that the op lets go of.
+// A tensor as the argument of an op: named, or a temporary that the op lets go of; and where the op
+// is called.
 class Arg {
  public:
-  Arg(const Tensor& tensor) : tensor_(&tensor) {}
-  Arg(Tensor&& tensor) : tensor_(&tensor), consumed_(&tensor) {}
+  Arg(const Tensor& tensor, std::source_location where = std::source_location::current())
+      : tensor_(&tensor), where_(where) {}
+  Arg(Tensor&& tensor, std::source_location where = std::source_location::current())
+      : tensor_(&tensor), consumed_(&tensor), where_(where) {}
 
   const Tensor& tensor() const { return *tensor_; }
+  // The temporary whose handle the op takes over, if it is one.
+  Tensor* consumed() const { return consumed_; }
   // To be called once the op has been recorded (or has thrown: then not).
   void release() const {
     if (consumed_ != nullptr) *consumed_ = Tensor();
   }
+  const std::source_location& where() const { return where_; }
 
  private:
   const Tensor* tensor_;
   Tensor* consumed_ = nullptr;
+  std::source_location where_;
 };
 
-// An Arg or a Scalar.
+// A tensor or a Scalar.
 class Operand {
  public:
   Operand(const Tensor& tensor) : tensor_(&tensor), scalar_(0) {}
   Operand(Tensor&& tensor) : tensor_(&tensor), consumed_(&tensor), scalar_(0) {}
-  Operand(const Arg& arg) : tensor_(&arg.tensor()), scalar_(0) {}
+  Operand(const Arg& arg) : tensor_(&arg.tensor()), consumed_(arg.consumed()), scalar_(0) {}
   Operand(Scalar scalar) : scalar_(scalar) {}
   template <Element T>
   Operand(T value) : scalar_(value) {}
@@ -184,13 +203,27 @@ class Operand {
   bool is_tensor() const { return tensor_ != nullptr; }
   const Tensor& tensor() const { return *tensor_; }
   Scalar scalar() const { return scalar_; }
-  // The temporary whose handle the op takes over, if it is one.
+  // As of an Arg.
   Tensor* consumed() const { return consumed_; }
 
  private:
   const Tensor* tensor_ = nullptr;
   Tensor* consumed_ = nullptr;
   Scalar scalar_;
+};
+
+// An Operand as the argument of an op.
+class OperandArg : public Operand {
+ public:
+  template <std::convertible_to<Operand> T>
+  requires(!std::derived_from<std::remove_cvref_t<T>, OperandArg>)
+      OperandArg(T&& operand, std::source_location where = std::source_location::current())
+      : Operand(std::forward<T>(operand)), where_(where) {}
+
+  const std::source_location& where() const { return where_; }
+
+ private:
+  std::source_location where_;
 };
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_join.h"
+#include "sluice/engine/call_site.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/creation.h"
 #include "sluice/frontend/ops.h"
@@ -12,6 +13,7 @@
 namespace sluice {
 namespace {
 
+using engine::CallSite;
 using engine::NodeOperand;
 using frontend::check_axes;
 using frontend::check_axis;
@@ -230,17 +232,21 @@ Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
 
 }  // namespace
 
-Tensor concat(std::span<const Tensor> tensors, int axis) {
+Tensor concat(std::span<const Tensor> tensors, int axis, std::source_location where) {
+  const CallSite site(where);
   return concatenate("concat", tensors, axis);
 }
-Tensor concat(std::initializer_list<Tensor> tensors, int axis) {
+Tensor concat(std::initializer_list<Tensor> tensors, int axis, std::source_location where) {
+  const CallSite site(where);
   return concat(copy_of(tensors), axis);
 }
-Tensor concat(const std::vector<Tensor>& tensors, int axis) {
+Tensor concat(const std::vector<Tensor>& tensors, int axis, std::source_location where) {
+  const CallSite site(where);
   return concat(std::span<const Tensor>(tensors), axis);
 }
 
-Tensor stack(std::span<const Tensor> tensors, int axis) {
+Tensor stack(std::span<const Tensor> tensors, int axis, std::source_location where) {
+  const CallSite site(where);
   if (tensors.empty()) fail("stack", "no tensors");
   std::vector<Tensor> expanded;
   for (const Tensor& x : tensors) {
@@ -253,14 +259,17 @@ Tensor stack(std::span<const Tensor> tensors, int axis) {
   }
   return concatenate("stack", expanded, axis);
 }
-Tensor stack(std::initializer_list<Tensor> tensors, int axis) {
+Tensor stack(std::initializer_list<Tensor> tensors, int axis, std::source_location where) {
+  const CallSite site(where);
   return stack(copy_of(tensors), axis);
 }
-Tensor stack(const std::vector<Tensor>& tensors, int axis) {
+Tensor stack(const std::vector<Tensor>& tensors, int axis, std::source_location where) {
+  const CallSite site(where);
   return stack(std::span<const Tensor>(tensors), axis);
 }
 
-std::vector<Tensor> split(const Tensor& x, int sections, int axis) {
+std::vector<Tensor> split(const Tensor& x, int sections, int axis, std::source_location where) {
+  const CallSite site(where);
   node_of("split", x);
   axis = check_axis("split", axis, x.ndim(), x);
   const int64_t extent = x.shape()[axis];
@@ -378,7 +387,13 @@ Tensor triangle(const char* op, Arg x, int64_t k, bool lower) {
 
 }  // namespace
 
-Tensor tril(Arg x, int64_t k) { return triangle("tril", x, k, true); }
-Tensor triu(Arg x, int64_t k) { return triangle("triu", x, k, false); }
+Tensor tril(Arg x, int64_t k) {
+  const CallSite site(x.where());
+  return triangle("tril", x, k, true);
+}
+Tensor triu(Arg x, int64_t k) {
+  const CallSite site(x.where());
+  return triangle("triu", x, k, false);
+}
 
 }  // namespace sluice

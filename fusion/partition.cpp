@@ -208,6 +208,7 @@ class Partitioner {
   void place_reduction(NodeId n) {
     const auto [space, axes] = rows_of(n);
     const std::optional<CutReason> reason = uses_.reason_to_store(n);
+    const CutReason own_reason = rows_fit(space, axes) ? CutReason::kReduction : CutReason::kRow;
     if (fuse_ && !constraints_.in_memory[n]) {
       merge_readers(n);
       const Groups readers = readers_of(n);
@@ -220,12 +221,12 @@ class Partitioner {
         add_member(n, g);
         positions_[n] = kept_dims(space, axes);
         if (reason || readers.size() > 1) {
-          finish_store(n, g, readers, reason.value_or(CutReason::kReduction));
+          finish_store(n, g, readers, reason.value_or(own_reason));
         }
         return;
       }
     }
-    const int g = store_in_new_group(n, space, reason.value_or(CutReason::kReduction));
+    const int g = store_in_new_group(n, space, reason.value_or(own_reason));
     group(g).axes = axes;
     positions_[n] = kept_dims(space, axes);
   }
@@ -354,10 +355,13 @@ class Partitioner {
     }
     if (is_cheap(n)) return std::nullopt;
     for (size_t i = 1; i < readers.size(); ++i) {
-      if (group(readers[i]).space != group(readers[0]).space ||
-          group(readers[i]).axes != group(readers[0]).axes) {
-        return CutReason::kShape;
-      }
+      const Group& a = group(readers[0]);
+      const Group& b = group(readers[i]);
+      if (a.space != b.space) return CutReason::kShape;
+      if (a.axes == b.axes) continue;
+      const bool is_one_use = a.axes.empty() || b.axes.empty();
+      return is_one_use && !rows_fit(a.space, a.axes.empty() ? b.axes : a.axes) ? CutReason::kRow
+                                                                                : CutReason::kShape;
     }
     return CutReason::kOrder;
   }

@@ -349,6 +349,7 @@ const char* name_of(CutReason reason) {
   switch (reason) {
     case CutReason::kObserved: return "observed";
     case CutReason::kReduction: return "reduction";
+    case CutReason::kRow: return "row";
     case CutReason::kLibrary: return "library";
     case CutReason::kGather: return "gather";
     case CutReason::kShape: return "shape";
@@ -358,7 +359,7 @@ const char* name_of(CutReason reason) {
     case CutReason::kCost: return "cost";
     case CutReason::kFusionOff: break;
   }
-  return "fusion is off";
+  return "fusion-off";
 }
 
 std::vector<const char*> plan_passes() {

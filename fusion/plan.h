@@ -41,6 +41,7 @@ struct Result {
 enum class CutReason : uint8_t {
   kObserved,   // someone holds the result
   kReduction,  // a reduction's result is complete only when its kernel is
+  kRow,        // its rows are too long and too few for one kernel to reduce and then use them
   kLibrary,    // a library call reads or writes it
   kGather,     // it is read at computed indices
   kShape,      // its readers run over different iteration spaces

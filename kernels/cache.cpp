@@ -1,6 +1,7 @@
 #include "sluice/kernels/cache.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -10,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "sluice/fusion/cost.h"
+#include "sluice/kernels/compile_log.h"
 #include "sluice/kernels/disk_cache.h"
 #include "sluice/kernels/interp/interpreter.h"
 #include "sluice/kernels/llvm/compiler.h"
@@ -144,6 +146,8 @@ class Compiler {
 
 }  // namespace
 
+std::atomic<fusion::Program (*)(const fusion::Program& program)> compile_instead{nullptr};
+
 Kernel::Kernel(fusion::Program program)
     : program_(std::move(program)), cost_of_point_(fusion::cost_of_point(program_)) {}
 
@@ -168,7 +172,12 @@ void Kernel::compile() {
   std::call_once(compiled_once_, [this] {
     if (!llvm_available()) return;
     bool from_disk = false;
-    auto executable = compile_llvm(program_, disk_cache(), &from_disk);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto replace = compile_instead.load(std::memory_order_relaxed);
+    auto executable =
+        compile_llvm(replace == nullptr ? program_ : replace(program_), disk_cache(), &from_disk);
+    log_compilation({digest_of(fusion::canonical_key(program_)), "LLVM", from_disk, begin,
+                     std::chrono::steady_clock::now() - begin});
     if (!executable.ok()) {
       compile_failures.fetch_add(1, std::memory_order_relaxed);
       return;
@@ -177,6 +186,19 @@ void Kernel::compile() {
     (from_disk ? disk_hits : compiles).fetch_add(1, std::memory_order_relaxed);
     compiled_.store(compiled_owner_.get(), std::memory_order_release);
   });
+}
+
+KernelDescription Kernel::describe(bool with_code) const {
+  KernelDescription result;
+  result.key = digest_of(fusion::canonical_key(program_));
+  result.program = fusion::to_text(program_);
+  if (!with_code) return result;
+  const absl::StatusOr<std::string> source = llvm_ir_text(program_);
+  if (!source.ok()) return result;
+  result.language = "llvm-ir";
+  result.source = *source;
+  result.assembly = llvm_assembly_text(program_).value_or("");
+  return result;
 }
 
 std::shared_ptr<Kernel> find_kernel(fusion::Program program) {

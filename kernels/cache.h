@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sluice/fusion/program.h"
+#include "sluice/kernels/description.h"
 #include "sluice/kernels/kernel.h"
 
 namespace sluice::kernels {
@@ -34,6 +35,8 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
     return &executable == compiled_.load(std::memory_order_acquire);
   }
 
+  KernelDescription describe(bool with_code) const;
+
   // Compiles, or finds on disk, unless that has been tried; for executable() and the compiling
   // thread.
   void compile();
@@ -48,6 +51,9 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   std::atomic<const Executable*> compiled_{nullptr};
   std::atomic<bool> requested_{false};
 };
+
+// For tests: what is compiled in the place of a program. Null: the program itself.
+extern std::atomic<fusion::Program (*)(const fusion::Program& program)> compile_instead;
 
 struct CacheStats {
   int64_t compiles = 0;

@@ -1,6 +1,7 @@
 #include "sluice/kernels/cpu_executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <variant>
 
@@ -31,12 +32,37 @@ bool are_in_order(const std::vector<int32_t>& numbers) {
                             [](int32_t a, int32_t b) { return b != a + 1; }) == numbers.end();
 }
 
+// Adds the time that it lives to a list, if there is one.
+class StepTimer {
+ public:
+  StepTimer(std::vector<StepTime>* times, const int64_t* generic_launches)
+      : times_(times), generic_launches_(generic_launches) {
+    if (times == nullptr) return;
+    generic_before_ = *generic_launches;
+    begin_ = std::chrono::steady_clock::now();
+  }
+  ~StepTimer() {
+    if (times_ == nullptr) return;
+    times_->push_back(
+        {begin_, std::chrono::steady_clock::now() - begin_, *generic_launches_ != generic_before_});
+  }
+  StepTimer(const StepTimer&) = delete;
+  StepTimer& operator=(const StepTimer&) = delete;
+
+ private:
+  std::vector<StepTime>* times_;
+  const int64_t* generic_launches_;
+  int64_t generic_before_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+};
+
 class CpuRun : public Run {
  public:
   CpuRun(const CpuCode* code, Tier tier) : code_(*code), tier_(tier) {}
 
   void start(const Bindings& bindings) override {
     for (size_t s = 0; s < code_.steps->size(); ++s) {
+      const StepTimer timer(bindings.timed ? &times_ : nullptr, &generic_launches_);
       const auto& work = (*code_.steps)[s].work;
       if (const auto* kernels = std::get_if<KernelStep>(&work)) {
         run_kernels(s, *kernels, bindings);
@@ -48,6 +74,7 @@ class CpuRun : public Run {
   }
 
   int64_t generic_launches() const override { return generic_launches_; }
+  std::vector<StepTime> step_times() override { return std::move(times_); }
 
   absl::Status status(size_t step) const override {
     for (const auto& [failed, status] : failures_) {
@@ -111,6 +138,7 @@ class CpuRun : public Run {
   const CpuCode& code_;
   const Tier tier_;
   int64_t generic_launches_ = 0;
+  std::vector<StepTime> times_;
   std::vector<Slots> slots_;
   std::vector<std::pair<size_t, absl::Status>> failures_;
 };
@@ -120,6 +148,14 @@ class CpuPlanCode : public PlanCode {
   explicit CpuPlanCode(CpuCode code) : code_(std::move(code)) {}
   absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream*, Tier tier) override {
     return std::make_unique<CpuRun>(&code_, tier);
+  }
+
+  std::vector<KernelDescription> describe(size_t step, bool with_code) const override {
+    std::vector<KernelDescription> kernels;
+    for (const CpuCode::CallCode& call : code_.calls[step]) {
+      kernels.push_back(call.kernel->describe(with_code));
+    }
+    return kernels;
   }
 
  private:

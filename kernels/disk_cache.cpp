@@ -67,10 +67,7 @@ constexpr size_t kHashDigits = 32;
 constexpr const char* kEntrySuffix = ".kernel";
 constexpr const char* kTemporarySuffix = ".tmp";
 
-std::string name_of(absl::string_view key) {
-  return absl::StrCat(absl::Hex(hash_of(key, 0xc2b2ae3d27d4eb4f), absl::kZeroPad16),
-                      absl::Hex(hash_of(key, 0xff51afd7ed558ccd), absl::kZeroPad16), kEntrySuffix);
-}
+std::string name_of(absl::string_view key) { return absl::StrCat(digest_of(key), kEntrySuffix); }
 
 enum class FileKind { kForeign, kEntry, kTemporary };
 
@@ -322,6 +319,11 @@ std::unique_ptr<DiskCache> open_default() {
 }
 
 }  // namespace
+
+std::string digest_of(absl::string_view key) {
+  return absl::StrCat(absl::Hex(hash_of(key, 0xc2b2ae3d27d4eb4f), absl::kZeroPad16),
+                      absl::Hex(hash_of(key, 0xff51afd7ed558ccd), absl::kZeroPad16));
+}
 
 DiskCache* disk_cache() {
   // Never destroyed: a compilation may still be under way at exit.

@@ -59,6 +59,9 @@ class DiskCache {
   std::atomic<int64_t> hits_{0}, misses_{0}, writes_{0};
 };
 
+// A hash in 32 hex digits, the same in any process: what entries are called by.
+std::string digest_of(absl::string_view key);
+
 // The process's, or null if there is none. From the environment, read once, at first use:
 //   SLUICE_DISK_CACHE=off  none
 //   SLUICE_CACHE_DIR       the folder; else $XDG_CACHE_HOME/sluice, else $HOME/.cache/sluice

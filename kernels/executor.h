@@ -2,6 +2,7 @@
 #ifndef SLUICE_KERNELS_EXECUTOR_H_
 #define SLUICE_KERNELS_EXECUTOR_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,12 +17,20 @@
 #include "absl/types/span.h"
 #include "sluice/fusion/plan.h"
 #include "sluice/kernels/cache.h"
+#include "sluice/kernels/description.h"
 #include "sluice/kernels/kernel.h"
 #include "sluice/kernels/library/matmul.h"
 #include "sluice/runtime/device.h"
 #include "sluice/runtime/stream.h"
 
 namespace sluice::kernels {
+
+// When a step ran.
+struct StepTime {
+  std::chrono::steady_clock::time_point begin;  // of the device's clock, brought to the host's
+  std::chrono::nanoseconds duration{0};
+  bool generic = false;  // on the generic tier
+};
 
 // What a run of a plan works on.
 struct Bindings {
@@ -30,6 +39,7 @@ struct Bindings {
   std::vector<uint64_t> scalars;  // of the window
   // (step, number of the call in it; 0 for a library call) of what is not to be run.
   absl::flat_hash_set<std::pair<size_t, size_t>> skipped;
+  bool timed = false;  // measure each step
 
   void* at(const fusion::MemoryRef& ref) const {
     return ref.kind == fusion::MemoryRef::Kind::kInput ? inputs[ref.index] : results[ref.index];
@@ -66,6 +76,9 @@ class Run {
   // Why a step could not be run, or not as a whole.
   virtual absl::Status status(size_t step) const = 0;
 
+  // When the device is done, of a timed run: when each step ran. Empty if that is not known.
+  virtual std::vector<StepTime> step_times() { return {}; }
+
   // When the device is done: the error slots of a call, null if it has none or was skipped.
   virtual const ErrorSlot* error_slots(size_t step, size_t call) const = 0;
 };
@@ -78,6 +91,10 @@ class PlanCode {
 
   // `stream`: where the run's batch will be submitted next. Fails if there is no memory for it.
   virtual absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream* stream, Tier tier) = 0;
+
+  // The kernels of a step: none for a library call. `with_code`: also source and assembly, which
+  // are made anew; that takes milliseconds for each.
+  virtual std::vector<KernelDescription> describe(size_t step, bool with_code) const = 0;
 };
 
 class Executor {

@@ -30,6 +30,12 @@ class CudaPlanCode : public PlanCode {
     return run;
   }
 
+  std::vector<KernelDescription> describe(size_t step, bool with_code) const override {
+    const auto* own = std::get_if<StepCode>(&code_.steps[step]);
+    if (own == nullptr) return {};
+    return {own->kernel->describe(with_code)};
+  }
+
   CudaCode& code() { return code_; }
 
  private:

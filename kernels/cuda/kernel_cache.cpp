@@ -1,12 +1,14 @@
 #include "sluice/kernels/cuda/kernel_cache.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "sluice/fusion/cost.h"
+#include "sluice/kernels/compile_log.h"
 #include "sluice/kernels/cuda/compile_threads.h"
 #include "sluice/kernels/cuda/plan.h"
 
@@ -81,6 +83,25 @@ Kernel CachedKernel::emitted() const {
   Kernel kernel{name_, {}, by_table_, wide_};
   for (const fusion::Program& program : programs_) kernel.programs.push_back(&program);
   return kernel;
+}
+
+KernelDescription CachedKernel::describe(bool with_code) const {
+  KernelDescription result;
+  result.key = name_;
+  for (const fusion::Program& program : programs_) {
+    absl::StrAppend(&result.program, fusion::to_text(program));
+  }
+  if (with_code) {
+    result.language = "cuda-c++";
+    const Kernel kernel = emitted();
+    result.source = emit({&kernel, 1});
+  }
+  if (function() != nullptr) {
+    result.registers = resources_.registers;
+    result.spilled_bytes = resources_.spill_bytes;
+    result.shared_bytes = resources_.shared_bytes;
+  }
+  return result;
 }
 
 absl::Status CachedKernel::load(std::shared_ptr<const Module> module, const CompiledCode& code) {
@@ -164,9 +185,14 @@ struct KernelCache::Shared {
     }
     std::vector<Kernel> emitted;
     for (const CachedKernel* kernel : kernels) emitted.push_back(kernel->emitted());
+    const auto begin = std::chrono::steady_clock::now();
     const absl::StatusOr<CompiledCode> code =
         compiler->compile(emit(emitted), kernels[0]->contracts_);
     const bool from_disk = code.ok() && code->from_disk;
+    for (const CachedKernel* kernel : kernels) {
+      log_compilation(
+          {kernel->name(), "NVRTC", from_disk, begin, std::chrono::steady_clock::now() - begin});
+    }
     {
       std::lock_guard lock(mutex);
       stats.sources += !from_disk;

@@ -42,6 +42,8 @@ class CachedKernel {
   // Of a kernel with a function: what the compiler says, or else the driver.
   const KernelResources& resources() const { return resources_; }
 
+  KernelDescription describe(bool with_code) const;
+
   const std::string& label() const { return label_; }  // of the first launch that asked for it
   const std::string& name() const { return name_; }    // in the source and so for profilers
 

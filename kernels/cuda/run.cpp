@@ -90,7 +90,12 @@ void CudaRun::start(const Bindings& bindings) {
     const auto* step = std::get_if<StepCode>(&code_.steps[s]);
     if (step != nullptr && step->uses_table(steps_[s].is_generic)) steps_[s].status = copied;
   }
-  if (!code_.has_library_calls && copied.ok() &&
+  if (bindings.timed) {
+    clock_ = std::make_unique<StepClock>(&stream_);
+    clock_->mark();
+  }
+  // A graph is one piece: what takes which time in it cannot be seen.
+  if (clock_ == nullptr && !code_.has_library_calls && copied.ok() &&
       code_.replay.submit(&stream_, launches_, words_, code_.label)) {
     return;
   }
@@ -98,17 +103,25 @@ void CudaRun::start(const Bindings& bindings) {
   for (size_t s = 0; s < steps_.size(); ++s) {
     absl::Status& status = steps_[s].status;
     if (const auto* library = std::get_if<LibraryCode>(&code_.steps[s])) {
-      if (bindings.is_skipped(s, 0)) continue;
-      const BoundMatmul matmul(*library->step, &bindings);
-      status = code_.gpu->matmul().enqueue(&stream_, matmul.get(), library->label);
-      continue;
+      if (!bindings.is_skipped(s, 0)) {
+        const BoundMatmul matmul(*library->step, &bindings);
+        status = code_.gpu->matmul().enqueue(&stream_, matmul.get(), library->label);
+      }
     }
     for (; next < launches_.size() && launches_[next].step == s; ++next) {
       if (!status.ok()) continue;
       status = stream_.launch(kernel_launch(launches_[next], words_),
                               std::get<StepCode>(code_.steps[s]).label);
     }
+    if (clock_ != nullptr) clock_->mark();
   }
+}
+
+std::vector<StepTime> CudaRun::step_times() {
+  if (clock_ == nullptr) return {};
+  std::vector<StepTime> times = clock_->times();
+  for (size_t s = 0; s < times.size(); ++s) times[s].generic = steps_[s].is_generic;
+  return times;
 }
 
 absl::Status CudaRun::status(size_t step) const { return steps_[step].status; }

@@ -12,6 +12,7 @@
 
 #include "sluice/kernels/cuda/gpu.h"
 #include "sluice/kernels/cuda/replay.h"
+#include "sluice/kernels/cuda/step_clock.h"
 #include "sluice/kernels/cuda/step_code.h"
 #include "sluice/kernels/executor.h"
 #include "sluice/runtime/cuda/pinned_pool.h"
@@ -48,6 +49,7 @@ class CudaRun : public Run {
 
   void start(const Bindings& bindings) override;
   int64_t generic_launches() const override { return generic_launches_; }
+  std::vector<StepTime> step_times() override;
   absl::Status status(size_t step) const override;
   const ErrorSlot* error_slots(size_t step, size_t call) const override;
 
@@ -77,6 +79,7 @@ class CudaRun : public Run {
   std::vector<Launch> launches_;
   std::vector<uint64_t> words_;
   int64_t generic_launches_ = 0;
+  std::unique_ptr<StepClock> clock_;  // of a timed run
 };
 
 }  // namespace sluice::kernels::cuda

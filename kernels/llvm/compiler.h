@@ -37,6 +37,8 @@ std::string llvm_target();
 
 // The IR before code generation, for people.
 absl::StatusOr<std::string> llvm_ir_text(const fusion::Program& program);
+// What the code generator makes of it, likewise.
+absl::StatusOr<std::string> llvm_assembly_text(const fusion::Program& program);
 
 }  // namespace sluice::kernels
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,7 +74,8 @@ llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
 // restrict_passes(). Raise it when these change.
 constexpr int kCodeGeneration = 1;
 
-// This thread's code generator. Null if the target is unknown.
+// This thread's code generator. Null if the target is unknown. Never destroyed: kernels may be
+// described when the process ends, after the thread's own objects are gone.
 llvm::TargetMachine* target_machine() {
   static const auto create = []() -> std::unique_ptr<llvm::TargetMachine> {
     const std::string triple = llvm::sys::getProcessTriple();
@@ -86,8 +88,15 @@ llvm::TargetMachine* target_machine() {
         target->createTargetMachine(triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
                                     llvm::CodeModel::Small, llvm_compat::kOptLess, /*JIT=*/true));
   };
-  thread_local const std::unique_ptr<llvm::TargetMachine> machine = create();
-  return machine.get();
+  static std::mutex mutex;
+  static auto* const machines = new std::vector<std::unique_ptr<llvm::TargetMachine>>;
+  thread_local llvm::TargetMachine* machine = nullptr;
+  if (machine == nullptr) {
+    std::lock_guard lock(mutex);
+    machines->push_back(create());
+    machine = machines->back().get();
+  }
+  return machine;
 }
 
 absl::Status check_supported(const Program& program) {
@@ -132,13 +141,13 @@ std::string cache_key(const llvm::Module& module) {
                       llvm_target(), "\n", stream.str());
 }
 
-absl::StatusOr<ObjectCode> generate_object(llvm::Module& module, llvm::TargetMachine& machine) {
+absl::StatusOr<ObjectCode> generate(llvm::Module& module, llvm::TargetMachine& machine,
+                                    decltype(llvm_compat::kObjectFile) kind) {
   ObjectCode bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm_compat::kObjectFile,
-                                  /*DisableVerify=*/true)) {
-    return absl::InternalError("LLVM cannot emit object code for this machine");
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, kind, /*DisableVerify=*/true)) {
+    return absl::InternalError("LLVM cannot emit code for this machine");
   }
   passes.run(module);
   return bytes;
@@ -239,7 +248,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const Program& pr
     }
   }
 
-  const absl::StatusOr<ObjectCode> object = generate_object(**module, *machine);
+  const absl::StatusOr<ObjectCode> object = generate(**module, *machine, llvm_compat::kObjectFile);
   if (!object.ok()) return object.status();
   auto kernel = link(**jit, llvm::StringRef(object->data(), object->size()), splits_rows);
   if (kernel.ok() && cache != nullptr) {
@@ -270,6 +279,16 @@ absl::StatusOr<std::string> llvm_ir_text(const Program& program) {
   llvm::raw_string_ostream stream(text);
   (*module)->print(stream, nullptr);
   return stream.str();
+}
+
+absl::StatusOr<std::string> llvm_assembly_text(const Program& program) {
+  if (!llvm_available()) return absl::UnimplementedError("LLVM does not know this machine");
+  llvm::LLVMContext context;
+  auto module = emit_module(program, *target_machine(), context);
+  if (!module.ok()) return module.status();
+  const auto text = generate(**module, *target_machine(), llvm_compat::kAssemblyFile);
+  if (!text.ok()) return text.status();
+  return std::string(text->begin(), text->end());
 }
 
 }  // namespace sluice::kernels

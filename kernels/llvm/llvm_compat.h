@@ -23,9 +23,11 @@ namespace sluice::kernels::llvm_compat {
 
 #if LLVM_VERSION_MAJOR >= 18
 inline constexpr auto kObjectFile = llvm::CodeGenFileType::ObjectFile;
+inline constexpr auto kAssemblyFile = llvm::CodeGenFileType::AssemblyFile;
 inline constexpr auto kOptLess = llvm::CodeGenOptLevel::Less;
 #else
 inline constexpr auto kObjectFile = llvm::CGFT_ObjectFile;
+inline constexpr auto kAssemblyFile = llvm::CGFT_AssemblyFile;
 inline constexpr auto kOptLess = llvm::CodeGenOpt::Less;
 #endif
 

@@ -22,4 +22,6 @@ std::string llvm_target() { return {}; }
 
 absl::StatusOr<std::string> llvm_ir_text(const fusion::Program&) { return missing(); }
 
+absl::StatusOr<std::string> llvm_assembly_text(const fusion::Program&) { return missing(); }
+
 }  // namespace sluice::kernels

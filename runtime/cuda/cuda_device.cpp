@@ -35,7 +35,8 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::make(const Driver* drive
   absl::StatusOr<std::unique_ptr<Context>> context = Context::make(driver, ordinal);
   if (!context.ok()) return context.status();
   device->context_ = *std::move(context);
-  device->events_ = std::make_unique<EventPool>(device->context_.get());
+  device->events_ = std::make_unique<EventPool>(device->context_.get(), kEventDisableTiming);
+  device->timing_events_ = std::make_unique<EventPool>(device->context_.get(), kEventDefault);
   absl::StatusOr<std::unique_ptr<DeviceAllocator>> allocator =
       DeviceAllocator::make(device->context_.get(), [raw] { raw->wait_for_all(); });
   if (!allocator.ok()) return allocator.status();

@@ -26,6 +26,7 @@ class CudaDevice : public Backend {
 
   Context& context() { return *context_; }
   EventPool& events() { return *events_; }
+  EventPool& timing_events() { return *timing_events_; }  // that know when they were done
   DeviceAllocator& allocator() { return *allocator_; }
   Copies& copies() { return *copies_; }
   PinnedPool& pinned() { return *pinned_; }
@@ -52,7 +53,7 @@ class CudaDevice : public Backend {
 
   // Destroyed from the last to the first.
   std::unique_ptr<Context> context_;
-  std::unique_ptr<EventPool> events_;
+  std::unique_ptr<EventPool> events_, timing_events_;
   std::mutex streams_mutex_;
   std::vector<CudaStream*> streams_;  // guarded by streams_mutex_
   std::unique_ptr<DeviceAllocator> allocator_;

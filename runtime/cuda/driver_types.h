@@ -108,6 +108,7 @@ enum class PoolAttribute : int { kReleaseThreshold = 4 };
 enum class JitOption : int { kErrorLog = 5, kErrorLogBytes = 6 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;
 inline constexpr unsigned kHostAllocDeviceMap = 2;

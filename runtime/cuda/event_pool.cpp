@@ -19,7 +19,7 @@ absl::StatusOr<EventRef> EventPool::take() {
     }
   }
   if (event == nullptr) {
-    const absl::Status status = context_->call<&Driver::event_create>(&event, kEventDisableTiming);
+    const absl::Status status = context_->call<&Driver::event_create>(&event, flags_);
     if (!status.ok()) return status;
   }
   return EventRef(event, [this](EventHandle back) {

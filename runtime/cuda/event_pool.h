@@ -17,18 +17,20 @@ using EventRef = std::shared_ptr<EventObject>;
 // Thread-safe.
 class EventPool {
  public:
-  explicit EventPool(Context* context) : context_(context) {}
+  // `flags`: as cuEventCreate takes them.
+  EventPool(Context* context, unsigned flags) : context_(context), flags_(flags) {}
   ~EventPool();  // all events are back
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
-  // An event without timing that has been recorded on `stream`; the context is current.
+  // An event that has been recorded on `stream`; the context is current.
   absl::StatusOr<EventRef> record(StreamHandle stream);
 
  private:
   absl::StatusOr<EventRef> take();
 
   Context* const context_;
+  const unsigned flags_;
   std::mutex mutex_;
   std::vector<EventHandle> idle_;  // guarded by mutex_
 };

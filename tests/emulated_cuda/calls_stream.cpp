@@ -94,13 +94,14 @@ Result stream_write_value32(Machine& machine, StreamHandle handle, DevicePtr add
   return Result::kSuccess;
 }
 
-Result event_create(Machine& machine, EventHandle* handle, unsigned) {
+Result event_create(Machine& machine, EventHandle* handle, unsigned flags) {
   Device* device = machine.current();
   if (device == nullptr) {
     return machine.violation(Result::kInvalidContext, "no context is current");
   }
-  machine.events[*handle = machine.new_handle<EventHandle>()] =
-      std::make_shared<Event>(Event{device, nullptr});
+  machine.events[*handle = machine.new_handle<EventHandle>()] = std::make_shared<Event>();
+  machine.events[*handle]->device = device;
+  machine.events[*handle]->is_timed = (flags & runtime::cuda::kEventDisableTiming) == 0;
   return Result::kSuccess;
 }
 
@@ -118,7 +119,10 @@ Result event_record(Machine& machine, EventHandle event_handle, StreamHandle str
   if (event->device != stream->device) {
     return machine.violation(Result::kInvalidHandle, "event and stream are of two devices");
   }
-  event->recorded = machine.push(stream.get(), [] { return true; });
+  event->recorded = machine.push(stream.get(), [&machine, event] {
+    event->moment = ++machine.moments;
+    return true;
+  });
   return Result::kSuccess;
 }
 
@@ -134,6 +138,21 @@ Result event_synchronize(Machine& machine, EventHandle handle) {
   if (event == nullptr) return Result::kInvalidHandle;
   const std::shared_ptr<bool> recorded = event->recorded;
   return machine.run_until(event->device, [&] { return recorded == nullptr || *recorded; });
+}
+
+Result event_elapsed_time(Machine& machine, float* milliseconds, EventHandle begin,
+                          EventHandle end) {
+  const auto first = machine.find(machine.events, begin);
+  const auto last = machine.find(machine.events, end);
+  if (first == nullptr || last == nullptr) return Result::kInvalidHandle;
+  for (const auto& event : {first, last}) {
+    if (!event->is_timed || event->recorded == nullptr) {
+      return machine.violation(Result::kInvalidHandle, "an event that knows no time");
+    }
+    if (!*event->recorded) return Result::kNotReady;
+  }
+  *milliseconds = 1e-3f * static_cast<float>(last->moment - first->moment);
+  return Result::kSuccess;
 }
 
 }  // namespace calls

@@ -60,7 +60,9 @@ struct Stream {
 
 struct Event {
   Device* device;
+  bool is_timed = false;
   std::shared_ptr<bool> recorded;  // null: never
+  uint64_t moment = 0;             // when it was done last, in events of the machine
 };
 
 struct Pool {
@@ -200,6 +202,7 @@ class Machine {
   std::map<uint64_t, size_t> freeing;  // by stream: bytes that it has yet to free
   bool initialized = false;
   uint64_t next_stream = 1;
+  uint64_t moments = 0;
 
   struct Fault {
     int64_t at;

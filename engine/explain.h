@@ -1,0 +1,31 @@
+// Why values went through memory: one typed reason and one sentence for each.
+#ifndef SLUICE_ENGINE_EXPLAIN_H_
+#define SLUICE_ENGINE_EXPLAIN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sluice/fusion/plan.h"
+#include "sluice/trace/trace.h"
+
+namespace sluice::engine {
+
+// What a window ends up reading from memory because of what came before it.
+struct InputPast {
+  int32_t input;
+  const char* reason;  // "window" or "device"
+  std::string why;     // of the sentence "... because <why>"
+};
+
+// The cuts of `described`, in the order of their producers. Its ops, steps and names are filled in;
+// `graph` and `plan` are those that it describes.
+std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
+                                     const fusion::Plan& plan, const std::vector<InputPast>& pasts);
+
+// "`hidden` (t7, mul)", or "t7 (mul)".
+std::string call_value(const trace::Graph& described, int32_t op);
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_EXPLAIN_H_
