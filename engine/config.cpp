@@ -53,6 +53,20 @@ void read(const char* name, CompileMode* setting) {
   }
 }
 
+void read(const char* name, Validate* setting) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  if (std::string_view(value) == "bits") {
+    *setting = Validate::kBits;
+    return;
+  }
+  bool is_on = false;
+  if (std::string_view(value) != "off" && !absl::SimpleAtob(value, &is_on)) {
+    fail(name, value, "off, bits or 1");
+  }
+  *setting = is_on ? Validate::kAll : Validate::kOff;
+}
+
 Config from_environment() {
   Config config;
   read("SLUICE_FUSE", &config.fuse);
@@ -60,6 +74,7 @@ Config from_environment() {
   read("SLUICE_COMPILE", &config.compile);
   read("SLUICE_DETERMINISTIC", &config.deterministic);
   read("SLUICE_FAST_MATH", &config.fast_math);
+  read("SLUICE_VALIDATE", &config.validate);
   read("SLUICE_WINDOW_OPS", 1, &config.window_ops);
   read("SLUICE_MAX_PENDING_BYTES", 1, &config.max_pending_bytes);
   read("SLUICE_MEMORY_LIMIT", 0, &config.memory_limit);

@@ -13,6 +13,12 @@ enum class CompileMode : uint8_t {
   kOff,       // never compile: everything is interpreted
 };
 
+enum class Validate : uint8_t {
+  kOff,
+  kBits,  // every window is also run op by op on the interpreter: bits that differ are an Error
+  kAll,   // likewise, and so is a NaN that an op makes of operands without one
+};
+
 // Changing a field takes effect at the next flush. No field but fast_math changes any result's
 // bits.
 struct Config {
@@ -31,6 +37,8 @@ struct Config {
   // whose gelu and silu -infinity NaN). Bits may then differ between fused and unfused, interpreted
   // and compiled.
   bool fast_math = false;
+  // SLUICE_VALIDATE=off|bits|1 (kAll): to find what is wrong; see engine/validate.h. Very slow.
+  Validate validate = Validate::kOff;
 
   int64_t window_ops = 4096;              // SLUICE_WINDOW_OPS: pending ops that force a flush; >= 1
   int64_t max_pending_bytes = 1LL << 30;  // SLUICE_MAX_PENDING_BYTES: bytes that pending results

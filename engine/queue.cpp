@@ -10,6 +10,7 @@
 #include "sluice/engine/names.h"
 #include "sluice/engine/node_slab.h"
 #include "sluice/engine/scheduler.h"
+#include "sluice/engine/validate.h"
 #include "sluice/engine/window_add.h"
 #include "sluice/runtime/error.h"
 
@@ -289,6 +290,8 @@ std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushRecord* record, Window* w
     plans_.insert(window->signature(), plan, settings_.plan_cache_entries);
   }
   timer.stop();
+  if (settings_.validate != Validate::kOff) [[unlikely]]
+    validate(*window, plan, &backend_, stream_.get(), settings_.validate);
   if (record != nullptr) {
     record->window.plan_hit = hit;
     Recorder::get().describe(record, *window, plan, {stream_.get(), stream_->next_ticket()});

@@ -16,8 +16,8 @@ namespace sluice {
 //   kFailedPrecondition use of an empty Tensor, ...
 //   kUnimplemented      an op that does not exist yet, for this dtype or at all
 //   kInternal           a device or a compiler failed: a GPU that gave up says so at everything
-//   that
-//                       is on it, until the process ends; tensors on other devices go on
+//                       that is on it, until the process ends; tensors on other devices go on
+//   kDataLoss           $SLUICE_VALIDATE found bits that differ
 class Error : public std::runtime_error {
  public:
   Error(absl::StatusCode code, const std::string& message)
