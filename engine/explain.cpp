@@ -13,10 +13,12 @@ using fusion::NodeId;
 
 class Explainer {
  public:
-  Explainer(const trace::Graph& described, const fusion::Graph& graph, const fusion::Plan& plan)
+  Explainer(const trace::Graph& described, const fusion::Graph& graph, const fusion::Plan& plan,
+            const std::vector<bool>& held)
       : described_(described),
         graph_(graph),
         plan_(plan),
+        held_(held),
         users_(graph.nodes.size()),
         readers_(graph.nodes.size()) {
     for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
@@ -80,6 +82,10 @@ class Explainer {
   }
 
   void add(NodeId producer, NodeId consumer, const char* reason, std::string text, int64_t bytes) {
+    // A gather reads no more than it gives.
+    if (consumer >= 0 && fusion::class_of(graph_.nodes[consumer].op) == fusion::OpClass::kGather) {
+      bytes = std::min(bytes, 2 * bytes_of(consumer));
+    }
     cuts_.push_back({producer, consumer, reason, std::move(text), bytes});
   }
 
@@ -118,8 +124,10 @@ class Explainer {
     const NodeId view = graph_.nodes[producer].live ? -1 : find_held_view(producer);
     const NodeId held = view >= 0 ? view : producer;
     const std::string& name = described_.ops[held].name;
-    const std::string handle = absl::StrCat(
-        "still held by a handle", name.empty() ? "" : absl::StrCat(" named `", name, "`"));
+    const std::string handle =
+        !held_[held] ? "read by an op that is still pending"
+                     : absl::StrCat("still held by a handle",
+                                    name.empty() ? "" : absl::StrCat(" named `", name, "`"));
     if (view < 0) {
       add(producer, consumer, "observed",
           absl::StrCat("t", producer, " (", described_.ops[producer].op, ") is ", handle), bytes);
@@ -138,22 +146,19 @@ class Explainer {
     return -1;
   }
 
-  // The rows are those of `p`, which is reduced to them or from which a reduction reads them.
   std::string row_sentence(NodeId p, NodeId c) const {
-    NodeId reduction = p;
-    if (!fusion::is_reduction(graph_.nodes[p].op)) {
-      const auto found = std::find_if(users_[p].begin(), users_[p].end(), [&](NodeId user) {
-        return fusion::is_reduction(graph_.nodes[user].op);
-      });
-      if (found != users_[p].end()) reduction = *found;
+    const std::string way = absl::StrCat(value(p), " goes to ", value(c), " through memory");
+    const fusion::GraphNode& node = graph_.nodes[p];
+    if (!fusion::is_reduction(node.op)) {
+      return absl::StrCat(
+          "its rows are too long and too few for one kernel to reduce them and "
+          "then use them: ",
+          way);
     }
-    const int64_t rows = std::max<int64_t>(graph_.nodes[reduction].shape.numel(), 1);
-    const NodeId operand = reduction == p ? graph_.nodes[p].operands[0].node : p;
-    const int64_t length = graph_.nodes[operand].shape.numel() / rows;
-    return absl::StrCat("a row of ", length, " elements is too long, and ", rows,
-                        rows == 1 ? " row is" : " rows are",
-                        " too few, for one kernel to reduce it and then use it: ", value(p),
-                        " goes to ", value(c), " through memory");
+    const int64_t rows = std::max<int64_t>(node.shape.numel(), 1);
+    return absl::StrCat("a row of ", graph_.nodes[node.operands[0].node].shape.numel() / rows,
+                        " elements is too long, and ", rows, rows == 1 ? " row is" : " rows are",
+                        " too few, for one kernel to reduce it and then use it: ", way);
   }
 
   std::string sentence(NodeId p, NodeId c, CutReason reason) const {
@@ -196,6 +201,7 @@ class Explainer {
   const trace::Graph& described_;
   const fusion::Graph& graph_;
   const fusion::Plan& plan_;
+  const std::vector<bool>& held_;
   std::vector<std::vector<NodeId>> users_;                // by node
   std::vector<std::vector<const trace::Step*>> readers_;  // by node: steps that find it in memory
   std::vector<trace::Cut> cuts_;
@@ -211,9 +217,9 @@ std::string call_value(const trace::Graph& described, int32_t op) {
 }
 
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
-                                     const fusion::Plan& plan,
+                                     const fusion::Plan& plan, const std::vector<bool>& held,
                                      const std::vector<InputPast>& pasts) {
-  return Explainer(described, graph, plan).run(pasts);
+  return Explainer(described, graph, plan, held).run(pasts);
 }
 
 }  // namespace sluice::engine

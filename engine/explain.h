@@ -19,9 +19,11 @@ struct InputPast {
 };
 
 // The cuts of `described`, in the order of their producers. Its ops, steps and names are filled in;
-// `graph` and `plan` are those that it describes.
+// `graph` and `plan` are those that it describes. `held`, by node: somebody has a handle on it; a
+// live node without one is read by an op that is still pending.
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
-                                     const fusion::Plan& plan, const std::vector<InputPast>& pasts);
+                                     const fusion::Plan& plan, const std::vector<bool>& held,
+                                     const std::vector<InputPast>& pasts);
 
 // "`hidden` (t7, mul)", or "t7 (mul)".
 std::string call_value(const trace::Graph& described, int32_t op);

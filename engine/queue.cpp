@@ -188,6 +188,7 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
     run_marked(record, mode);
   }
   bytes_since_scan_ = live_bytes();
+  if (record != nullptr) first_recorded_ = TraceClock::now();  // of what is left
   const uint64_t last = stream_->next_ticket() - 1;
   if (last > kMaxBatchesBehind) stream_->wait(last - kMaxBatchesBehind);
 }

@@ -175,7 +175,8 @@ std::shared_ptr<DescribedGraph> Recorder::find_description(const Window& window,
   for (size_t i = 0; i < window.size(); ++i) {
     const Origin origin = window.origin(i);
     key_.push_back(word_of(origin.where.file_name()));
-    key_.push_back(uint64_t{origin.where.line()} << 32 | uint64_t{origin.scope} << 16 |
+    key_.push_back(uint64_t{window.node(i)->has_handles()} << 63 |
+                   uint64_t{origin.where.line()} << 32 | uint64_t{origin.scope} << 16 |
                    NodeNames::get().number(window.node(i)));
   }
   for (size_t i = 0; i < pasts.size(); ++i) {
@@ -224,7 +225,9 @@ std::shared_ptr<DescribedGraph> Recorder::make_description(const Window& window,
            absl::StrCat("was computed by an earlier window, which ended because ", sentence)});
     }
   }
-  made->graph.cuts = explain_cuts(made->graph, graph, plan->plan, inputs);
+  std::vector<bool> held(num_inputs + window.size(), false);
+  for (size_t i = 0; i < window.size(); ++i) held[num_inputs + i] = window.node(i)->has_handles();
+  made->graph.cuts = explain_cuts(made->graph, graph, plan->plan, held, inputs);
   made->plan = std::move(plan);
   // When the process ends, compilers cannot be asked any more.
   if (!path_at_exit().empty()) describe_kernels(made.get());
