@@ -33,19 +33,23 @@ void NodeNames::set(const Node* node, std::string_view name) {
   const uint16_t number = texts_.number_of(name);
   std::lock_guard lock(mutex_);
   names_[node] = number;
+  has_names_.store(true, std::memory_order_relaxed);
 }
 
 void NodeNames::forget(const Node* node) {
+  if (!has_names_.load(std::memory_order_relaxed)) return;
   std::lock_guard lock(mutex_);
-  if (!names_.empty()) names_.erase(node);
+  names_.erase(node);
 }
 
 void NodeNames::forget_all() {
   std::lock_guard lock(mutex_);
   names_.clear();
+  has_names_.store(false, std::memory_order_relaxed);
 }
 
 uint16_t NodeNames::number(const Node* node) const {
+  if (!has_names_.load(std::memory_order_relaxed)) return 0;
   std::lock_guard lock(mutex_);
   const auto it = names_.find(node);
   return it == names_.end() ? 0 : it->second;

@@ -2,6 +2,7 @@
 #ifndef SLUICE_ENGINE_NAMES_H_
 #define SLUICE_ENGINE_NAMES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -46,6 +47,7 @@ class NodeNames {
  private:
   mutable std::mutex mutex_;
   absl::flat_hash_map<const Node*, uint16_t> names_;
+  std::atomic<bool> has_names_{false};  // most programs name nothing
   Names texts_;
 };
 

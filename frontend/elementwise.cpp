@@ -127,6 +127,28 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   return result;
 }
 
+bool is_square(Op op, absl::Span<const Operand> operands) {
+  if (op != Op::kPow) return false;
+  const Operand& base = operands[0];
+  const Operand& exponent = operands[1];
+  return base.is_tensor() && !exponent.is_tensor() && node_of("pow", base.tensor()) &&
+         exponent.scalar().as<double>() == 2 && base.tensor().dtype() != DType::kBool &&
+         (!is_integer(base.tensor().dtype()) || exponent.scalar().kind() != DTypeKind::kFloat);
+}
+
+// The general way. A square is rounded once.
+Tensor general_pointwise(Op op, absl::Span<const Operand> operands) {
+  if (is_square(op, operands)) return pointwise("pow", Op::kSquare, operands.first(1));
+  return pointwise(fusion::name_of(op), op, operands);
+}
+
+// Apart, so that what it needs is not in the way of the others.
+[[gnu::noinline, gnu::cold]] Tensor traced_pointwise(Op op, absl::Span<const Operand> operands,
+                                                     const std::source_location& where) {
+  const engine::CallSite site(where);
+  return general_pointwise(op, operands);
+}
+
 // Floats of one dtype enter the op as they are.
 bool takes_floats_alike(const fusion::OpInfo& info) {
   return (info.domain & fusion::kFloating) != 0 &&
@@ -171,26 +193,15 @@ engine::NodeRef uniform_pointwise(Op op, const Operand* operands) {
 }  // namespace
 
 Tensor pointwise(Op op, std::initializer_list<Operand> operands, std::source_location where) {
-  // A square is rounded once.
-  if (op == Op::kPow) [[unlikely]] {
-    const Operand& base = *operands.begin();
-    const Operand& exponent = *(operands.begin() + 1);
-    if (base.is_tensor() && !exponent.is_tensor() && node_of("pow", base.tensor()) &&
-        exponent.scalar().as<double>() == 2 && base.tensor().dtype() != DType::kBool &&
-        (!is_integer(base.tensor().dtype()) || exponent.scalar().kind() != DTypeKind::kFloat)) {
-      const engine::CallSite site(where);
-      return pointwise("pow", Op::kSquare, {&base, 1});
-    }
-  }
-  if (engine::is_recording()) [[unlikely]] {
-    const engine::CallSite site(where);
-    return pointwise(fusion::name_of(op), op, operands);
-  }
+  if (engine::is_recording()) [[unlikely]]
+    return traced_pointwise(op, operands, where);
+  if (op == Op::kPow) [[unlikely]]
+    return general_pointwise(op, operands);
   const Operand* const first = operands.begin();
   engine::NodeRef result = operands.size() == 2   ? uniform_pointwise<2>(op, first)
                            : operands.size() == 1 ? uniform_pointwise<1>(op, first)
                                                   : engine::NodeRef();
-  if (result == nullptr) return pointwise(fusion::name_of(op), op, operands);
+  if (result == nullptr) return general_pointwise(op, operands);
   return Tensor(std::move(result));
 }
 
