@@ -294,6 +294,8 @@ std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushRecord* record, Window* w
   if (settings_.validate != Validate::kOff) [[unlikely]]
     validate(*window, plan, &backend_, stream_.get(), settings_.validate);
   if (record != nullptr) {
+    record->window.plan_duration -= record->window.compile_duration;  // a part of it
+    const StageTimer describing(&record->window.plan_duration);
     record->window.plan_hit = hit;
     Recorder::get().describe(record, *window, plan, {stream_.get(), stream_->next_ticket()});
   }
