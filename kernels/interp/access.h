@@ -108,10 +108,6 @@ void visit_size(size_t size, F&& f) {
 // consecutive ones.
 void gather_strided(void* out, const void* in, int64_t stride, int64_t count, size_t size);
 void scatter_strided(void* out, int64_t stride, const void* in, int64_t count, size_t size);
-// Copies past the caches where both places are aligned for it; fence_streams() orders what was
-// written like that before what is written later.
-void copy_streaming(void* out, const void* in, int64_t bytes);
-void fence_streams();
 // Writes `count` copies of the element at `value`, `stride` elements apart.
 void fill_strided(void* out, int64_t stride, const void* value, int64_t count, size_t size);
 

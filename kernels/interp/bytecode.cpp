@@ -64,7 +64,6 @@ class Translator {
   Bytecode run() {
     code_.has_reduced = program_.reduced_rank > 0;
     code_.column = program_.schedule == Schedule::kColumn;
-    code_.streams = program_.streams;
     code_.kept_rank = program_.kept_rank;
     code_.reduced_rank = program_.reduced_rank;
     code_.num_passes = code_.has_reduced ? fusion::num_passes(program_) : 0;

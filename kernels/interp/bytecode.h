@@ -79,7 +79,6 @@ struct Pass {
 struct Bytecode {
   bool has_reduced = false;
   bool column = false;
-  bool streams = false;
   int kept_rank = 1;
   int reduced_rank = 0;
   int num_passes = 0;

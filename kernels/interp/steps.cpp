@@ -94,10 +94,6 @@ void Machine::load(const Step& step, int64_t start, int64_t n) {
   const size_t size = access.element_size;
   const Run run = single_run(access, start, n);
   const char* in = access.base + run.element * size;
-  if (run.single && run.stride == 1) {
-    const char* next = in + n * size;
-    for (int64_t k = 0; k < n * static_cast<int64_t>(size); k += 64) __builtin_prefetch(next + k, 0, 2);
-  }
   if (!run.single) {
     char* raw = conversion == nullptr ? out : temporary(3);
     for_each_run(
@@ -294,8 +290,6 @@ void Machine::store(const Step& step, int64_t start, int64_t n) {
       fill_strided(out, stride, converted, count, size);
     } else if (stride == 1 && conversion != nullptr) {
       convert(conversion, out, in + done * in_size, count);
-    } else if (stride == 1 && code_.streams) {
-      copy_streaming(out, converted + done * size, count * size);
     } else {
       scatter_strided(out, stride, converted + done * size, count, size);
     }
