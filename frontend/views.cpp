@@ -62,6 +62,7 @@ std::vector<Tensor> copy_of(std::initializer_list<Tensor> tensors) { return {ten
 }  // namespace
 
 Tensor reshape(Arg x, const Shape& shape) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("reshape", tensor);
   if (shape.numel() != tensor.numel()) {
@@ -72,6 +73,7 @@ Tensor reshape(Arg x, const Shape& shape) {
 }
 
 Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("reshape", tensor);
   Dims known(dims.begin(), dims.end());
@@ -89,6 +91,7 @@ Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
 }
 
 Tensor permute(Arg x, const Axes& axes) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("permute", tensor);
   if (static_cast<int>(axes.span().size()) != tensor.ndim()) {
@@ -102,6 +105,7 @@ Tensor permute(Arg x, const Axes& axes) {
 }
 
 Tensor transpose(Arg x) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("transpose", tensor);
   Dims order(tensor.ndim());
@@ -110,6 +114,7 @@ Tensor transpose(Arg x) {
 }
 
 Tensor swapaxes(Arg x, int a, int b) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("swapaxes", tensor);
   Dims order(tensor.ndim());
@@ -120,6 +125,7 @@ Tensor swapaxes(Arg x, int a, int b) {
 }
 
 Tensor slice(Arg x, int axis, int64_t start, int64_t stop, int64_t step) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("slice", tensor);
   axis = check_axis("slice", axis, tensor.ndim(), tensor);
@@ -150,6 +156,7 @@ Tensor slice(Arg x, int axis, int64_t start, int64_t stop, int64_t step) {
 }
 
 Tensor squeeze(Arg x, const Axes& axes) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("squeeze", tensor);
   const std::vector<int> dropped = check_axes("squeeze", axes, tensor);
@@ -166,6 +173,7 @@ Tensor squeeze(Arg x, const Axes& axes) {
 }
 
 Tensor expand_dims(Arg x, int axis) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("expand_dims", tensor);
   axis = check_axis("expand_dims", axis, tensor.ndim() + 1, tensor);
@@ -177,6 +185,7 @@ Tensor expand_dims(Arg x, int axis) {
 }
 
 Tensor broadcast_to(Arg x, const Shape& shape) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("broadcast_to", tensor);
   if (frontend::broadcast_shapes(tensor.shape(), shape) != shape) {
@@ -186,6 +195,7 @@ Tensor broadcast_to(Arg x, const Shape& shape) {
 }
 
 Tensor flip(Arg x, const Axes& axes) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("flip", tensor);
   Dims attrs = whole(tensor);
@@ -284,6 +294,7 @@ std::vector<Tensor> split(const Tensor& x, int sections, int axis, std::source_l
 }
 
 Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar value) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   const NodeOperand operands[2] = {{node_of("pad", tensor)},
                                    {nullptr, frontend::scalar_bits(value, tensor.dtype())}};
@@ -305,6 +316,7 @@ Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar va
                           tensor.device()));
 }
 Tensor pad(Arg x, std::initializer_list<std::pair<int64_t, int64_t>> widths, Scalar value) {
+  const CallSite site(x.where());
   return pad(x, std::span(widths.begin(), widths.size()), value);
 }
 
@@ -327,6 +339,7 @@ static Tensor repeated(const char* op, const Tensor& x, int axis, int64_t count,
 }
 
 Tensor tile(Arg x, std::span<const int64_t> reps) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("tile", tensor);
   check_rank("tile", std::max<size_t>(reps.size(), tensor.ndim()), tensor);
@@ -344,10 +357,12 @@ Tensor tile(Arg x, std::span<const int64_t> reps) {
   return consumed(x, result);
 }
 Tensor tile(Arg x, std::initializer_list<int64_t> reps) {
+  const CallSite site(x.where());
   return tile(x, std::span(reps.begin(), reps.size()));
 }
 
 Tensor repeat(Arg x, int64_t count, int axis) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("repeat", tensor);
   axis = check_axis("repeat", axis, tensor.ndim(), tensor);
@@ -356,6 +371,7 @@ Tensor repeat(Arg x, int64_t count, int axis) {
 }
 
 Tensor roll(Arg x, int64_t shift, int axis) {
+  const CallSite site(x.where());
   const Tensor& tensor = x.tensor();
   node_of("roll", tensor);
   axis = check_axis("roll", axis, tensor.ndim(), tensor);

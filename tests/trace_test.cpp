@@ -352,6 +352,28 @@ TEST_F(TraceTest, CallSitesAreTheProgramsOwn) {
   EXPECT_EQ(found, lines);
 }
 
+TEST_F(TraceTest, ViewsHaveCallSitesToo) {
+  const Tensor x = matrix(8, 8);
+  int line = 0;
+  const Trace trace = trace_of([&] {
+    Tensor y = exp(x);
+    line = __LINE__ + 1;
+    y = transpose(reshape(y, {4, 16}));
+    y = pad(slice(std::move(y), 0, 1, 9), {{1, 1}, {0, 0}});
+    y = roll(tile(std::move(y), {2, 1}), 3, 0);
+    sync();
+  });
+  for (const trace::Site& site : trace.sites) {
+    EXPECT_TRUE(site.file.ends_with("_test.cpp")) << site.file << ":" << site.line;
+  }
+  ASSERT_EQ(trace.graphs.size(), 1u);
+  const Graph& graph = trace.graphs[0];
+  for (size_t i = 2; i < graph.ops.size(); ++i) {
+    const int found = line_of(trace, graph, static_cast<int32_t>(i));
+    EXPECT_TRUE(found >= line && found <= line + 2) << graph.ops[i].op << " of line " << found;
+  }
+}
+
 // ---- What it takes.
 
 TEST_F(TraceTest, EqualWindowsShareOneGraph) {
