@@ -26,9 +26,7 @@ int debug_level() {
 }
 
 void print_window(const trace::Trace& trace) {
-  std::string text = trace::to_text(trace);
-  text.erase(0, text.find("\n\n") + 2);  // what is said of the whole trace
-  if (debug_level() == 1) text.resize(text.find('\n') + 1);
+  std::string text = trace::to_text(trace, {.heading = false, .details = debug_level() > 1});
   for (const trace::Kernel& kernel : trace.kernels) {
     absl::StrAppend(&text, "kernel ", kernel.key, " (", kernel.name, ")");
     if (kernel.registers >= 0) {

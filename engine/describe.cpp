@@ -39,16 +39,6 @@ int64_t flops_of(const Graph& graph, NodeId n) {
   return fusion::is_pointwise(node.op) ? node.shape.numel() : 0;
 }
 
-std::string name_of_step(const Graph& graph, const trace::Step& step) {
-  constexpr size_t kNamed = 6;
-  std::string name;
-  for (size_t i = 0; i < step.ops.size() && i < kNamed; ++i) {
-    absl::StrAppend(&name, i == 0 ? "" : "+", fusion::name_of(graph.nodes[step.ops[i]].op));
-  }
-  if (step.ops.size() > kNamed) absl::StrAppend(&name, "+", step.ops.size() - kNamed, " more");
-  return name;
-}
-
 trace::Step describe_step(const Graph& graph, const fusion::Plan& plan, const fusion::Step& step) {
   trace::Step result;
   auto node_of = [&](const MemoryRef& memory) {
@@ -73,7 +63,7 @@ trace::Step describe_step(const Graph& graph, const fusion::Plan& plan, const fu
     }
   });
   for (NodeId n : result.ops) result.flops += flops_of(graph, n);
-  result.name = name_of_step(graph, result);
+  result.name = join_names(graph, result.ops, 6);
   result.bytes_read = step.bytes_read;
   result.bytes_written = step.bytes_written;
   return result;
@@ -116,6 +106,15 @@ trace::Graph describe(const Window& window, const Graph& graph, const ReadyPlan&
   described.temporaries_elided = plan.plan.temporaries_elided;
   described.bytes_elided = plan.plan.bytes_elided;
   return described;
+}
+
+std::string join_names(const Graph& graph, absl::Span<const NodeId> ops, size_t most) {
+  std::string names;
+  for (size_t i = 0; i < ops.size() && i < most; ++i) {
+    absl::StrAppend(&names, i == 0 ? "" : "+", fusion::name_of(graph.nodes[ops[i]].op));
+  }
+  if (ops.size() > most) absl::StrAppend(&names, "+", ops.size() - most, " more");
+  return names;
 }
 
 }  // namespace sluice::engine

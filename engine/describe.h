@@ -2,6 +2,9 @@
 #ifndef SLUICE_ENGINE_DESCRIBE_H_
 #define SLUICE_ENGINE_DESCRIBE_H_
 
+#include <string>
+
+#include "absl/types/span.h"
 #include "sluice/engine/plan_cache.h"
 #include "sluice/engine/window.h"
 #include "sluice/trace/trace.h"
@@ -10,6 +13,10 @@ namespace sluice::engine {
 
 // Ops, steps and sums; not the cuts, nor which sites the ops have. `graph` is the window's.
 trace::Graph describe(const Window& window, const fusion::Graph& graph, const ReadyPlan& plan);
+
+// "mul+exp+sum"; of more ops than `most` "mul+exp+2 more".
+std::string join_names(const fusion::Graph& graph, absl::Span<const fusion::NodeId> ops,
+                       size_t most);
 
 }  // namespace sluice::engine
 

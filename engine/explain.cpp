@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sluice/runtime/shape.h"
+#include "sluice/trace/labels.h"
 
 namespace sluice::engine {
 namespace {
@@ -54,7 +55,7 @@ class Explainer {
   int64_t bytes_of(NodeId n) const {
     return graph_.nodes[n].shape.numel() * static_cast<int64_t>(size_of(graph_.nodes[n].dtype));
   }
-  std::string value(NodeId n) const { return call_value(described_, n); }
+  std::string value(NodeId n) const { return n < 0 ? "an op" : trace::value_of(described_, n); }
   std::string typed(NodeId n) const {
     return absl::StrCat(value(n), " ", described_.ops[n].dtype, to_string(graph_.nodes[n].shape));
   }
@@ -208,13 +209,6 @@ class Explainer {
 };
 
 }  // namespace
-
-std::string call_value(const trace::Graph& described, int32_t op) {
-  if (op < 0) return "an op";
-  const trace::Op& value = described.ops[op];
-  return value.name.empty() ? absl::StrCat("t", op, " (", value.op, ")")
-                            : absl::StrCat("`", value.name, "` (t", op, ", ", value.op, ")");
-}
 
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
                                      const fusion::Plan& plan, const std::vector<bool>& held,

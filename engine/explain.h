@@ -15,7 +15,7 @@ namespace sluice::engine {
 struct InputPast {
   int32_t input;
   const char* reason;  // "window" or "device"
-  std::string why;     // of the sentence "... because <why>"
+  std::string why;     // what a sentence says of it: "was computed by an earlier window"
 };
 
 // The cuts of `described`, in the order of their producers. Its ops, steps and names are filled in;
@@ -24,9 +24,6 @@ struct InputPast {
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
                                      const fusion::Plan& plan, const std::vector<bool>& held,
                                      const std::vector<InputPast>& pasts);
-
-// "`hidden` (t7, mul)", or "t7 (mul)".
-std::string call_value(const trace::Graph& described, int32_t op);
 
 }  // namespace sluice::engine
 

@@ -1,7 +1,5 @@
 #include "sluice/engine/recorder.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -10,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/config.h"
 #include "sluice/engine/debug.h"
@@ -339,12 +338,18 @@ void Recorder::note_copy(const Node& copy, Device from, const Origin& origin) {
 void Recorder::describe_kernels(DescribedGraph* described) {
   std::lock_guard lock(kernels_mutex_);
   if (!described->kernels.empty()) return;
+  const kernels::PlanCode& code = *described->plan->code;
+  absl::flat_hash_set<std::string> known;  // keys: steps of a loop run the same kernels
   for (size_t s = 0; s < described->graph.steps.size(); ++s) {
-    const bool with_code = program_text_ < kMaxProgramText;
-    described->kernels.push_back(described->plan->code->describe(s, with_code));
-    for (const kernels::KernelDescription& kernel : described->kernels.back()) {
-      program_text_ += kernel.program.size();
+    std::vector<kernels::KernelDescription>& of_step = described->kernels.emplace_back();
+    of_step = code.describe(s, /*with_code=*/false);
+    size_t new_text = 0;
+    for (const kernels::KernelDescription& kernel : of_step) {
+      if (known.insert(kernel.key).second) new_text += kernel.program.size();
     }
+    if (new_text == 0 || program_text_ >= kMaxProgramText) continue;
+    of_step = code.describe(s, /*with_code=*/true);
+    program_text_ += new_text;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "sluice/engine/config.h"
 #include "sluice/engine/counters.h"
 #include "sluice/engine/debug.h"
+#include "sluice/engine/describe.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::engine {
@@ -18,13 +19,6 @@ using fusion::MemoryRef;
 
 ValueLabel label_of(const fusion::GraphNode& node) {
   return {node.op, node.dtype, node.shape, node.attrs.size() > 1 ? node.attrs[1] : 0};
-}
-
-kernels::Tier tier() {
-  const Config& settings = config();
-  if (!settings.jit || settings.compile == CompileMode::kOff) return kernels::Tier::kInterpreted;
-  return settings.compile == CompileMode::kBlocking ? kernels::Tier::kCompiled
-                                                    : kernels::Tier::kAsync;
 }
 
 // Gives a window's results their memory, step by step.
@@ -79,7 +73,8 @@ class Binder {
   }
 
   void make_run() {
-    absl::StatusOr<std::unique_ptr<kernels::Run>> run = plan_.code->make_run(stream_, tier());
+    absl::StatusOr<std::unique_ptr<kernels::Run>> run =
+        plan_.code->make_run(stream_, tier_in_use());
     if (run.ok()) {
       batch_->code = *std::move(run);
       return;
@@ -242,6 +237,7 @@ void count_work(const Window& window, const ReadyPlan& plan) {
 
 // "mul+sum (result float32(1024,))": the ops of a kernel, and what the last of them gives.
 std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) {
+  constexpr size_t kNamed = 5;
   std::vector<fusion::NodeId> nodes;
   if (const auto* kernels = std::get_if<fusion::KernelStep>(&step.work)) {
     for (const fusion::KernelCall& call : kernels->calls) {
@@ -250,20 +246,23 @@ std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) 
   } else {
     nodes = std::get<fusion::MatmulStep>(step.work).nodes;
   }
-  constexpr size_t kNamed = 5;
-  std::string label;
-  for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-    if (i == kNamed) {
-      absl::StrAppend(&label, "...+");
-      break;
-    }
-    absl::StrAppend(&label, fusion::op_info(graph.nodes[nodes[i]].op).name, "+");
-  }
-  return nodes.empty() ? label
-                       : absl::StrCat(label, to_string(label_of(graph.nodes[nodes.back()])));
+  if (nodes.empty()) return "";
+  const std::string last = to_string(label_of(graph.nodes[nodes.back()]));
+  nodes.pop_back();
+  if (nodes.empty()) return last;
+  const bool is_long = nodes.size() > kNamed;
+  if (is_long) nodes.resize(kNamed);
+  return absl::StrCat(join_names(graph, nodes, kNamed), is_long ? "+...+" : "+", last);
 }
 
 }  // namespace
+
+kernels::Tier tier_in_use() {
+  const Config& settings = config();
+  if (!settings.jit || settings.compile == CompileMode::kOff) return kernels::Tier::kInterpreted;
+  return settings.compile == CompileMode::kBlocking ? kernels::Tier::kCompiled
+                                                    : kernels::Tier::kAsync;
+}
 
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
                                          FlushRecord* record) {

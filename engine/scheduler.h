@@ -7,9 +7,13 @@
 #include "sluice/engine/plan_cache.h"
 #include "sluice/engine/recorder.h"
 #include "sluice/engine/window.h"
+#include "sluice/kernels/cache.h"
 #include "sluice/runtime/backend.h"
 
 namespace sluice::engine {
+
+// What the settings say of how kernels run.
+kernels::Tier tier_in_use();
 
 // Plans the graph of a window; on the way its programs become kernels. `record`: null, or of the
 // flush that needs it.

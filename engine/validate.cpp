@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sluice/engine/describe.h"
 #include "sluice/engine/host_value.h"
 #include "sluice/engine/names.h"
 #include "sluice/engine/node_slab.h"
@@ -23,10 +24,9 @@ using fusion::NodeId;
 using kernels::Tier;
 
 std::vector<Tier> tiers_in_use() {
-  const Config& settings = config();
-  if (!settings.jit || settings.compile == CompileMode::kOff) return {Tier::kInterpreted};
-  if (settings.compile == CompileMode::kBlocking) return {Tier::kCompiled};
-  return {Tier::kInterpreted, Tier::kCompiled};
+  const Tier tier = tier_in_use();
+  if (tier == Tier::kAsync) return {Tier::kInterpreted, Tier::kCompiled};
+  return {tier};
 }
 
 const char* name_of(Tier tier) { return tier == Tier::kInterpreted ? "interpreted" : "compiled"; }
@@ -200,13 +200,7 @@ class Validator {
   }
 
   std::string names_of(const std::vector<NodeId>& nodes) const {
-    constexpr size_t kNamed = 16;
-    std::string names;
-    for (size_t i = 0; i < nodes.size() && i < kNamed; ++i) {
-      absl::StrAppend(&names, i == 0 ? "" : "+", fusion::name_of(graph_.nodes[nodes[i]].op));
-    }
-    if (nodes.size() > kNamed) absl::StrAppend(&names, "+", nodes.size() - kNamed, " more");
-    return names;
+    return join_names(graph_, nodes, 16);
   }
 
   void compare(NodeId n, const HostValue& actual, const std::string& how, const HostValue& expected,

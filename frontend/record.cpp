@@ -6,23 +6,27 @@
 #include "sluice/frontend/checks.h"
 
 namespace sluice::frontend {
+namespace {
+
+Tensor recorded(engine::NodeRef&& node) {
+  if (engine::is_recording()) engine::note_origin(node.get());
+  return Tensor(std::move(node));
+}
+
+}  // namespace
 
 Tensor record(const NewOp& op, Device device) {
   check_bytes(op.op_name, op.dtype, op.shape);
-  engine::NodeRef node =
-      engine::record({op.op, op.dtype, op.operand_dtype, device, op.shape, op.operands, op.attrs});
-  if (engine::is_recording()) engine::note_origin(node.get());
-  return Tensor(std::move(node));
+  return recorded(
+      engine::record({op.op, op.dtype, op.operand_dtype, device, op.shape, op.operands, op.attrs}));
 }
 
 Tensor record_view(const char* op_name, fusion::Op op, const Tensor& x, const Shape& shape,
                    absl::Span<const int64_t> attrs) {
   const engine::NodeOperand operand{node_of(op_name, x)};
   check_bytes(op_name, x.dtype(), shape);
-  engine::NodeRef node =
-      engine::record_view({op, x.dtype(), x.dtype(), x.device(), shape, {&operand, 1}, attrs});
-  if (engine::is_recording()) engine::note_origin(node.get());
-  return Tensor(std::move(node));
+  return recorded(
+      engine::record_view({op, x.dtype(), x.dtype(), x.device(), shape, {&operand, 1}, attrs}));
 }
 
 Tensor coordinate(const char* op_name, const Shape& shape, int axis, Device device) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -193,10 +194,51 @@ TEST(TraceTextTest, AWindowIsAParagraph) {
   EXPECT_THAT(text, HasSubstr("\nwindows 0-9 (x10), read: 3 ops -> 2 kernels on cpu, 1 temporary "
                               "(4.00 MiB) elided, plan missed 1 of 10 times\n"
                               "  item() of t4 (sum) at net.cpp:15\n"));
-  EXPECT_THAT(text, HasSubstr("  kernel     923 us  4.00 MiB  4.54 GB/s  exp+sum  net.cpp:13-14  "
+  EXPECT_THAT(text, HasSubstr("  kernel     355 us  4.00 MiB  11.8 GB/s  exp+sum  net.cpp:13-14  "
                               "[generic tier 2 of 10]\n"));
   EXPECT_THAT(text, HasSubstr("  not fused  8.00 MiB  observed: t2 (mul) is still held by a handle "
                               "named `h`  net.cpp:12-13\n"));
+}
+
+TEST(TraceTextTest, TimesAreMediansOfCompiledRuns) {
+  Trace trace = sample("held");
+  const auto set = [&](std::initializer_list<StepRun> runs) {
+    trace.windows.resize(runs.size());
+    for (size_t w = 0; w < runs.size(); ++w) trace.windows[w].steps[0] = runs.begin()[w];
+    return to_text(trace);
+  };
+  EXPECT_THAT(set({{0, 9000, true}, {0, 1000}, {0, 5000}, {0, 3000}}),
+              HasSubstr("  kernel    3.00 us  "));
+  EXPECT_THAT(set({{0, 1000}, {0, 3000}}), HasSubstr("  kernel    2.00 us  "));
+  EXPECT_THAT(set({{0, 1000, true}, {0, 5000, true}}), HasSubstr("  kernel    3.00 us  "));
+}
+
+// Of many inputs of one cause, and of one.
+TEST(TraceTextTest, WhatIsCarriedFromAWindowIsOneLine) {
+  Trace trace = sample("held");
+  Graph& graph = trace.graphs[0];
+  graph.cuts = {
+      {0, 2, "window", "t0 (input) was computed by an earlier window", 1 << 20},
+      {0, 3, "window", "t0 (input) was computed by an earlier window", 1 << 20},
+      {1, 2, "window", "t1 (input) was computed by an earlier window", 1 << 20},
+      {1, 2, "window", "t1 (input) was computed by another window", 1 << 20},
+  };
+  const std::string text = to_text(trace);
+  EXPECT_THAT(text, HasSubstr("\n  carried    3.00 MiB  window: 2 inputs, each of which was "
+                              "computed by an earlier window  net.cpp:12-13\n"
+                              "  carried    1.00 MiB  window: t1 (input) was computed by another "
+                              "window  net.cpp:12\n"));
+  EXPECT_THAT(text, Not(HasSubstr("not fused")));
+}
+
+TEST(TraceTextTest, HeadingAndDetailsCanBeLeftOut) {
+  const std::string title =
+      "windows 0-9 (x10), read: 3 ops -> 2 kernels on cpu, 1 temporary "
+      "(4.00 MiB) elided, plan missed 1 of 10 times\n";
+  const Trace trace = sample("held");
+  EXPECT_EQ(to_text(trace, {.heading = false, .details = false}), title);
+  EXPECT_THAT(to_text(trace, {.heading = false}), StartsWith(title + "  item() of t4"));
+  EXPECT_THAT(to_text(trace, {.details = false}), EndsWith("\n\n" + title));
 }
 
 TEST(TraceTextTest, ThreadsAreApart) {

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Uses the trace page as people do, in a headless browser.
 
-usage: trace_page_test.py SLUICE_TRACE FOLDER [TEST...]
+usage: trace_page_test.py SLUICE_TRACE FOLDER PROGRAM [DIGITS]
 
 SLUICE_TRACE is the program that makes pages, FOLDER has traces that have to open without an error.
+PROGRAM, tests/trace_program.cpp, and DIGITS, the example, are run and write pages of themselves.
 Exits with 77 if there is no Chromium or no chromedriver.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -20,27 +22,20 @@ import webdriver
 SKIPPED = 77
 
 
-class TracePageTest(unittest.TestCase):
-    programs = None
+class PageTest(unittest.TestCase):
+    browsers = None
     sluice_trace = None
     folder = None
+    program = None
+    digits = None
 
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory(prefix="trace_page_")
         cls.addClassCleanup(cls.temporary.cleanup)
-        cls.browser = webdriver.Browser(cls.programs).__enter__()
+        cls.browser = webdriver.Browser(cls.browsers).__enter__()
         cls.addClassCleanup(cls.browser.__exit__, None, None, None)
-        cls.pages = {name: cls.make_page(name, json.dumps(make())) for name, make in (
-            ("small", samples.small), ("loop", samples.loop), ("large", samples.large))}
-
-    @classmethod
-    def make_page(cls, name, text):
-        folder = pathlib.Path(cls.temporary.name)
-        (folder / f"{name}.json").write_text(text, encoding="utf-8")
-        page = folder / f"{name}.html"
-        subprocess.run([cls.sluice_trace, "html", folder / f"{name}.json", page], check=True)
-        return page.as_uri()
+        cls.pages = {}
 
     def open(self, name, address=""):
         # A page that differs in its fragment alone would not be loaded again.
@@ -70,6 +65,23 @@ class TracePageTest(unittest.TestCase):
             return [...document.querySelectorAll('[data-result-op]')].map(
                 (result) => Number(result.dataset.resultOp));""")
 
+
+class MadeUpTraceTest(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, make in (
+                ("small", samples.small), ("loop", samples.loop), ("large", samples.large)):
+            cls.pages[name] = cls.make_page(name, json.dumps(make()))
+
+    @classmethod
+    def make_page(cls, name, text):
+        folder = pathlib.Path(cls.temporary.name)
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+        page = folder / f"{name}.html"
+        subprocess.run([cls.sluice_trace, "html", folder / f"{name}.json", page], check=True)
+        return page.as_uri()
+
     def test_every_trace_opens(self):
         traces = sorted(pathlib.Path(self.folder).glob("*.json"))
         self.assertTrue(traces)
@@ -88,7 +100,7 @@ class TracePageTest(unittest.TestCase):
         self.browser.click('[data-step="0"] .title')
         self.assertEqual(self.browser.text("#details h2 .title-text"), "mul+exp")
         facts = self.facts()
-        self.assertEqual(facts["read"], "16.4 kB")
+        self.assertEqual(facts["read"], "16.0 KiB")
         self.assertEqual(facts["bandwidth"], "3.07 GB/s")
         self.assertEqual(facts["registers"], "40")
         self.assertEqual(facts["spilled"], "8 B")
@@ -110,7 +122,7 @@ class TracePageTest(unittest.TestCase):
         self.assertEqual(facts["name"], "scaled")
         self.assertEqual(facts["dtype"], "float32")
         self.assertEqual(facts["shape"], "(64, 32)")
-        self.assertEqual(facts["size"], "8.19 kB")
+        self.assertEqual(facts["size"], "8.00 KiB")
         self.assertEqual(facts["site"], "/src/net.cpp:12")
         self.assertEqual(facts["function"], "forward")
         self.assertEqual(facts["scope"], "encoder/layer1")
@@ -160,7 +172,7 @@ class TracePageTest(unittest.TestCase):
         self.assertEqual(self.browser.text('[data-row="1"] .times'), "×5")
         row = self.browser.text('[data-row="1"]')
         self.assertIn("6 ops → 2 kernels + 1 call", row)
-        self.assertIn("1 temporary, 8.19 kB", row)
+        self.assertIn("1 temporary, 8.00 KiB", row)
         self.browser.click('[data-fold="1"]')
         self.assertEqual(self.browser.count(".window-line"), 5)
         self.browser.click('.window-line[data-window="3"]')
@@ -306,14 +318,141 @@ class TracePageTest(unittest.TestCase):
         self.wait(lambda: self.exists('.op.selected[data-op="1234"]'))
 
 
+class RecordedTraceTest(PageTest):
+    """Pages that programs have written when they ended."""
+
+    def record(self, name, *command):
+        page = pathlib.Path(self.temporary.name) / f"{name}.html"
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "SLUICE_TRACE": str(page)})
+        self.pages[name] = page.as_uri()
+        begin = time.monotonic()
+        self.open(name)
+        self.assertLess(time.monotonic() - begin, 20)
+
+    def graph(self):
+        """What is shown, as the trace has it."""
+        return self.browser.run("""
+            const {graphs} = JSON.parse(byId('trace').textContent);
+            return graphs[page.graphView.graph.index];""")
+
+    def point_at_cut(self, selector):
+        """Of the first cut edge that can be pointed at: which it is, and where."""
+        cut = self.browser.run("""
+            for (const edge of document.querySelectorAll(arguments[0])) {
+              const line = edge.querySelector('.hit'), at = line.getScreenCTM();
+              for (let n = 1; n < 20; n++) {
+                const p = line.getPointAtLength(line.getTotalLength() * n / 20).matrixTransform(at);
+                if (edge.contains(document.elementFromPoint(p.x, p.y))) {
+                  return {index: Number(edge.dataset.cut), x: p.x, y: p.y};
+                }
+              }
+            }
+            return null;""", selector)
+        self.assertIsNotNone(cut, f"no {selector} is in sight")
+        return cut
+
+    def read_reason(self, selector):
+        found = self.point_at_cut(selector)
+        cut = self.graph()["cuts"][found["index"]]
+        self.browser.hover_at(found["x"], found["y"])
+        self.assertIn(cut["reason"], self.browser.text("#tip .tip-title"))
+        self.assertIn(cut["text"], self.browser.text("#tip"))
+        self.browser.click_at(found["x"], found["y"])
+        self.assertEqual(self.browser.text(f'#details [data-reason="{cut["reason"]}"]'),
+                         cut["text"])
+        self.assertTrue(self.exists(f'.edge.cut.selected[data-cut="{found["index"]}"]'))
+        return cut
+
+    def bring_into_sight(self, step):
+        self.browser.click(f'#crumbs [data-goto="step {step}"]')
+
+    def click_step(self, step):
+        self.bring_into_sight(step)
+        self.browser.click('#crumbs [data-goto^="window"]')
+        self.assertFalse(self.exists(".step.selected"))
+        self.browser.click(f'[data-step="{step}"] .frame')
+        self.assertEqual(self.browser.text("#details h2 .title-text"),
+                         self.graph()["steps"][step]["name"])
+        self.assertTrue(self.exists(f'.step.selected[data-step="{step}"]'))
+
+    def fold_and_unfold(self, step):
+        ops = self.browser.count(f'[data-step="{step}"] [data-op]')
+        self.assertGreater(ops, 1)
+        self.browser.click(f'[data-step="{step}"] .frame', times=2)
+        self.wait(lambda: not self.exists(f'[data-step="{step}"] [data-op]'))
+        self.bring_into_sight(step)
+        self.assertIn(f"{ops} ops", self.browser.text(f'[data-step="{step}"] .summary'))
+        self.browser.click(f'[data-toggle="{step}"]')
+        self.wait(lambda: self.browser.count(f'[data-step="{step}"] [data-op]') == ops)
+
+    def show_op(self, query):
+        """The step of the only op, or the first, that is found; it is unfolded."""
+        self.assertTrue(self.search(query))
+        self.browser.type("\ue007")
+        self.wait(lambda: self.exists(".op.match.selected"))
+        return int(self.browser.run(
+            "return document.querySelector('.op.selected').dataset.ofStep;"))
+
+    def test_digits(self):
+        if self.digits is None:
+            self.skipTest("the examples are not built")
+        self.record("digits", self.digits, "--epochs", "1", "--no-compare", "--quiet")
+        # The training step, which is nearly all windows.
+        row = self.browser.run("""
+            const {rows} = page.list;
+            return rows.indexOf(rows.reduce(
+                (most, row) => (row.windows.length > most.windows.length ? row : most)));""")
+        self.browser.click(f'.window-row[data-row="{row}"]')
+        steps = self.graph()["steps"]
+        self.assertEqual(self.browser.count("[data-step]"), len(steps))
+        self.assertIn("library", self.read_reason(".edges .edge.cut")["reason"])
+
+        step = self.show_op("adam.cpp sub")  # the update of a weight
+        # Of Adam's moments, which are held, and which the same kernel goes on to use.
+        self.assertEqual(self.read_reason(".content .edge.cut")["reason"], "observed")
+        self.show_op("adam.cpp sub")
+        self.click_step(step)
+        facts = self.facts()
+        self.assertRegex(facts["bandwidth"], r"GB/s\Z")
+        self.assertTrue(any(place.startswith("adam.cpp:")
+                            for place in self.browser.texts("[data-site] .place")))
+        self.fold_and_unfold(step)
+
+        self.browser.click(f'[data-fold="{row}"]')
+        self.assertGreater(self.browser.count(".window-line"), 1)
+        self.browser.click(f'[data-fold="{row}"]')
+        self.wait(lambda: not self.exists(".window-line"))
+
+    def test_program_of_2000_ops(self):
+        self.record("program", self.program)
+        graph = self.graph()
+        self.assertEqual(sum(op["op"] != "input" for op in graph["ops"]), 2000)
+        self.browser.click("#fit")
+        self.wait(lambda: self.browser.count("[data-step]") == len(graph["steps"]))
+
+        self.assertEqual(len(self.search("layer123")), 10)
+        step = self.show_op("layer123 tanh")
+        self.assertIn("layer123", self.facts()["scope"])
+        self.click_step(step)
+        self.assertIn(self.read_reason(".edges .edge.cut")["reason"], ("shape", "reduction"))
+        self.fold_and_unfold(step)
+        self.show_op("h129")
+        self.assertIn("live", self.facts()["state"])
+
+        self.browser.click("#fold-all")
+        self.wait(lambda: not self.exists("[data-op]"))
+
+
 def main():
-    programs = webdriver.find_programs()
-    if programs is None:
+    browsers = webdriver.find_programs()
+    if browsers is None:
         print("skipped: there is no Chromium or no chromedriver")
         return SKIPPED
-    TracePageTest.programs = programs
-    TracePageTest.sluice_trace, TracePageTest.folder = sys.argv[1:3]
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    PageTest.browsers = browsers
+    PageTest.sluice_trace, PageTest.folder, PageTest.program = sys.argv[1:4]
+    PageTest.digits = sys.argv[4] if len(sys.argv) > 4 else None
+    unittest.main(argv=sys.argv[:1])
     return 0
 
 

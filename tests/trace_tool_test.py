@@ -95,6 +95,14 @@ class TraceToolTest(unittest.TestCase):
         text = self.expect("diff", sample("held"), sample("fused"), code=1)
         self.assertIn("\nfusions won: 1 cut edge, 80.0 MiB\n", text)
 
+    def test_diff_of_a_cold_and_a_warm_cache(self):
+        with open(sample("fused"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn('"origin":"compiled"', text)
+        warm = self.write("warm", text.replace('"origin":"compiled"', '"origin":"disk"'))
+        for traces in ((sample("fused"), warm), (warm, sample("fused"))):
+            self.assertRegex(self.expect("diff", *traces), r"\Akernels compiled +\d -> \d\n\Z")
+
     def test_kernels(self):
         text = self.expect("kernels", sample("every_member"))
         self.assertEqual(text.count("\n"), 5)

@@ -26,7 +26,7 @@ std::vector<Figure> figures_of(const Trace& trace) {
                                  {"bytes written", 0, 0, true},
                                  {"temporaries elided"},
                                  {"bytes elided", 0, 0, true},
-                                 {"kernels compiled"}};
+                                 {"kernels compiled", 0, 0, false, true}};
   figures[kWindows].b =
       std::max(trace.windows_recorded, static_cast<int64_t>(trace.windows.size()));
   for (const Window& window : trace.windows) {
@@ -221,8 +221,12 @@ bool GraphDiff::empty() const {
          steps.empty() && !other_device;
 }
 
-bool Diff::empty() const {
-  return figures.empty() && graphs.empty() && new_kernels.empty() && gone_kernels.empty();
+bool Diff::empty() const { return figures.empty() && ran_alike(); }
+
+bool Diff::ran_alike() const {
+  return std::all_of(figures.begin(), figures.end(),
+                     [](const Figure& figure) { return figure.is_of_disk; }) &&
+         graphs.empty() && new_kernels.empty() && gone_kernels.empty();
 }
 
 Diff diff(const Trace& a, const Trace& b) {

@@ -18,6 +18,7 @@ struct Figure {
   std::string name;
   int64_t a = 0, b = 0;
   bool is_bytes = false;
+  bool is_of_disk = false;  // depends on the kernels that are on disk, and not on what ran
 };
 
 // Steps that together compute the same in another way: one is split, several are one, or the same
@@ -50,6 +51,8 @@ struct Diff {
   std::vector<int32_t> gone_kernels;  // of a
 
   bool empty() const;
+  // The same ran: at most figures of the disk differ.
+  bool ran_alike() const;
 };
 
 Diff diff(const Trace& a, const Trace& b);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -22,11 +24,11 @@ class Writer {
       : trace_(trace), options_(options), labels_(trace) {}
 
   std::string write() {
-    write_heading();
+    if (options_.heading) write_heading();
     std::set<int32_t> threads;
     for (const Window& window : trace_.windows) threads.insert(window.thread);
     for (const int32_t thread : threads) {
-      if (threads.size() > 1) absl::StrAppend(&text_, "\n== ", labels_.thread(thread), "\n");
+      if (threads.size() > 1) begin_paragraph(absl::StrCat("== ", labels_.thread(thread)));
       for (const WindowGroup& group : fold_windows(trace_, thread)) write_windows(group);
     }
     return std::move(text_);
@@ -48,15 +50,22 @@ class Writer {
     if (!build.empty()) absl::StrAppend(&text_, build, "\n");
   }
 
+  void begin_paragraph(absl::string_view line) {
+    absl::StrAppend(&text_, text_.empty() ? "" : "\n", line, "\n");
+  }
+
   void write_windows(const WindowGroup& group) {
     const Graph& graph = graph_of(group);
-    absl::StrAppend(&text_, "\n", describe_numbers(trace_, group), ", ", describe_causes(group),
-                    ": ", describe_graph(graph), ", plan ", describe_plan(group), "\n");
+    begin_paragraph(absl::StrCat(describe_numbers(trace_, group), ", ", describe_causes(group),
+                                 ": ", describe_graph(graph), ", plan ", describe_plan(group)));
+    if (!options_.details) return;
     write_cause_text(group);
     if (options_.times) write_host_times(group);
-    for (size_t i = 0; i < graph.steps.size(); ++i)
-      write_step(graph, graph.steps[i], group.steps[i]);
-    for (const Cut& cut : graph.cuts) write_cut(graph, cut);
+    for (size_t i = 0; i < graph.steps.size(); ++i) write_step(graph, group, i);
+    write_carried(graph);
+    for (const Cut& cut : graph.cuts) {
+      if (!is_carried(graph, cut)) write_cut("not fused", cut.bytes, labels_.cut(graph, cut));
+    }
   }
 
   static std::string describe_causes(const WindowGroup& group) {
@@ -110,30 +119,36 @@ class Writer {
     }
   }
 
-  // Means.
   void write_host_times(const WindowGroup& group) {
     std::vector<std::string> parts;
-    const auto add = [&](absl::string_view name, int64_t sum) {
-      if (sum > 0) parts.push_back(absl::StrCat(name, " ", format_time(sum / group.count())));
+    const auto add = [&](absl::string_view name, auto duration_of) {
+      std::vector<int64_t> durations;
+      for (const int32_t window : group.windows) {
+        durations.push_back(duration_of(trace_.windows[window]));
+      }
+      const int64_t time = median(std::move(durations));
+      if (time > 0) parts.push_back(absl::StrCat(name, " ", format_time(time)));
     };
-    add("record", group.record);
-    add("plan", group.plan);
-    add("compile", group.compile);
-    add("bind", group.bind);
-    add("submit", group.submit);
+    add("record", [](const Window& window) { return window.flushed - window.begin; });
+    add("plan", [](const Window& window) { return window.plan_duration; });
+    add("compile", [](const Window& window) { return window.compile_duration; });
+    add("bind", [](const Window& window) { return window.bind_duration; });
+    add("submit", [](const Window& window) { return window.submit_duration; });
     if (parts.empty()) return;
     absl::StrAppend(&text_, "  host: ", absl::StrJoin(parts, ", "),
-                    group.count() > 1 ? " on average" : "", "\n");
+                    group.count() > 1 ? " (medians)" : "", "\n");
   }
 
-  void write_step(const Graph& graph, const Step& step, const StepTotal& total) {
+  void write_step(const Graph& graph, const WindowGroup& group, size_t number) {
+    const Step& step = graph.steps[number];
+    const StepTotal& total = group.steps[number];
     const int64_t bytes = step.bytes_read + step.bytes_written;
     absl::StrAppend(&text_, "  ", step.kind == StepKind::kKernel ? "kernel " : "library");
     if (options_.times) {
-      const int64_t mean = total.timed > 0 ? total.duration / total.timed : 0;
-      absl::StrAppend(&text_, "  ", pad_left(total.timed > 0 ? format_time(mean) : "-", 8), "  ",
+      const int64_t time = median_time(trace_, group, number);
+      absl::StrAppend(&text_, "  ", pad_left(total.timed > 0 ? format_time(time) : "-", 8), "  ",
                       pad_left(format_bytes(bytes), 8), "  ",
-                      pad_left(mean > 0 ? format_rate(bytes, mean) + " GB/s" : "-", 9));
+                      pad_left(time > 0 ? format_rate(bytes, time) + " GB/s" : "-", 9));
     } else {
       absl::StrAppend(&text_, "  ", pad_left(format_bytes(bytes), 8));
     }
@@ -144,9 +159,47 @@ class Writer {
     text_ += "\n";
   }
 
-  void write_cut(const Graph& graph, const Cut& cut) {
-    absl::StrAppend(&text_, "  not fused  ", pad_left(format_bytes(cut.bytes), 8), "  ",
-                    labels_.cut(graph, cut), "\n");
+  // What windows leave to each other is mostly data and state, and much: one line for all that has
+  // the same cause.
+  static bool is_carried(const Graph& graph, const Cut& cut) {
+    return cut.reason == "window" && absl::StartsWith(cut.text, value_of(graph, cut.producer));
+  }
+
+  void write_carried(const Graph& graph) {
+    struct Carried {
+      std::string cause;
+      int64_t bytes = 0;
+      std::set<int32_t> inputs;
+      std::vector<int32_t> readers;
+    };
+    std::vector<Carried> all;  // in order of appearance
+    for (const Cut& cut : graph.cuts) {
+      if (!is_carried(graph, cut)) continue;
+      const std::string cause = cut.text.substr(value_of(graph, cut.producer).size());
+      auto carried = std::find_if(all.begin(), all.end(),
+                                  [&](const Carried& other) { return other.cause == cause; });
+      if (carried == all.end()) {
+        carried = all.emplace(all.end());
+        carried->cause = cause;
+      }
+      carried->bytes += cut.bytes;
+      carried->inputs.insert(cut.producer);
+      if (cut.consumer >= 0) carried->readers.push_back(cut.consumer);
+    }
+    for (const Carried& carried : all) {
+      const std::string values =
+          carried.inputs.size() == 1
+              ? value_of(graph, *carried.inputs.begin())
+              : absl::StrCat(carried.inputs.size(), " inputs, each of which");
+      const std::string places = labels_.places(graph, carried.readers);
+      write_cut(
+          "carried  ", carried.bytes,
+          absl::StrCat("window: ", values, carried.cause, places.empty() ? "" : "  ", places));
+    }
+  }
+
+  void write_cut(absl::string_view title, int64_t bytes, const std::string& label) {
+    absl::StrAppend(&text_, "  ", title, "  ", pad_left(format_bytes(bytes), 8), "  ", label, "\n");
   }
 
   const Trace& trace_;

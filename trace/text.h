@@ -9,6 +9,8 @@
 namespace sluice::trace {
 
 struct TextOptions {
+  bool heading = true;  // what is said of the whole trace
+  bool details = true;  // off: of each paragraph the first line alone
   // Off: nothing that depends on how fast what ran, so that the text of two runs of a deterministic
   // program is the same.
   bool times = true;

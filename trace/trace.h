@@ -106,7 +106,7 @@ struct Kernel {
   std::string language;  // of the source: "llvm-ir", "cuda-c++"; empty: it was not compiled
   std::string source;
   std::string assembly;
-  std::string origin;  // "compiled", "memory", "disk"; empty: it was not compiled
+  std::string origin;  // "compiled", "disk"; empty: it was not compiled
   int64_t compile_duration = 0;
   // Of a GPU's kernel, where the compiler said; -1: unknown.
   int32_t registers = -1;

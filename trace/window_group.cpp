@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -35,11 +36,6 @@ void WindowGroup::add(const Trace& trace, int32_t window) {
   const Window& added = trace.windows[window];
   windows.push_back(window);
   plan_hits += added.plan_hit;
-  record += std::max<int64_t>(added.flushed - added.begin, 0);
-  plan += added.plan_duration;
-  compile += added.compile_duration;
-  bind += added.bind_duration;
-  submit += added.submit_duration;
   steps.resize(trace.graphs[graph].steps.size());
   for (size_t i = 0; i < added.steps.size(); ++i) {
     ++steps[i].timed;
@@ -90,6 +86,25 @@ std::vector<WindowGroup> fold_windows(const Trace& trace, int32_t thread) {
     }
   }
   return groups;
+}
+
+int64_t median(std::vector<int64_t> durations) {
+  if (durations.empty()) return 0;
+  std::sort(durations.begin(), durations.end());
+  const size_t middle = durations.size() / 2;
+  return durations.size() % 2 == 1 ? durations[middle]
+                                   : (durations[middle - 1] + durations[middle]) / 2;
+}
+
+int64_t median_time(const Trace& trace, const WindowGroup& group, size_t step) {
+  const bool all_generic = group.steps[step].generic == group.steps[step].timed;
+  std::vector<int64_t> durations;
+  for (const int32_t window : group.windows) {
+    const std::vector<StepRun>& runs = trace.windows[window].steps;
+    if (step >= runs.size()) continue;
+    if (all_generic || !runs[step].generic) durations.push_back(runs[step].duration);
+  }
+  return median(std::move(durations));
 }
 
 std::string describe_numbers(const Trace& trace, const WindowGroup& group) {

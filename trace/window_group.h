@@ -21,8 +21,6 @@ struct WindowGroup {
   int32_t graph = -1;
   std::vector<int32_t> windows;  // indices, in order
   int64_t plan_hits = 0;
-  // Sums.
-  int64_t record = 0, plan = 0, compile = 0, bind = 0, submit = 0;
   std::vector<StepTotal> steps;                         // by Graph::steps
   std::vector<std::pair<std::string, int64_t>> causes;  // how often, in order of appearance
 
@@ -38,6 +36,13 @@ std::vector<WindowGroup> group_by_graph(const Trace& trace);
 // one group.
 inline constexpr size_t kMaxCycle = 256;
 std::vector<WindowGroup> fold_windows(const Trace& trace, int32_t thread);
+
+// 0 of nothing.
+int64_t median(std::vector<int64_t> durations);
+
+// Of the step's runs: of those on the generic tier only if there are no others. 0 if no time is
+// known.
+int64_t median_time(const Trace& trace, const WindowGroup& group, size_t step);
 
 // "window 3", "windows 3-1002 (x1,000)", "windows 3, 5, ... 1001 (x500)", "no windows"
 std::string describe_numbers(const Trace& trace, const WindowGroup& group);

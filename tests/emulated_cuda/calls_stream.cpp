@@ -99,9 +99,11 @@ Result event_create(Machine& machine, EventHandle* handle, unsigned flags) {
   if (device == nullptr) {
     return machine.violation(Result::kInvalidContext, "no context is current");
   }
-  machine.events[*handle = machine.new_handle<EventHandle>()] = std::make_shared<Event>();
-  machine.events[*handle]->device = device;
-  machine.events[*handle]->is_timed = (flags & runtime::cuda::kEventDisableTiming) == 0;
+  auto event = std::make_shared<Event>();
+  event->device = device;
+  event->is_timed = (flags & runtime::cuda::kEventDisableTiming) == 0;
+  *handle = machine.new_handle<EventHandle>();
+  machine.events[*handle] = std::move(event);
   return Result::kSuccess;
 }
 

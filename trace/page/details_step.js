@@ -87,8 +87,9 @@ function stepDetails(graph, s, window) {
   const share = graph.medianOfAll() > 0 ? time / graph.medianOfAll() : 0;
   const isCut = new Set(graph.edges.filter((edge) => edge.cut >= 0 && edge.to === s)
       .map((edge) => edge.value));
-  const isCutAfter = new Set(graph.edges.filter((edge) => edge.cut >= 0 && edge.from === s)
-      .map((edge) => edge.value));
+  const isCutAfter = new Set([
+    ...graph.edges.filter((edge) => edge.cut >= 0 && edge.from === s).map((edge) => edge.value),
+    ...step.ownCuts.map((c) => graph.cuts[c].producer)]);
   const cuts = cutsWhere(graph, (cut) => step.computes.has(cut.producer) ||
       step.computes.has(cut.consumer));
   return [

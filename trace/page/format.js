@@ -59,7 +59,7 @@ function formatTime(ns) {
 }
 
 function formatBytes(bytes) {
-  return withUnit(bytes, ['B', 'kB', 'MB', 'GB', 'TB'], 1000);
+  return withUnit(bytes, ['B', 'KiB', 'MiB', 'GiB', 'TiB'], 1024);
 }
 
 // Of amounts per nanosecond: bytes or arithmetic operations.

@@ -55,8 +55,8 @@ function drawOp(node, step) {
 
 function drawInner(inner, step) {
   return [
-    ...inner.edges.map(({path, value, loose}) =>
-      drawLine(path, 'flow', {'data-value': value}, loose)),
+    ...inner.edges.map(({path, value, cut, loose}) => drawLine(path, cut >= 0 ? 'cut' : 'flow',
+        {'data-value': value, 'data-cut': cut >= 0 ? cut : null}, loose)),
     ...inner.nodes.map((node) => drawOp(node, step)),
   ];
 }

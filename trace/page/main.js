@@ -20,7 +20,7 @@ class Page {
       if (change.step >= 0) this.graphView.revealStep(change.step);
     });
     this.search = new Search(byId('search'), byId('search-panel'), trace,
-        (match) => this.goTo(match), () => this.markMatches());
+        () => this.graphView.graph, (match) => this.goTo(match), () => this.markMatches());
     this.describe();
     this.listen();
     this.readAddress();

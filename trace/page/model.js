@@ -59,6 +59,7 @@ class GraphModel {
     this.steps.forEach((step, s) => {
       step.computes = new Set(step.ops);
       step.reads = new Set(step.inputs);
+      step.ownCuts = [];  // between ops that it computes: of values that it writes as well
       for (const k of step.ops) this.stepsOf[k].push(s);
       for (const k of step.inputs) this.readersOf[k].push(s);
       for (const k of step.outputs) this.writerOf[k] = s;
@@ -122,6 +123,12 @@ class GraphModel {
     return [...new Set(found.filter((operand) => operand >= 0 && operand !== k))];
   }
 
+  // The cut between two ops that the step computes; -1: none.
+  cutWithin(step, producer, consumer) {
+    return step.ownCuts.find((c) => this.cuts[c].producer === producer &&
+        this.cuts[c].consumer === consumer) ?? -1;
+  }
+
   // Values that go through memory: {value, from, to, cut}, `from` and `to` being steps, -1 for an
   // input or for what reads it after the window.
   findEdges() {
@@ -141,6 +148,7 @@ class GraphModel {
       }
       for (const s of this.stepsOf[cut.consumer]) {
         if (!this.steps[s].computes.has(cut.producer)) add(cut.producer, s, c);
+        else if (this.writerOf[cut.producer] === s) this.steps[s].ownCuts.push(c);
       }
     });
     this.ops.forEach((op, k) => {

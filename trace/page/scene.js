@@ -85,7 +85,9 @@ function makeInner(graph, step) {
   const edges = [];
   nodes.forEach((node, n) => {
     for (const operand of graph.operandsIn(step, node.op)) {
-      if (at.has(operand)) edges.push({from: at.get(operand), to: n, value: operand});
+      if (!at.has(operand)) continue;
+      const cut = graph.cutWithin(step, operand, node.op);
+      edges.push({from: at.get(operand), to: n, value: operand, cut});
     }
   });
   return {nodes, edges, ...layoutOps(nodes, edges)};
@@ -163,7 +165,8 @@ function makeRemovedNode(graph) {
   if (ops.length === 0) return null;
   const step = {
     name: 'removed', kind: 'removed', ops, inputs: [], outputs: [], kernels: [],
-    computes: new Set(ops), reads: new Set(graph.ops.keys()), bytes_read: 0, bytes_written: 0,
+    computes: new Set(ops), reads: new Set(graph.ops.keys()), ownCuts: [], bytes_read: 0,
+    bytes_written: 0,
   };
   const inner = makeInner(graph, step);
   const box = {name: 'removed', title: 'removed', time: '', open: true, inner};

@@ -4,11 +4,13 @@
 const RESULTS_SHOWN = 200;
 
 class Search {
-  // onGo is given a match: {graph, op}. onMatches is told when the matches have changed.
-  constructor(input, panel, trace, onGo, onMatches) {
+  // shownGraph gives the graph that is shown. onGo is given a match: {graph, op}. onMatches is told
+  // when the matches have changed.
+  constructor(input, panel, trace, shownGraph, onGo, onMatches) {
     this.input = input;
     this.panel = panel;
     this.trace = trace;
+    this.shownGraph = shownGraph;
     this.onGo = onGo;
     this.onMatches = onMatches;
     this.matches = [];
@@ -34,15 +36,15 @@ class Search {
   }
 
   // The graph that is shown comes first.
-  run(graphFirst = this.graphFirst) {
-    this.graphFirst = graphFirst;
+  run() {
     const query = this.input.value.trim().toLowerCase();
     this.matches = [];
     this.current = -1;
     if (query) {
       const words = query.split(/\s+/);
       const graphs = [...this.trace.graphs];
-      graphs.sort((a, b) => (b === graphFirst) - (a === graphFirst) || a.index - b.index);
+      const first = this.shownGraph();
+      graphs.sort((a, b) => (b === first) - (a === first) || a.index - b.index);
       for (const graph of graphs) {
         graph.ops.forEach((_, op) => {
           if (words.every((word) => matchesWord(graph, op, word))) this.matches.push({graph, op});
