@@ -1,10 +1,13 @@
 #include "sluice/runtime/cpu/cpu_stream.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
+
+#include "sluice/runtime/cpu/parallel.h"
 
 namespace sluice::runtime {
 namespace {
@@ -12,6 +15,9 @@ namespace {
 // A hand-off to the worker and back costs tens of microseconds, and moves the data to another
 // core's cache: the batch has to be worth it.
 constexpr double kHandOffNanoseconds = 500e3;
+
+// How long the worker keeps its team of threads without work.
+constexpr std::chrono::milliseconds kKeepsThreads{2};
 
 class CpuStream : public Stream {
  public:
@@ -41,6 +47,7 @@ class CpuStream : public Stream {
     queue_.push_back(std::move(batch));
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     lock.unlock();
+    release_threads();  // the worker has its own
     changed_.notify_all();
     return ticket;
   }
@@ -82,7 +89,13 @@ class CpuStream : public Stream {
     std::unique_lock lock(mutex_);
     while (true) {
       // A batch that runs on a caller's thread comes before the first in the queue.
-      changed_.wait(lock, [this] { return ready() || (stopping_ && queue_.empty()); });
+      auto wakes = [this] { return ready() || (stopping_ && queue_.empty()); };
+      if (!changed_.wait_for(lock, kKeepsThreads, wakes)) {
+        lock.unlock();
+        release_threads();
+        lock.lock();
+        changed_.wait(lock, wakes);
+      }
       if (!ready()) return;
       std::unique_ptr<CommandBatch> batch = std::move(queue_.front());
       queue_.pop_front();

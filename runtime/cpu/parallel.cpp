@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #if defined(SLUICE_HAVE_OPENMP) && SLUICE_HAVE_OPENMP
 #include <omp.h>
@@ -25,6 +26,10 @@ int default_threads() {
 #endif
 }
 
+#if SLUICE_USE_OPENMP
+thread_local bool has_team = false;
+#endif
+
 }  // namespace
 
 int num_threads() {
@@ -39,6 +44,7 @@ void parallel_for(int64_t count, int64_t grain,
 #if SLUICE_USE_OPENMP
   const int64_t ranges = std::min<int64_t>(num_threads(), count / std::max<int64_t>(1, grain));
   if (ranges > 1 && !omp_in_parallel()) {
+    has_team = true;
     // A team may turn out smaller than asked for.
 #pragma omp parallel num_threads(static_cast <int>(ranges))
     {
@@ -56,8 +62,16 @@ void parallel_for(int64_t count, int64_t grain,
   run(0, count);
 }
 
+void release_threads() {
+#if SLUICE_USE_OPENMP
+  if (!std::exchange(has_team, false)) return;
+  omp_pause_resource(omp_pause_soft, omp_get_initial_device());
+#endif
+}
+
 ScopedThreads::ScopedThreads(int threads) : before_(threads) {
 #if SLUICE_USE_OPENMP
+  has_team = has_team || threads > 1;
   before_ = omp_get_max_threads();
   omp_set_num_threads(threads);
 #endif
