@@ -369,23 +369,60 @@ llvm::Value* BodyEmitter::emit_scalar(const Instr& instr) {
   return decode(instr.dtype, argument(offsetof(KernelArgs, scalars), instr.aux, type));
 }
 
+int BodyEmitter::index_operand(const Instr& comparison) const {
+  const Instr& first = program_.body[comparison.operands[0]];
+  const bool varies =
+      first.op == Op::kCoordinate && program_.accesses[first.aux].lanes != StrideClass::kZero;
+  return varies ? 0 : 1;
+}
+
 llvm::Value* BodyEmitter::compare_index(ValueId comparison, llvm::Value* lane_index) {
   const Instr& instr = program_.body[comparison];
   LaneScope scalar(1);
+  const int k = index_operand(instr);
+  const uint16_t access = program_.body[instr.operands[k]].aux;
   llvm::Value* operands[2];
-  for (int k = 0; k < 2; ++k) {
-    const ValueId id = instr.operands[k];
-    const Instr& operand = program_.body[id];
-    const bool varies =
-        operand.op == Op::kCoordinate && program_.accesses[operand.aux].lanes != StrideClass::kZero;
-    operands[k] = varies ? ir_.CreateAdd(base(operand.aux),
-                                         ir_.CreateMul(lane_index, lane_stride(operand.aux)))
-                         : values_[id];
-  }
+  operands[k] = ir_.CreateAdd(base(access), ir_.CreateMul(lane_index, lane_stride(access)));
+  operands[1 - k] = values_[instr.operands[1 - k]];
   return ir::emit_pointwise(instr.op, DType::kInt64, operands);
 }
 
+llvm::Value* BodyEmitter::comparison_change(ValueId comparison) {
+  const Instr& instr = program_.body[comparison];
+  const int k = index_operand(instr);
+  const uint16_t access = program_.body[instr.operands[k]].aux;
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  // base + step * i < bound changes where i >= (bound - base) / step; base + step * i <= bound
+  // where i is more; the other way round where the step is negative.
+  llvm::Value* step = lane_stride(access);
+  llvm::Value* descends = ir_.CreateICmpSLT(step, zero);
+  auto ascending = [&](llvm::Value* value) {
+    return ir_.CreateSelect(descends, ir_.CreateNeg(value), value);
+  };
+  llvm::Value* distance = ascending(ir_.CreateSub(values_[instr.operands[1 - k]], base(access)));
+  llvm::Value* is_more = ir_.getInt1((instr.op == Op::kLessEqual) == (k == 0));
+  llvm::Value* below = ir_.CreateSub(distance, one);
+  llvm::Value* last_before =
+      ir_.CreateSelect(ir_.CreateICmpNE(is_more, descends), distance, below);
+  // Doubles divide faster, and for less than 2^52 the quotient is never carried to the next.
+  llvm::Type* real = ir_.getDoubleTy();
+  llvm::Value* quotient = ir_.CreateFDiv(ir_.CreateSIToFP(last_before, real),
+                                         ir_.CreateSIToFP(ascending(step), real));
+  llvm::Value* none = ir_.CreateOr(ir_.CreateICmpSLT(last_before, zero),
+                                   ir_.CreateICmpEQ(step, zero));
+  // Not of a quotient by 0, which has no integer.
+  quotient = ir_.CreateSelect(none, llvm::ConstantFP::get(real, -1), quotient);
+  return ir_.CreateAdd(ir_.CreateFPToSI(quotient, ir_.getInt64Ty()), one);
+}
+
 llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
+  if (instr.num_operands > 0) {
+    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(values_[instr.operands[0]]);
+    if (known != nullptr && known->isOne()) {
+      return load(address(instr.aux, instr.level), instr.dtype, nullptr);
+    }
+  }
   if (instr.num_operands > 0 && builder_.lanes() > 1 &&
       program_.accesses[instr.aux].lanes == StrideClass::kUnit &&
       !values_[instr.operands[0]]->getType()->isVectorTy()) {

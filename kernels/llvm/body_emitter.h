@@ -33,8 +33,11 @@ class BodyEmitter {
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
   // The element of `access` at the indices of all kept dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
-  // The outcome of a comparison of an index along the lanes with what is the same in all of them.
+  // A comparison of an index along the lanes with what is the same in all of them: its outcome in
+  // the lane of index `lane_index`, and the first lane index whose outcome is not that of all
+  // before; 0 if there is none.
   llvm::Value* compare_index(fusion::ValueId comparison, llvm::Value* lane_index);
+  llvm::Value* comparison_change(fusion::ValueId comparison);
   llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
   // Which lanes exist; null for all.
   void set_active(llvm::Value* mask) { active_ = mask; }
@@ -45,6 +48,8 @@ class BodyEmitter {
 
   // The value in the current lane count: one that has a single lane is splat.
   llvm::Value* value(fusion::ValueId id);
+  // A value that is the same in all lanes, as a scalar.
+  llvm::Value* scalar(fusion::ValueId id) { return values_[id]; }
   void set_value(fusion::ValueId id, llvm::Value* value) { values_[id] = value; }
   // Makes the splats here that the instructions and stores will need, not inside a loop.
   void splat_operands(const std::vector<fusion::ValueId>& instrs,
@@ -83,6 +88,8 @@ class BodyEmitter {
   llvm::Value* decode(DType dtype, llvm::Value* stored);
   llvm::Value* encode(DType dtype, llvm::Value* value);
 
+  // The operand of a comparison that is the index along the lanes.
+  int index_operand(const fusion::Instr& comparison) const;
   llvm::Value* emit_scalar(const fusion::Instr& instr);
   llvm::Value* emit_load(const fusion::Instr& instr);
   llvm::Value* emit_gather(const fusion::Instr& instr);

@@ -1,6 +1,9 @@
 #include "sluice/kernels/llvm/emit_kernel.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "sluice/kernels/llvm/host.h"
 #include "sluice/kernels/llvm/host_functions.h"
@@ -135,43 +138,116 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
   for (const auto* steps : {&plan_.before, &plan_.passes}) {
     for (const RowPlan::Step& step : *steps) body_->splat_operands(step.instrs, step.stores);
   }
+  if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
   lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
     body_->set_lane_start(i);
-    if (!plan_.ranges.comparisons.empty()) {
-      emit_between_bounds(i, last);
-      return Values{};
-    }
     emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
     return Values{};
   });
   body_->set_active(nullptr);
 }
 
-void KernelEmitter::emit_between_bounds(llvm::Value* i, llvm::Value* last) {
-  llvm::Value* lanes = builder_.index(builder_.lanes());
-  llvm::Value* count = builder_.min(ir_.CreateSub(last, i), lanes);
-  llvm::Value* final_lane = ir_.CreateSub(ir_.CreateAdd(i, count), builder_.index(1));
-  // A comparison is monotonic along the lanes: it is the same in all if in the first and the last.
-  llvm::Value* same = ir_.getTrue();
-  std::vector<llvm::Value*> outcomes;
-  for (const ValueId id : plan_.ranges.comparisons) {
-    llvm::Value* at_first = body_->compare_index(id, i);
-    llvm::Value* at_last = body_->compare_index(id, final_lane);
-    same = ir_.CreateAnd(same, ir_.CreateICmpEQ(at_first, at_last));
-    outcomes.push_back(at_first);
-  }
-  auto once = [&] {
-    for (size_t k = 0; k < outcomes.size(); ++k) {
-      body_->set_value(plan_.ranges.comparisons[k], outcomes[k]);
-    }
+void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
+  const std::vector<ValueId>& comparisons = plan_.ranges.comparisons;
+  if (comparisons.empty()) return emit_versions(first, last, Outcomes(program_));
+  const int64_t lanes = builder_.lanes();
+  std::vector<llvm::Value*> changes;
+  for (const ValueId id : comparisons) changes.push_back(body_->comparison_change(id));
+  builder_.walk(first, last, [&](llvm::Value* i) {
+    llvm::Value* next_vector = ir_.CreateAdd(i, builder_.index(lanes));
+    llvm::Value* end = last;
+    llvm::Value* changes_near = builder_.index(0);
     {
       LaneScope scalar(1);
+      for (size_t k = 0; k < comparisons.size(); ++k) {
+        llvm::Value* change = changes[k];
+        body_->set_value(comparisons[k], body_->compare_index(comparisons[k], i));
+        llvm::Value* ahead = ir_.CreateICmpSGT(change, i);
+        end = ir_.CreateSelect(ahead, builder_.min(end, change), end);
+        llvm::Value* near = ir_.CreateAnd(ahead, ir_.CreateICmpSLT(change, next_vector));
+        changes_near = ir_.CreateAdd(changes_near, ir_.CreateZExt(near, ir_.getInt64Ty()));
+      }
       for (const ValueId id : plan_.ranges.derived) body_->emit(id);
     }
-    for (const ValueId id : plan_.ranges.rest) body_->emit(id);
-    for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
+    // At one bound, which is two comparisons where one part ends and another begins, two vectors
+    // with some lanes each take less time than one that asks lane by lane.
+    llvm::Value* agrees = ir_.CreateICmpSLE(changes_near, builder_.index(2));
+    if (program_.streams) {
+      // Vectors stay aligned: whole ones, unless it is the last.
+      llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(end, i), -lanes);
+      llvm::Value* inside = ir_.CreateICmpSLT(end, last);
+      end = ir_.CreateSelect(inside, ir_.CreateAdd(i, whole), last);
+      agrees = ir_.CreateICmpSGT(end, i);
+    }
+    builder_.if_then_else(
+        agrees, [&] { emit_versions(i, end, Outcomes(program_)); },
+        [&] {
+          body_->set_lane_start(i);
+          set_active_below(i, last);
+          emit_step(plan_.before[0]);
+        });
+    return ir_.CreateSelect(agrees, end, next_vector);
+  });
+  body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known) {
+  // Together, as long as this: what the instruction cache and the compiler bear.
+  constexpr size_t kMaxInstrs = 400;
+  const std::vector<ValueId> instrs = known.needed(plan_.ranges.rest);
+  // The outermost selection makes others unnecessary.
+  const auto select = std::find_if(instrs.rbegin(), instrs.rend(), [&](ValueId id) {
+    const fusion::Instr& instr = program_.body[id];
+    return op_info(instr.op).rule == fusion::TypeRule::kSelect &&
+           plan_.ranges.uniform[instr.operands[0]] && !known.of(instr.operands[0]);
+  });
+  if (select == instrs.rend() || version_instrs_ + 2 * instrs.size() > kMaxInstrs) {
+    version_instrs_ += instrs.size();
+    return emit_version(first, last, known, instrs);
+  }
+  const ValueId condition = program_.body[*select].operands[0];
+  auto with = [&](bool outcome) {
+    Outcomes more = known;
+    more.learn(condition, outcome);
+    emit_versions(first, last, more);
   };
-  builder_.if_then_else(same, once, [&] { emit_step(plan_.before[0]); });
+  builder_.if_then_else(
+      body_->scalar(condition), [&] { with(true); }, [&] { with(false); });
+}
+
+void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Outcomes& known,
+                                 const std::vector<ValueId>& instrs) {
+  std::vector<std::pair<ValueId, llvm::Value*>> before;
+  for (size_t i = 0; i < program_.body.size(); ++i) {
+    const ValueId id = static_cast<ValueId>(i);
+    const std::optional<bool> outcome = known.of(id);
+    if (!outcome) continue;
+    before.emplace_back(id, body_->scalar(id));
+    body_->set_value(id, ir_.getInt1(*outcome));
+  }
+  auto emit_vector = [&](llvm::Value* i, const Values&) {
+    body_->set_lane_start(i);
+    for (const ValueId id : instrs) {
+      const fusion::Instr& instr = program_.body[id];
+      if (const std::optional<ValueId> operand = known.selected(instr)) {
+        body_->set_value(id, body_->round(instr.dtype, body_->value(*operand)));
+      } else {
+        body_->emit(id);
+      }
+    }
+    for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
+    return Values{};
+  };
+  lane_loop(first, last, {}, emit_vector);
+  body_->set_active(nullptr);
+  for (const auto& [id, value] : before) body_->set_value(id, value);
+}
+
+void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {
+  llvm::Value* left = builder_.min(ir_.CreateSub(last, i), builder_.index(builder_.lanes()));
+  llvm::Type* word = ir_.getInt32Ty();
+  llvm::Value* count = builder_.splat(ir_.CreateTrunc(left, word), builder_.lanes());
+  body_->set_active(ir_.CreateICmpULT(builder_.iota(word), count));
 }
 
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,
@@ -179,10 +255,7 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
                                              const ir::Builder::LoopBody& body) {
   llvm::Value* lanes = builder_.index(builder_.lanes());
   auto masked = [&](llvm::Value* i, const Values& in) {
-    llvm::Value* left = builder_.min(ir_.CreateSub(last, i), lanes);
-    llvm::Type* word = ir_.getInt32Ty();
-    llvm::Value* count = builder_.splat(ir_.CreateTrunc(left, word), builder_.lanes());
-    body_->set_active(ir_.CreateICmpULT(builder_.iota(word), count));
+    set_active_below(i, last);
     return body(i, in);
   };
   // There are no masked stores past the caches, and short rows are mostly whole vectors.

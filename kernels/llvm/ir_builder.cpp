@@ -130,6 +130,22 @@ Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value*
   return results;
 }
 
+void Builder::walk(llvm::Value* begin, llvm::Value* end,
+                   const std::function<llvm::Value*(llvm::Value* i)>& body) {
+  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "walk", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, after);
+  builder_.SetInsertPoint(head);
+  llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
+  i->addIncoming(begin, before);
+  llvm::Value* next = body(i);
+  i->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, after);
+  builder_.SetInsertPoint(after);
+}
+
 void Builder::fence_streams() {
 #if defined(__x86_64__)
   builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});

@@ -59,6 +59,9 @@ class Builder {
   using LoopBody = std::function<Values(llvm::Value* i, const Values& carried)>;
   Values loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, const Values& carried,
               const LoopBody& body);
+  // for (i = begin; i < end; i = body(i)), signed.
+  void walk(llvm::Value* begin, llvm::Value* end,
+            const std::function<llvm::Value*(llvm::Value* i)>& body);
   // Makes stores past the caches visible to other threads as other stores are.
   void fence_streams();
   // Runs `body` if the i1 `condition` holds.

@@ -10,6 +10,7 @@
 
 #include "sluice/kernels/llvm/body_emitter.h"
 #include "sluice/kernels/llvm/emit_ops.h"
+#include "sluice/kernels/llvm/outcomes.h"
 #include "sluice/kernels/llvm/row_plan.h"
 #include "sluice/kernels/reduction.h"
 
@@ -41,9 +42,13 @@ class KernelEmitter {
   void emit_runs(const RunBody& body);
   void emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
   void emit_lane_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
-  // The point's work, if all lanes of the vector at `i` are on the same side of every bound, else
-  // lane by lane.
-  void emit_between_bounds(llvm::Value* i, llvm::Value* last);
+  // Pointwise: a run, cut at the bounds of the plan's ranges; lane by lane where they are close.
+  void emit_ranges(llvm::Value* first, llvm::Value* last);
+  // The points [first, last), which agree on the conditions of the plan's ranges: a loop
+  // for each side of the selections by them that are not decided yet.
+  void emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known);
+  void emit_version(llvm::Value* first, llvm::Value* last, const Outcomes& known,
+                    const std::vector<ValueId>& instrs);
   // Pointwise with reads by tiles.
   void emit_tiles();
   // What lies under a tile: `corner` are the indices of its first point, `height` and `width` how
@@ -56,6 +61,7 @@ class KernelEmitter {
   std::map<uint16_t, llvm::Value*> allocate_tiles();
   void stage_tile(uint16_t access, llvm::Value* staged, const Tile& tile);
   void emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged, const Tile& tile);
+  void set_active_below(llvm::Value* i, llvm::Value* last);
   // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`.
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                    const ir::Builder::LoopBody& body);
@@ -108,6 +114,7 @@ class KernelEmitter {
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
   std::map<ValueId, llvm::Value*> kept_;  // the arrays
+  size_t version_instrs_ = 0;             // of all loops that emit_versions() has made
 };
 
 }  // namespace sluice::kernels

@@ -41,6 +41,10 @@ std::vector<bool> find_invariant(const Program& program) {
   return invariant;
 }
 
+bool is_logical(Op op) {
+  return op == Op::kLogicalAnd || op == Op::kLogicalOr || op == Op::kLogicalNot;
+}
+
 bool is_index_comparison(const Program& program, const std::vector<bool>& same_in_all_lanes,
                          const Instr& instr) {
   if (instr.op != Op::kLess && instr.op != Op::kLessEqual) return false;
@@ -56,35 +60,29 @@ RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& inv
   // Longer kernels are not worth emitting twice.
   constexpr size_t kMaxInstrs = 400;
   RowPlan::Ranges ranges;
-  if (program.schedule != Schedule::kPointwise || program.body.size() > kMaxInstrs) return ranges;
-  std::vector<bool> same(program.body.size());
-  for (size_t i = 0; i < same.size(); ++i) {
-    same[i] = invariant[i] || program.body[i].level == Level::kUniform;
+  std::vector<bool>& uniform = ranges.uniform;
+  uniform = invariant;
+  for (size_t i = 0; i < uniform.size(); ++i) {
+    if (program.body[i].level == Level::kUniform) uniform[i] = true;
   }
   std::vector<bool> is_range(program.body.size(), false);
   for (const ValueId id : instrs) {
     const Instr& instr = program.body[id];
-    if (is_index_comparison(program, same, instr)) {
+    if (program.body.size() > kMaxInstrs) {
+      ranges.rest.push_back(id);
+    } else if (is_index_comparison(program, uniform, instr)) {
       is_range[id] = true;
       ranges.comparisons.push_back(id);
-    } else if (instr.op == Op::kLogicalAnd || instr.op == Op::kLogicalOr ||
-               instr.op == Op::kLogicalNot) {
-      is_range[id] =
-          std::all_of(instr.operands, instr.operands + instr.num_operands,
-                      [&](ValueId operand) { return is_range[operand] || same[operand]; });
-      if (is_range[id]) ranges.derived.push_back(id);
+    } else if (is_logical(instr.op) &&
+               std::all_of(instr.operands, instr.operands + instr.num_operands,
+                           [&](ValueId operand) { return is_range[operand] || uniform[operand]; })) {
+      is_range[id] = true;
+      ranges.derived.push_back(id);
+    } else {
+      ranges.rest.push_back(id);
     }
   }
-  if (ranges.comparisons.empty()) return ranges;
-  std::vector<bool> needed(program.body.size(), false);
-  for (const Store& store : program.stores) needed[store.value] = true;
-  for (auto id = instrs.rbegin(); id != instrs.rend(); ++id) {
-    const Instr& instr = program.body[*id];
-    if (is_range[*id] || (!needed[*id] && instr.op != Op::kCheckIndex)) continue;
-    ranges.rest.push_back(*id);
-    for (int k = 0; k < instr.num_operands; ++k) needed[instr.operands[k]] = true;
-  }
-  std::reverse(ranges.rest.begin(), ranges.rest.end());
+  for (size_t i = 0; i < uniform.size(); ++i) uniform[i] = uniform[i] || is_range[i];
   return ranges;
 }
 
@@ -196,7 +194,9 @@ RowPlan::RowPlan(const Program& program, bool keep) {
     std::reverse(passes[p].instrs.begin(), passes[p].instrs.end());
   }
 
-  ranges = find_ranges(program, is_invariant, before[0].instrs);
+  if (program.schedule == Schedule::kPointwise) {
+    ranges = find_ranges(program, is_invariant, before[0].instrs);
+  }
 
   switch (program.schedule) {
     case Schedule::kPointwise:

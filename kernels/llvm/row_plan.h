@@ -22,13 +22,13 @@ struct RowPlan {
   // `keep`: a pass may take values from where an earlier one kept them.
   RowPlan(const fusion::Program& program, bool keep);
 
-  // Where lanes run along a kept dim of a pointwise program: comparisons of an index along it with
-  // a bound, and what follows from those alone. Away from the bounds they are the same for all
-  // lanes of a vector. Then the rest need not ask lane by lane.
+  // Pointwise: comparisons of an index along the lanes with a bound, and what follows from those
+  // alone. Away from the bounds they are the same for all lanes of a vector.
   struct Ranges {
     std::vector<fusion::ValueId> comparisons;
     std::vector<fusion::ValueId> derived;
-    std::vector<fusion::ValueId> rest;  // what is to be computed besides, if they are the same
+    std::vector<fusion::ValueId> rest;  // what is computed besides
+    std::vector<bool> uniform;          // by value: the same for all lanes, away from the bounds
   };
   Ranges ranges;
 

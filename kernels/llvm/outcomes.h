@@ -1,0 +1,44 @@
+// What is known of conditions that are the same for all lanes of a vector, and what of a program is
+// left to compute then. Loops are emitted once for each side of a selection, each without the rest.
+#ifndef SLUICE_KERNELS_LLVM_OUTCOMES_H_
+#define SLUICE_KERNELS_LLVM_OUTCOMES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sluice/fusion/program.h"
+
+namespace sluice::kernels {
+
+class Outcomes {
+ public:
+  // Nothing is known. `program` must outlive this.
+  explicit Outcomes(const fusion::Program& program)
+      : program_(&program), outcomes_(program.body.size(), kOpen) {}
+
+  std::optional<bool> of(fusion::ValueId id) const {
+    if (outcomes_[id] == kOpen) return std::nullopt;
+    return outcomes_[id] == kTrue;
+  }
+  // Adds that `condition` holds or does not, and what follows for others.
+  void learn(fusion::ValueId condition, bool outcome);
+
+  // The operand that is the value of `instr`, if it is a selection that is decided.
+  std::optional<fusion::ValueId> selected(const fusion::Instr& instr) const;
+  // What the program's stores and checks need of `instrs`; both in body order.
+  std::vector<fusion::ValueId> needed(const std::vector<fusion::ValueId>& instrs) const;
+
+ private:
+  enum State : uint8_t { kOpen, kFalse, kTrue };
+
+  void assume(fusion::ValueId condition, bool outcome);
+  State concluded(const fusion::Instr& instr) const;
+
+  const fusion::Program* program_;
+  std::vector<State> outcomes_;
+};
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_OUTCOMES_H_
