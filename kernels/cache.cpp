@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <cstdlib>
-#include <deque>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "sluice/fusion/cost.h"
 #include "sluice/kernels/compile_log.h"
+#include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/disk_cache.h"
 #include "sluice/kernels/interp/interpreter.h"
 #include "sluice/kernels/llvm/compiler.h"
@@ -56,94 +53,6 @@ class Cache {
   size_t limit_ = kMaxKernels;
 };
 
-// Compiles on one thread of its own, in the order of requests.
-class Compiler {
- public:
-  static Compiler& get() {
-    static Compiler* compiler = new Compiler;
-    return *compiler;
-  }
-
-  void request(std::shared_ptr<Kernel> kernel) {
-    std::call_once(prepared_, prepare);
-    {
-      std::lock_guard lock(mutex_);
-      if (stopping_) return;
-      waiting_.push_back(std::move(kernel));
-      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-    }
-    changed_.notify_all();
-  }
-
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopping_ || (waiting_.empty() && !busy_); });
-  }
-
- private:
-  // LLVM makes static objects when it first needs them, and exit() destroys the latest first: the
-  // thread has to be stopped before that, by a handler that was registered after they were made. So
-  // the first compilation is a small one that nobody runs beside, and the next few, which may make
-  // more of them, register the handler again.
-  static void prepare() {
-    fusion::Program program;
-    program.num_buffers = 1;
-    program.accesses = {
-        {.buffer = 0, .lanes = fusion::StrideClass::kUnit, .varies_along_reduced = false}};
-    program.body = {{.op = fusion::Op::kLoad, .level = fusion::Level::kRow},
-                    {.op = fusion::Op::kNeg,
-                     .level = fusion::Level::kRow,
-                     .num_operands = 1,
-                     .operands = {0, fusion::kNoValue, fusion::kNoValue}}};
-    program.stores = {{.value = 1, .access = 0}};
-    (void)compile_llvm(program);
-    stop_at_exit();
-  }
-
-  static void stop_at_exit() {
-    constexpr int kRegistrations = 16;
-    static std::atomic<int> registrations{0};
-    if (registrations.fetch_add(1, std::memory_order_relaxed) < kRegistrations) {
-      std::atexit([] { get().stop(); });
-    }
-  }
-
-  void stop() {
-    {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
-
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-      if (stopping_) return;
-      std::shared_ptr<Kernel> kernel = std::move(waiting_.front());
-      waiting_.pop_front();
-      busy_ = true;
-      lock.unlock();
-      kernel->compile();
-      kernel.reset();
-      stop_at_exit();
-      lock.lock();
-      busy_ = false;
-      changed_.notify_all();
-    }
-  }
-
-  std::once_flag prepared_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Kernel>> waiting_;
-  bool busy_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
-};
-
 }  // namespace
 
 std::atomic<fusion::Program (*)(const fusion::Program& program)> compile_instead{nullptr};
@@ -159,13 +68,14 @@ const Executable& Kernel::executable(Tier tier) {
       compiled = compiled_.load(std::memory_order_acquire);
     }
     if (compiled != nullptr) return *compiled;
-    if (tier == Tier::kAsync && llvm_available() &&
-        !requested_.exchange(true, std::memory_order_relaxed)) {
-      Compiler::get().request(shared_from_this());
-    }
   }
   std::call_once(interpreted_once_, [this] { interpreted_ = make_interpreter(program_); });
   return *interpreted_;
+}
+
+void Kernel::request_compiled() {
+  if (!llvm_available() || requested_.exchange(true, std::memory_order_relaxed)) return;
+  CompileThreads::get().add([kernel = shared_from_this()] { kernel->compile(); });
 }
 
 void Kernel::compile() {
@@ -213,6 +123,6 @@ CacheStats cache_stats() {
           disk_hits.load(std::memory_order_relaxed)};
 }
 
-void wait_for_compiler() { Compiler::get().wait(); }
+void wait_for_compiler() { CompileThreads::get().wait(); }
 
 }  // namespace sluice::kernels

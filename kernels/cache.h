@@ -28,8 +28,10 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   const fusion::Program& program() const { return program_; }
   double cost_of_point() const { return cost_of_point_; }
 
-  // What to run now. Under kAsync and kCompiled this starts or does the compilation.
+  // What to run now. Under kCompiled this does the compilation.
   const Executable& executable(Tier tier);
+  // Has it compiled on another thread, unless that has been done.
+  void request_compiled();
 
   bool is_compiled(const Executable& executable) const {
     return &executable == compiled_.load(std::memory_order_acquire);
@@ -37,11 +39,10 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
 
   KernelDescription describe(bool with_code) const;
 
-  // Compiles, or finds on disk, unless that has been tried; for executable() and the compiling
-  // thread.
+ private:
+  // Compiles, or finds on disk, unless that has been tried.
   void compile();
 
- private:
   const fusion::Program program_;
   const double cost_of_point_;
   std::once_flag interpreted_once_;

@@ -1,4 +1,4 @@
-#include "sluice/kernels/cuda/compile_threads.h"
+#include "sluice/kernels/compile_threads.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace sluice::kernels::cuda {
+namespace sluice::kernels {
 namespace {
 
 // NVRTC's front end runs on one thread at a time, so that more would only wait.
@@ -19,7 +19,7 @@ size_t max_threads() {
 
 std::atomic<CompileThreads*> instance{nullptr};
 
-// NVRTC makes static objects while it compiles, the more the longer it runs. exit() destroys them,
+// LLVM and NVRTC make static objects while they compile, the more the longer they run. exit() destroys them,
 // the latest first, and a compilation that is under way then crashes or never ends. No handler can
 // be sure to come before that; destructors of the main thread's own objects do.
 struct MainThread {
@@ -55,13 +55,14 @@ void CompileThreads::add(std::function<void()> task) {
       threads_.emplace_back([this] { work(); });
     }
   }
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void CompileThreads::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_;
+    if (waiting_.empty()) changed_.notify_all();  // of wait()
     changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     --idle_;
     if (stopping_) return;
@@ -74,6 +75,13 @@ void CompileThreads::work() {
     stop_at_exit();
     lock.lock();
   }
+}
+
+void CompileThreads::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] {
+    return stopping_ || (waiting_.empty() && idle_ == threads_.size());
+  });
 }
 
 void CompileThreads::stop() {
@@ -97,4 +105,4 @@ void CompileThreads::stop_at_exit() {
   }
 }
 
-}  // namespace sluice::kernels::cuda
+}  // namespace sluice::kernels

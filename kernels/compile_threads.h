@@ -1,6 +1,6 @@
 // The threads that kernels are compiled on beside the caller's.
-#ifndef SLUICE_KERNELS_CUDA_COMPILE_THREADS_H_
-#define SLUICE_KERNELS_CUDA_COMPILE_THREADS_H_
+#ifndef SLUICE_KERNELS_COMPILE_THREADS_H_
+#define SLUICE_KERNELS_COMPILE_THREADS_H_
 
 #include <condition_variable>
 #include <deque>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice::kernels::cuda {
+namespace sluice::kernels {
 
 // A few for the whole process, started as they are needed. Thread-safe.
 class CompileThreads {
@@ -19,6 +19,9 @@ class CompileThreads {
   // Runs tasks in order, several at a time. When the process ends, those under way are waited for;
   // others, then and from then on, are dropped.
   void add(std::function<void()> task);
+
+  // Returns once no task is under way or waiting.
+  void wait();
 
   // Waits for what is under way, for good. exit() does so: before all else if the main thread calls
   // it, else by handlers.
@@ -34,11 +37,11 @@ class CompileThreads {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
-  size_t idle_ = 0;
+  size_t idle_ = 0;  // threads that wait for a task
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
 
-}  // namespace sluice::kernels::cuda
+}  // namespace sluice::kernels
 
-#endif  // SLUICE_KERNELS_CUDA_COMPILE_THREADS_H_
+#endif  // SLUICE_KERNELS_COMPILE_THREADS_H_

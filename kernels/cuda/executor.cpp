@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/kernels/cuda/compile_threads.h"
+#include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/cuda/generic_image.h"
 #include "sluice/kernels/cuda/gpu.h"
 #include "sluice/kernels/cuda/run.h"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "sluice/kernels/cuda/compile_threads.h"
+#include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/cuda/generic.h"
 
 namespace sluice::kernels::cuda {

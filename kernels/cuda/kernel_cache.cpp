@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "sluice/fusion/cost.h"
 #include "sluice/kernels/compile_log.h"
-#include "sluice/kernels/cuda/compile_threads.h"
+#include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/cuda/plan.h"
 
 namespace sluice::kernels::cuda {

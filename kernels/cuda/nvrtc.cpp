@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/kernels/cuda/compile_threads.h"
+#include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/cuda/library_paths.h"
 #include "sluice/runtime/shared_library.h"
 
