@@ -19,9 +19,9 @@ size_t max_threads() {
 
 std::atomic<CompileThreads*> instance{nullptr};
 
-// LLVM and NVRTC make static objects while they compile, the more the longer they run. exit() destroys them,
-// the latest first, and a compilation that is under way then crashes or never ends. No handler can
-// be sure to come before that; destructors of the main thread's own objects do.
+// LLVM and NVRTC make static objects while they compile, the more the longer they run. exit()
+// destroys them, the latest first, and a compilation that is under way then crashes or never ends.
+// No handler can be sure to come before that; destructors of the main thread's own objects do.
 struct MainThread {
   const bool is_main = gettid() == getpid();  // another one, if it has loaded this library
   ~MainThread() {
@@ -79,9 +79,8 @@ void CompileThreads::work() {
 
 void CompileThreads::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] {
-    return stopping_ || (waiting_.empty() && idle_ == threads_.size());
-  });
+  changed_.wait(lock,
+                [this] { return stopping_ || (waiting_.empty() && idle_ == threads_.size()); });
 }
 
 void CompileThreads::stop() {

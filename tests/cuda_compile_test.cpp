@@ -17,8 +17,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "sluice/kernels/cuda/call.h"
 #include "sluice/kernels/compile_threads.h"
+#include "sluice/kernels/cuda/call.h"
 #include "sluice/kernels/cuda/emit.h"
 #include "sluice/kernels/cuda/kernel_cache.h"
 #include "sluice/kernels/cuda/nvrtc.h"

@@ -210,6 +210,44 @@ TEST_F(LlvmTest, PredicatesGuardMemory) {
   }
 }
 
+TEST_F(LlvmTest, RunsAreCutAtBounds) {
+  // y[i] = i < first ? x[i] : i < second ? z[i - first] : 3, past the caches or not.
+  constexpr int64_t kN = 96;
+  const std::vector<float> x = floats(kN), z = floats(2 * kN);
+  alignas(64) float memory[kN];
+  for (const bool streams : {false, true}) {
+    for (const int64_t first : {-3, 1, 16, 40, 96}) {
+      for (const int64_t gap : {0, 2, 16, 33, 90}) {
+        const int64_t second = first + gap;
+        ProgramBuilder b(Schedule::kPointwise, {kN});
+        const auto i = b.coordinate({1});
+        const auto in_first = b.op(Op::kLess, {i, b.param(first)});
+        const auto in_second = b.op(Op::kLogicalAnd, {b.op(Op::kLessEqual, {b.param(first), i}),
+                                                      b.op(Op::kLess, {i, b.param(second)})});
+        const auto from_x = b.load(b.access(const_cast<float*>(x.data()), {1}), {in_first});
+        const auto from_z =
+            b.load(b.access(const_cast<float*>(z.data()), {1}, -first), {in_second});
+        const auto rest = b.op(Op::kWhere, {in_second, from_z, b.scalar(3.f)});
+        b.store(b.op(Op::kWhere, {in_first, from_x, rest}), b.access(memory, {1}));
+        b.program().streams = streams;
+        for (const int64_t piece : {kN, int64_t{32}}) {
+          std::fill_n(memory, kN, -7.f);
+          run_rows(b, piece);
+          std::vector<float> expected(kN, 3.f);
+          for (int64_t k = 0; k < kN; ++k) {
+            if (k < first)
+              expected[k] = x[k];
+            else if (k < second)
+              expected[k] = z[k - first];
+          }
+          expect_bits(std::vector<float>(memory, memory + kN), expected,
+                      std::to_string(first) + " " + std::to_string(second));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(LlvmTest, GathersAndRaises) {
   constexpr int64_t kN = 41;
   const std::vector<float> table = floats(9);

@@ -102,6 +102,7 @@ class ProgramBuilder {
   void store(ValueId value, uint16_t access) { program_.stores.push_back({value, access}); }
 
   const fusion::Program& program() const { return program_; }
+  fusion::Program& program() { return program_; }
   DType dtype_of_value(ValueId value) const { return program_.body[value].dtype; }
   fusion::Level level_of_value(ValueId value) const { return program_.body[value].level; }
   // Valid until the builder changes. Error slots are reset.

@@ -145,6 +145,44 @@ TEST(ShapeOps, ConcatAndStack) {
                       oracle::concat({oracle::binary("add", f, f), plus_one(i)}, 0)));
 }
 
+// Bounds at every place of a vector, of indices that step by 1, by -1 and by more, several of them
+// near each other or none; selections along the rows and across them.
+TEST(ShapeOps, PartsThatEndAnywhereInAVector) {
+  const ConfigGuard guard;
+  for (const CompileMode mode : {CompileMode::kBlocking, CompileMode::kOff}) {
+    config().compile = mode;
+    for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16}) {
+      for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 257}) {
+        const NdArray x = oracle::cast(counted({5, width}), dtype);
+        const NdArray y = plus_one(x);
+        const Tensor s = to_tensor(x);
+        const Tensor t = s + 1;
+        const int64_t part = (width + 1) / 2;
+        SCOPED_TRACE(testing::Message() << name_of(dtype) << " " << width);
+        const NdArray joined =
+            oracle::concat({oracle::slice(x, 1, 0, 1, 1), y, oracle::slice(x, 1, 0, part, 1)}, 1);
+        auto join = [&] { return concat({s.slice(1, 0, 1), t, s.slice(1, 0, part)}, 1) + 0; };
+        EXPECT_TRUE(matches(join(), joined));
+        const int64_t all = joined.shape[1];
+        EXPECT_TRUE(matches(flip(join(), 1), oracle::flip(joined, {1})));
+        for (const int64_t step : {2, 3, -2}) {
+          const int64_t first = step > 0 ? 0 : all - 1, last = step > 0 ? all : -all - 1;
+          EXPECT_TRUE(matches(concat({s, join().slice(1, first, last, step)}, 1) + 0,
+                              oracle::concat({x, oracle::slice(joined, 1, first, last, step)}, 1)));
+        }
+        EXPECT_TRUE(
+            matches(pad(join(), {{1, 2}, {3, 0}}, 9), oracle::pad(joined, {{1, 2}, {3, 0}}, 9)));
+        EXPECT_TRUE(matches(roll(t, 1, 1) + roll(t, -2, 0),
+                            oracle::binary("add", oracle::roll(y, 1, 1), oracle::roll(y, -2, 0))));
+        EXPECT_TRUE(matches(
+            concat({s, concat({t, s}, 1).slice(1, part, part + width)}, 0) + 0,
+            oracle::concat({x, oracle::slice(oracle::concat({y, x}, 1), 1, part, part + width, 1)},
+                           0)));
+      }
+    }
+  }
+}
+
 TEST(ShapeOps, Split) {
   const NdArray x = counted({4, 6});
   const std::vector<Tensor> parts = split(to_tensor(x), 3, -1);

@@ -403,14 +403,13 @@ llvm::Value* BodyEmitter::comparison_change(ValueId comparison) {
   llvm::Value* distance = ascending(ir_.CreateSub(values_[instr.operands[1 - k]], base(access)));
   llvm::Value* is_more = ir_.getInt1((instr.op == Op::kLessEqual) == (k == 0));
   llvm::Value* below = ir_.CreateSub(distance, one);
-  llvm::Value* last_before =
-      ir_.CreateSelect(ir_.CreateICmpNE(is_more, descends), distance, below);
+  llvm::Value* last_before = ir_.CreateSelect(ir_.CreateICmpNE(is_more, descends), distance, below);
   // Doubles divide faster, and for less than 2^52 the quotient is never carried to the next.
   llvm::Type* real = ir_.getDoubleTy();
-  llvm::Value* quotient = ir_.CreateFDiv(ir_.CreateSIToFP(last_before, real),
-                                         ir_.CreateSIToFP(ascending(step), real));
-  llvm::Value* none = ir_.CreateOr(ir_.CreateICmpSLT(last_before, zero),
-                                   ir_.CreateICmpEQ(step, zero));
+  llvm::Value* quotient =
+      ir_.CreateFDiv(ir_.CreateSIToFP(last_before, real), ir_.CreateSIToFP(ascending(step), real));
+  llvm::Value* none =
+      ir_.CreateOr(ir_.CreateICmpSLT(last_before, zero), ir_.CreateICmpEQ(step, zero));
   // Not of a quotient by 0, which has no integer.
   quotient = ir_.CreateSelect(none, llvm::ConstantFP::get(real, -1), quotient);
   return ir_.CreateAdd(ir_.CreateFPToSI(quotient, ir_.getInt64Ty()), one);

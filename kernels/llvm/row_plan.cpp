@@ -74,8 +74,9 @@ RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& inv
       is_range[id] = true;
       ranges.comparisons.push_back(id);
     } else if (is_logical(instr.op) &&
-               std::all_of(instr.operands, instr.operands + instr.num_operands,
-                           [&](ValueId operand) { return is_range[operand] || uniform[operand]; })) {
+               std::all_of(
+                   instr.operands, instr.operands + instr.num_operands,
+                   [&](ValueId operand) { return is_range[operand] || uniform[operand]; })) {
       is_range[id] = true;
       ranges.derived.push_back(id);
     } else {

@@ -18,9 +18,9 @@ void parallel_for(int64_t count, int64_t grain,
                   absl::FunctionRef<void(int64_t begin, int64_t end)> f);
 
 // Ends the threads that parallel_for and libraries have started for the calling thread, which keeps
-// them otherwise. Not within parallel_for. Every thread that calls parallel_for has a team of its own, and while
-// there are more of them than cores OpenMP lets none spin between loops: each small loop of the
-// process then pays for waking its threads.
+// them otherwise. Not within parallel_for. Every thread that calls parallel_for has a team of its
+// own, and while there are more of them than cores OpenMP lets none spin between loops: each small
+// loop of the process then pays for waking its threads.
 void release_threads();
 
 // While it lives, libraries that use OpenMP from this thread use at most `threads` threads.
