@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
-#ifdef __AVX512F__
+#ifdef __AVX__
 #include <immintrin.h>
 #endif
 
@@ -27,15 +28,26 @@ void hand_chain10(const float* __restrict x, const float* __restrict y, float* _
 
 void hand_chain10_streaming(const float* __restrict x, const float* __restrict y,
                             float* __restrict out, int64_t n) {
+#ifdef __AVX__
 #ifdef __AVX512F__
-  if (n % 16 == 0 && reinterpret_cast<uintptr_t>(out) % 64 == 0) {
+  using Vector = __m512;
+#else
+  using Vector = __m256;
+#endif
+  constexpr int64_t kLanes = sizeof(Vector) / sizeof(float);
+  if (n % kLanes == 0 && reinterpret_cast<uintptr_t>(out) % sizeof(Vector) == 0) {
 #pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < n; i += 16) {
-      const __m512 a = _mm512_loadu_ps(x + i);
-      const __m512 b = _mm512_loadu_ps(y + i);
-      __m512 t = a;
-      for (int k = 0; k < 5; ++k) t = _mm512_fmadd_ps(t, b, a);
+    for (int64_t i = 0; i < n; i += kLanes) {
+      Vector a, b;
+      std::memcpy(&a, x + i, sizeof(a));
+      std::memcpy(&b, y + i, sizeof(b));
+      Vector t = a;
+      for (int k = 0; k < 5; ++k) t = t * b + a;
+#ifdef __AVX512F__
       _mm512_stream_ps(out + i, t);
+#else
+      _mm256_stream_ps(out + i, t);
+#endif
     }
     return;
   }

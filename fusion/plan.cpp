@@ -251,8 +251,8 @@ class Planner {
     }
   }
 
-  // Kernels whose outputs no cache can hold until somebody reads them, and that don't work in
-  // place.
+  // Kernels whose outputs no cache can hold until somebody reads them. Those that turn out to work
+  // in place too: what they have read is in the caches, but has to leave them all the same.
   void find_streams() {
     for (Step& step : plan_.steps) {
       KernelStep* kernel = std::get_if<KernelStep>(&step.work);
@@ -269,7 +269,6 @@ class Planner {
     int64_t bytes = 0;
     for (size_t o = 0; o < call.outputs.size(); ++o) {
       const Result& result = plan_.results[call.buffers[call.outputs[o].buffer].index];
-      if (!result.donors.empty()) return false;
       const uint16_t number = program.stores[o].access;
       const Access& access = program.accesses[number];
       if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;

@@ -83,6 +83,19 @@ TEST(PlanTest, LargeKernelsKeepTheirOwnLaunches) {
   EXPECT_EQ(plan->steps.size(), 2u);
 }
 
+// Whether or not the result may take its operand's memory, which only shows when it runs.
+TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
+  for (const int64_t length : {8 << 20, 4 << 20}) {
+    Graph graph;
+    add_op(&graph, Op::kExp, {add_input(&graph, {length})}, /*live=*/true);
+    const auto plan = make_plan(graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_FALSE(plan->results[0].donors.empty());
+    EXPECT_EQ(std::get<KernelStep>(plan->steps[0].work).calls[0].program.streams,
+              length == 8 << 20);
+  }
+}
+
 // Both chains are cut by their sums; the second halves wait for the first.
 TEST(PlanTest, WhatWaitsForALaunchIsNotInIt) {
   Graph graph;
