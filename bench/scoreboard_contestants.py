@@ -77,11 +77,15 @@ class Contestant:
 
     def settle(self):
         """Waits until its threads sleep: some look for more work for a while, on a processor."""
+        def runs(task):
+            try:
+                return (task / "stat").read_text().rsplit(")", 1)[1].split()[0] == "R"
+            except OSError:  # it has ended
+                return False
+
         until = time.monotonic() + 0.5
         tasks = pathlib.Path(f"/proc/{self.process.pid}/task")
-        while time.monotonic() < until and any(
-                (task / "stat").read_text().rsplit(")", 1)[1].split()[0] == "R"
-                for task in tasks.glob("*")):
+        while time.monotonic() < until and any(runs(task) for task in tasks.glob("*")):
             time.sleep(0.002)
 
     def last_words(self):
