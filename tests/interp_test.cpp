@@ -638,6 +638,77 @@ TEST(Interpreter, LongProgramsStaySmall) {
   EXPECT_LE(interp::translate(b.program()).registers.size(), 3u);
 }
 
+// The maps among the steps of a pointwise program.
+int64_t num_maps(const Program& program) {
+  const interp::Bytecode code = interp::translate(program);
+  const std::vector<interp::Step>& steps = code.passes[0].row_steps;
+  return std::count_if(steps.begin(), steps.end(), [](const interp::Step& step) {
+    return step.kind == interp::StepKind::kMap;
+  });
+}
+
+// (a . b) . c and c . (a . b), where bit k of `scalars` makes operand k a scalar.
+template <typename T>
+void check_pair(Op first, Op second, bool reversed, unsigned scalars) {
+  const int64_t n = 2100;
+  std::array<std::vector<T>, 3> x = {numbers<T>(n, 1), numbers<T>(n, 2), numbers<T>(n, 3)};
+  std::vector<T> y(n);
+  ProgramBuilder b(Schedule::kPointwise, {n});
+  std::array<ValueId, 3> v;
+  for (int k = 0; k < 3; ++k) {
+    v[k] = scalars >> k & 1 ? b.scalar(x[k][7]) : b.load(b.access(x[k].data(), {1}));
+  }
+  const ValueId inner = b.op(first, {v[0], v[1]});
+  b.store(reversed ? b.op(second, {v[2], inner}) : b.op(second, {inner, v[2]}),
+          b.access(y.data(), {1}));
+  expect_exact(b, {region(y)});
+  // Two scalars are one before the rows begin.
+  EXPECT_EQ(num_maps(b.program()), 1);
+}
+
+TEST(Interpreter, ArithmeticRunsInPairs) {
+  for (const Op first : {Op::kAdd, Op::kSub, Op::kMul}) {
+    for (const Op second : {Op::kAdd, Op::kSub, Op::kMul}) {
+      for (const bool reversed : {false, true}) {
+        for (unsigned scalars = 0; scalars < 7; ++scalars) {
+          check_pair<float>(first, second, reversed, scalars);
+          check_pair<double>(first, second, reversed, scalars);
+        }
+      }
+    }
+  }
+}
+
+TEST(Interpreter, WhatIsReadTwiceIsInNoPair) {
+  const int64_t n = 100;
+  std::vector<float> x = numbers<float>(n), y = numbers<float>(n, 2), z(n), w(n);
+  ProgramBuilder b(Schedule::kPointwise, {n});
+  const ValueId v = b.load(b.access(x.data(), {1}));
+  const ValueId sum = b.op(Op::kAdd, {v, b.load(b.access(y.data(), {1}))});
+  const ValueId square = b.op(Op::kMul, {sum, sum});
+  const ValueId difference = b.op(Op::kSub, {square, v});
+  b.store(difference, b.access(z.data(), {1}));
+  b.store(b.op(Op::kMul, {difference, square}), b.access(w.data(), {1}));
+  expect_exact(b, {region(z), region(w)});
+  EXPECT_EQ(num_maps(b.program()), 4);
+}
+
+// Stores past the caches, where that can be: not of less than a vector, nor at odd places.
+TEST(Interpreter, StreamsTheSameBits) {
+  for (const int64_t n : {1, 3, 64, 255, 257, 2048, 5003}) {
+    for (const int64_t offset : {0, 1, 4}) {
+      std::vector<float> x = numbers<float>(n), y(n + offset);
+      std::vector<float16> h(n + offset);
+      ProgramBuilder b(Schedule::kPointwise, {n});
+      b.program().streams = true;
+      const ValueId v = b.load(b.access(x.data(), {1}));
+      b.store(b.op(Op::kMul, {v, b.scalar(3.f)}), b.access(y.data(), {1}, offset));
+      b.store(b.cast(v, DType::kFloat16), b.access(h.data(), {1}, offset));
+      expect_exact(b, {region(y), region(h)});
+    }
+  }
+}
+
 TEST(Interpreter, NoRows) {
   std::vector<float> x(1);
   ProgramBuilder b(Schedule::kPointwise, {0, 3});

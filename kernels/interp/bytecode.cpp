@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sluice/kernels/interp/pairs.h"
 #include "sluice/kernels/reduction.h"
 #include "sluice/runtime/integers.h"
 
@@ -69,6 +70,7 @@ class Translator {
     code_.num_passes = code_.has_reduced ? fusion::num_passes(program_) : 0;
     code_.accesses = program_.accesses;
     code_.passes.resize(code_.num_passes + 1);
+    code_.streams = program_.streams;
     for (const Store& store : program_.stores) {
       code_.stored_buffers.push_back(program_.accesses[store.access].buffer);
     }
@@ -82,6 +84,10 @@ class Translator {
       if (!is_element(store)) code_.row_stores.push_back(store_step(store, home_[store.value]));
     }
     lay_out();
+    for (Pass& pass : code_.passes) {
+      pair_steps(&pass.row_steps);
+      pair_steps(&pass.element_steps);
+    }
     return std::move(code_);
   }
 
@@ -161,16 +167,20 @@ class Translator {
       if (instr(i).level != Level::kRow || !row_needed_[i] || row_pass(i) != pass) continue;
       if (fusion::is_reduction(instr(i).op)) continue;  // came with the element steps before
       const Inputs inputs = inputs_of(i, home_);
+      uint8_t dying = 0;
       auto release_operands = [&] {
         for (int k = 0; k < instr(i).num_operands; ++k) {
           const ValueId operand = instr(i).operands[k];
-          if (last_row_user(operand, time) == i) release_home(operand);
+          if (last_row_user(operand, time) != i) continue;
+          dying |= 1 << k;
+          release_home(operand);
         }
       };
       if (works_in_place(i)) release_operands();
       home_[i] = allocate(instr(i).dtype);
       release_operands();
       emit(&steps, i, home_[i], inputs, /*element=*/false);
+      steps.back().dying = dying;
     }
     release_dead(time);
   }
@@ -235,11 +245,13 @@ class Translator {
       const bool reduces = reduces_in(i, pass);
       if (!needed[i] && !reduces) continue;
       const Inputs inputs = inputs_of(i, place);
+      uint8_t dying = 0;
       auto release_operands = [&] {
         for (int k = 0; k < instr(i).num_operands; ++k) {
           const ValueId operand = instr(i).operands[k];
           if (instr(operand).level != Level::kElement || last[operand] != i) continue;
           last[operand] = 0;  // an operand may occur twice
+          dying |= 1 << k;
           release(place[operand]);
         }
       };
@@ -255,6 +267,7 @@ class Translator {
       place[i] = allocate(instr(i).dtype);
       release_operands();
       emit(&out.element_steps, i, place[i], inputs, /*element=*/true);
+      out.element_steps.back().dying = dying;
       if (last[i] == 0) release(place[i]);
     }
     for (const Store& store : program_.stores) {
@@ -339,6 +352,7 @@ class Translator {
     Step step(StepKind::kMap, value.num_operands, value.dtype);
     step.out = out;
     std::copy(inputs.begin(), inputs.end(), step.in);
+    step.op = value.op;
     step.aux = value.aux;
     switch (value.op) {
       case Op::kLoad: step.kind = StepKind::kLoad; break;

@@ -39,7 +39,9 @@ struct Step {
 
   StepKind kind;
   uint8_t num_operands;
-  DType dtype;  // of the result; of what is stored
+  DType dtype;        // of the result; of what is stored
+  fusion::Op op{};    // kMap
+  uint8_t dying = 0;  // bit k: nobody reads in[k] after this step; not told of all steps
   Register out = 0;
   Register in[3] = {0, 0, 0};
   uint16_t aux = 0;
@@ -89,6 +91,7 @@ struct Bytecode {
   std::vector<Binding> bindings;
   std::vector<fusion::Access> accesses;
   std::vector<uint16_t> stored_buffers;
+  bool streams = false;  // fusion::Program::streams
 
   // Registers: byte offsets in the scratch. Registers in [0, num_uniform) hold one element each.
   std::vector<uint32_t> registers;

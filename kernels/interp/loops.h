@@ -58,11 +58,26 @@ constexpr int reduction_index(fusion::Op op) {
 }
 static_assert(reduction_index(fusion::Op::kArgMax) == kNumReductions);
 
+// Ops that have loops together with another of them: (a . b) . c, and c - (a . b). Operands of the
+// others may change places: what a NaN's bits are is settled by stores.
+inline constexpr int kNumPaired = 3;
+constexpr int paired_index(fusion::Op op) {
+  return static_cast<int>(op) - static_cast<int>(fusion::Op::kAdd);
+}
+constexpr bool is_paired(fusion::Op op) {
+  return paired_index(op) >= 0 && paired_index(op) < kNumPaired;
+}
+static_assert(is_paired(fusion::Op::kAdd) && is_paired(fusion::Op::kSub) &&
+              is_paired(fusion::Op::kMul));
+inline constexpr int kReversedSub = kNumPaired;
+
 // Entries that don't exist are null.
 struct LoopTable {
   MapLoops map[fusion::kNumOps][kNumDTypes];  // by op and the compute type it is instantiated for
-  MapLoops cast[kNumDTypes][kNumDTypes];      // compute types: from, to
-  MapFn load[kNumDTypes];                     // memory to register; null: the same bytes
+  // By the ops, or kReversedSub for the second; of three operands a, b, c. Floats only.
+  MapLoops pair[kNumPaired][kNumPaired + 1][kNumDTypes];
+  MapLoops cast[kNumDTypes][kNumDTypes];  // compute types: from, to
+  MapFn load[kNumDTypes];                 // memory to register; null: the same bytes
   MapFn store[kNumDTypes];  // register to memory, NaN made canonical; null: the same bytes
   MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
   ReduceLoops reduce[kNumReductions][kNumDTypes];

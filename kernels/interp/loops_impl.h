@@ -124,6 +124,38 @@ void fill_map(LoopTable& table) {
 #include "sluice/fusion/ops.def"
 }
 
+template <typename F, typename G>
+struct Pair {
+  template <typename A, typename V>
+  static V apply(A a, V b, V c) {
+    const V inner = F::template apply<V, V>(a, b, b);
+    return G::template apply<V, V>(inner, c, c);
+  }
+};
+
+struct ReversedSub {
+  template <typename A, typename V>
+  static V apply(A a, V b, V c) {
+    return expressions::Sub::apply<V, V>(b, a, c);
+  }
+};
+
+template <typename V, typename F>
+void fill_pairs(MapLoops (&row)[kNumPaired + 1][kNumDTypes]) {
+  constexpr int kType = static_cast<int>(dtype_of<V>());
+  set_map<Pair<F, expressions::Add>, V, V, 3>(row[paired_index(Op::kAdd)][kType]);
+  set_map<Pair<F, expressions::Sub>, V, V, 3>(row[paired_index(Op::kSub)][kType]);
+  set_map<Pair<F, expressions::Mul>, V, V, 3>(row[paired_index(Op::kMul)][kType]);
+  set_map<Pair<F, ReversedSub>, V, V, 3>(row[kReversedSub][kType]);
+}
+
+template <typename V>
+void fill_pairs(LoopTable& table) {
+  fill_pairs<V, expressions::Add>(table.pair[paired_index(Op::kAdd)]);
+  fill_pairs<V, expressions::Sub>(table.pair[paired_index(Op::kSub)]);
+  fill_pairs<V, expressions::Mul>(table.pair[paired_index(Op::kMul)]);
+}
+
 // Reductions.
 
 template <typename V>
@@ -287,6 +319,7 @@ void fill_reductions(LoopTable& table) {
 template <typename V>
 void fill_type(LoopTable& table) {
   fill_map<V>(table);
+  if constexpr (m::kIsFloat<V>) fill_pairs<V>(table);
   fill_reductions<V>(table);
 }
 

@@ -99,6 +99,7 @@ void Machine::rows(int64_t begin, int64_t end) {
     }
     run(code_.row_stores, row_, num_rows_);
   });
+  if (code_.streams) fence_streams();
 }
 
 void Machine::block(int64_t begin, int64_t end, int64_t block, char* partials) {

@@ -1,4 +1,5 @@
 // The steps of a Machine.
+#include <algorithm>
 #include <cstring>
 
 #include "sluice/kernels/interp/machine.h"
@@ -221,6 +222,21 @@ void Machine::check_index(const Step& step, int64_t n) {
   values_[step.out] = {out, n == 1};
 }
 
+// By pieces that are still in the first level of the cache when they are copied.
+void Machine::stream(MapFn conversion, char* out, size_t size, const char* in, size_t in_size,
+                     int64_t count) const {
+  constexpr int64_t kPiece = 256;
+  for (int64_t i = 0; i < count; i += kPiece) {
+    const int64_t n = std::min(kPiece, count - i);
+    const char* piece = in + i * in_size;
+    if (conversion != nullptr) {
+      convert(conversion, temporary(3), piece, n);
+      piece = temporary(3);
+    }
+    copy_streaming(out + i * size, piece, n * size);
+  }
+}
+
 // A tile that spans rows has each row's value repeated along the row (row schedule), or the tile of
 // all rows' values repeated (column schedule). Else the row's value is uniform or of tile shape.
 void Machine::expand(const Step& step) {
@@ -288,6 +304,8 @@ void Machine::store(const Step& step, int64_t start, int64_t n) {
     char* out = access.base + element * size;
     if (value.uniform) {
       fill_strided(out, stride, converted, count, size);
+    } else if (code_.streams && stride == 1 && can_stream(out)) {
+      stream(conversion, out, size, in + done * in_size, in_size, count);
     } else if (stride == 1 && conversion != nullptr) {
       convert(conversion, out, in + done * in_size, count);
     } else {
