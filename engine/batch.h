@@ -4,9 +4,9 @@
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "sluice/engine/plan_cache.h"
 #include "sluice/engine/recorder.h"
 #include "sluice/kernels/executor.h"
@@ -26,7 +26,7 @@ class Batch : public runtime::CommandBatch {
 
   // By input and by result. Kept until the batch is done, but that results which nobody observes
   // are let go of once run() is over: the stream's order protects them.
-  std::vector<runtime::BufferRef> inputs, results;
+  absl::InlinedVector<runtime::BufferRef, 8> inputs, results;
   kernels::Bindings bindings;
   // Null if there was no memory for it: `failure_of_run` says so.
   std::unique_ptr<kernels::Run> code;

@@ -17,7 +17,7 @@ struct Counters {
 Counters& counters();
 
 inline void count(std::atomic<int64_t>& counter, int64_t by = 1) {
-  counter.fetch_add(by, std::memory_order_relaxed);
+  if (by != 0) counter.fetch_add(by, std::memory_order_relaxed);
 }
 
 }  // namespace sluice::engine

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/batch.h"
 #include "sluice/engine/config.h"
@@ -32,7 +33,7 @@ class Binder {
 
   void bind() {
     bind_inputs();
-    batch_->bindings.scalars = window_.scalars();
+    batch_->bindings.scalars.assign(window_.scalars().begin(), window_.scalars().end());
     batch_->results.resize(plan_.plan.results.size());
     batch_->bindings.results.resize(plan_.plan.results.size());
     const auto num_steps = static_cast<int32_t>(plan_.plan.steps.size());
@@ -65,6 +66,7 @@ class Binder {
           !buffer->written.stream->done(buffer->written.ticket)) {
         batch_->wait_for(buffer->written);
       }
+      some_missing_ |= buffer->data() == nullptr;
       char* base = static_cast<char*>(buffer->data());
       if (base != nullptr) base += node.layout.offset * static_cast<int64_t>(size_of(node.dtype));
       batch_->inputs.push_back(node.buffer);
@@ -89,6 +91,7 @@ class Binder {
   void set(int32_t r, runtime::BufferRef buffer) {
     buffer.get()->written = written_;
     batch_->bindings.results[r] = buffer->data();
+    some_missing_ |= buffer->data() == nullptr;
     batch_->results[r] = std::move(buffer);
   }
 
@@ -155,6 +158,7 @@ class Binder {
   }
 
   bool touches_failure(int32_t s) const {
+    if (!some_missing_) return false;
     bool missing = false;
     fusion::for_each_memory(plan_.plan.steps[s],
                             [&](const MemoryRef& ref) { missing |= is_missing(ref); });
@@ -197,9 +201,10 @@ class Binder {
   runtime::Backend& backend_;
   runtime::Stream* stream_;
   runtime::Event written_;
-  std::vector<bool> owned_;       // by input
-  std::vector<bool> given_away_;  // by result: another result works in its memory now
-  std::vector<runtime::BufferRef> free_;
+  absl::InlinedVector<bool, 16> owned_;       // by input
+  absl::InlinedVector<bool, 16> given_away_;  // by result: another result works in its memory now
+  absl::InlinedVector<runtime::BufferRef, 4> free_;
+  bool some_missing_ = false;  // some memory could not be had
 };
 
 void sort_by_step(ReadyPlan* ready) {

@@ -66,7 +66,7 @@ runtime::BufferRef allocate(const ReadyPlan& plan, size_t r, runtime::Backend* b
 }  // namespace
 
 Trial run_trial(const std::shared_ptr<const ReadyPlan>& plan, absl::Span<Node* const> inputs,
-                std::vector<uint64_t> scalars, kernels::Tier tier, runtime::Backend* backend,
+                absl::Span<const uint64_t> scalars, kernels::Tier tier, runtime::Backend* backend,
                 runtime::Stream* stream) {
   Trial trial;
   trial.results.resize(plan->plan.results.size());
@@ -74,7 +74,7 @@ Trial run_trial(const std::shared_ptr<const ReadyPlan>& plan, absl::Span<Node* c
   if (plan->plan.steps.empty()) return trial;
 
   kernels::Bindings bindings;
-  bindings.scalars = std::move(scalars);
+  bindings.scalars.assign(scalars.begin(), scalars.end());
   for (const Node* input : inputs) {
     const int64_t offset = input->layout.offset * static_cast<int64_t>(size_of(input->dtype));
     bindings.inputs.push_back(static_cast<char*>(input->buffer->data()) + offset);

@@ -25,7 +25,7 @@ struct Trial {
 // Inputs are neither changed nor kept, and failures are reported in the answer only. Throws Error
 // if there is not enough memory.
 Trial run_trial(const std::shared_ptr<const ReadyPlan>& plan, absl::Span<Node* const> inputs,
-                std::vector<uint64_t> scalars, kernels::Tier tier, runtime::Backend* backend,
+                absl::Span<const uint64_t> scalars, kernels::Tier tier, runtime::Backend* backend,
                 runtime::Stream* stream);
 
 }  // namespace sluice::engine

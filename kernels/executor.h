@@ -35,8 +35,8 @@ struct StepTime {
 // What a run of a plan works on.
 struct Bindings {
   // Where the values begin, by number (fusion::MemoryRef); null: not to be had.
-  std::vector<void*> inputs, results;
-  std::vector<uint64_t> scalars;  // of the window
+  absl::InlinedVector<void*, 8> inputs, results;
+  absl::InlinedVector<uint64_t, 8> scalars;  // of the window
   // (step, number of the call in it; 0 for a library call) of what is not to be run.
   absl::flat_hash_set<std::pair<size_t, size_t>> skipped;
   bool timed = false;  // measure each step

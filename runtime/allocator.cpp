@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -65,10 +66,7 @@ class Allocator {
     delete buffer;
   }
 
-  void set_limit(int64_t bytes) {
-    std::lock_guard lock(mutex_);
-    limit_ = bytes;
-  }
+  void set_limit(int64_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
 
   void trim() {
     std::lock_guard lock(mutex_);
@@ -86,7 +84,10 @@ class Allocator {
   }
 
  private:
-  int64_t limit() const { return limit_ > 0 ? limit_ : default_limit_; }
+  int64_t limit() const {
+    const int64_t given = limit_.load(std::memory_order_relaxed);
+    return given > 0 ? given : default_limit_;
+  }
 
   absl::Status exhausted(size_t bytes) const {
     return absl::ResourceExhaustedError(absl::StrCat(
@@ -135,7 +136,7 @@ class Allocator {
   std::map<size_t, std::vector<void*>> free_;  // by capacity
   MemoryStats stats_;
   int64_t held_ = 0;  // taken from the system and not given back
-  int64_t limit_ = 0;
+  std::atomic<int64_t> limit_{0};
   size_t shift_ = 0;  // of the last large block
   const int64_t default_limit_ = machine_memory() / 10 * 9;
 };
