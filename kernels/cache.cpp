@@ -74,7 +74,8 @@ const Executable& Kernel::executable(Tier tier) {
 }
 
 void Kernel::request_compiled() {
-  if (!llvm_available() || requested_.exchange(true, std::memory_order_relaxed)) return;
+  // Whether LLVM is there is not asked here: that makes it ready, which takes milliseconds.
+  if (requested_.exchange(true, std::memory_order_relaxed)) return;
   CompileThreads::get().add([kernel = shared_from_this()] { kernel->compile(); });
 }
 
