@@ -124,6 +124,4 @@ CacheStats cache_stats() {
           disk_hits.load(std::memory_order_relaxed)};
 }
 
-void wait_for_compiler() { CompileThreads::get().wait(); }
-
 }  // namespace sluice::kernels

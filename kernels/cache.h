@@ -70,9 +70,6 @@ std::shared_ptr<Kernel> find_kernel(fusion::Program program);
 // Since the start of the process.
 CacheStats cache_stats();
 
-// Returns once no compilation is under way or waiting.
-void wait_for_compiler();
-
 }  // namespace sluice::kernels
 
 #endif  // SLUICE_KERNELS_CACHE_H_

@@ -10,7 +10,7 @@
 namespace sluice::kernels {
 namespace {
 
-// NVRTC's front end runs on one thread at a time, so that more would only wait.
+// More would take cores from what computes; NVRTC's front end runs on one thread at a time anyway.
 constexpr size_t kMaxThreads = 4;
 
 size_t max_threads() {

@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "sluice/kernels/cache.h"
+#include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/launch.h"
 #include "sluice/kernels/library/matmul.h"
 
@@ -193,7 +194,7 @@ class CpuExecutor : public Executor {
     return std::make_unique<CpuPlanCode>(std::move(code));
   }
   CacheStats cache_stats() const override { return kernels::cache_stats(); }
-  void wait_for_compiler() override { kernels::wait_for_compiler(); }
+  void wait_for_compiler() override { CompileThreads::get().wait(); }
 };
 
 }  // namespace

@@ -65,12 +65,14 @@ RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& inv
   for (size_t i = 0; i < uniform.size(); ++i) {
     if (program.body[i].level == Level::kUniform) uniform[i] = true;
   }
+  if (program.body.size() > kMaxInstrs) {
+    ranges.rest = instrs;
+    return ranges;
+  }
   std::vector<bool> is_range(program.body.size(), false);
   for (const ValueId id : instrs) {
     const Instr& instr = program.body[id];
-    if (program.body.size() > kMaxInstrs) {
-      ranges.rest.push_back(id);
-    } else if (is_index_comparison(program, uniform, instr)) {
+    if (is_index_comparison(program, uniform, instr)) {
       is_range[id] = true;
       ranges.comparisons.push_back(id);
     } else if (is_logical(instr.op) &&

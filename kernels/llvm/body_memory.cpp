@@ -1,0 +1,298 @@
+// Arguments, addresses and memory of a BodyEmitter.
+#include <cstddef>
+
+#include "sluice/kernels/kernel.h"
+#include "sluice/kernels/llvm/body_emitter.h"
+#include "sluice/kernels/llvm/emit_ops.h"
+#include "sluice/kernels/llvm/host.h"
+
+namespace sluice::kernels {
+
+using fusion::Access;
+using fusion::Level;
+using fusion::StrideClass;
+using ir::LaneScope;
+
+llvm::Value* BodyEmitter::argument(size_t field, size_t index, llvm::Type* type) {
+  llvm::IRBuilder<> at_args(args_block_);
+  constexpr size_t kArray = ~size_t{0};
+  llvm::Value*& array = arguments_[{field, kArray}];
+  if (array == nullptr) {
+    array = at_args.CreateLoad(ir_.getPtrTy(),
+                               at_args.CreateConstGEP1_64(ir_.getInt8Ty(), args_, field));
+  }
+  llvm::Value*& value = arguments_[{field, index}];
+  if (value == nullptr) {
+    llvm::Value* slot = at_args.CreateConstGEP1_64(ir_.getInt64Ty(), array, index);
+    value = at_args.CreateLoad(type, slot);
+  }
+  return value;
+}
+
+llvm::Value* BodyEmitter::extent(int dim) {
+  return argument(offsetof(KernelArgs, extents), dim, ir_.getInt64Ty());
+}
+
+llvm::Value* BodyEmitter::stride(uint16_t access, int dim) {
+  const size_t index = size_t{access} * (program_.rank() + 1) + dim;
+  return argument(offsetof(KernelArgs, accesses), index, ir_.getInt64Ty());
+}
+
+llvm::Value* BodyEmitter::offset(uint16_t access) { return stride(access, program_.rank()); }
+
+llvm::Value* BodyEmitter::buffer(uint16_t access) {
+  return argument(offsetof(KernelArgs, buffers), program_.accesses[access].buffer, ir_.getPtrTy());
+}
+
+llvm::Value* BodyEmitter::lane_strides(uint16_t access) {
+  llvm::Value*& offsets = lane_strides_[access];
+  if (offsets == nullptr) {
+    llvm::Value* step = stride(access, program_.lane_dim());
+    llvm::IRBuilder<> at_args(args_block_);
+    offsets = at_args.CreateMul(builder_.iota(ir_.getInt64Ty()),
+                                at_args.CreateVectorSplat(builder_.lanes(), step));
+  }
+  return offsets;
+}
+
+void BodyEmitter::set_outer(const std::vector<llvm::Value*>& outer) {
+  for (size_t a = 0; a < program_.accesses.size(); ++a) {
+    const Access& access = program_.accesses[a];
+    if (!access.varies_along_kept || access.lanes == StrideClass::kTile) continue;
+    bases_[a] = access.buffer == fusion::kNoBuffer ? element_at(a, outer) : pointer_at(a, outer);
+    outer_bases_[a] = bases_[a];
+  }
+}
+
+void BodyEmitter::set_row(llvm::Value* index) {
+  for (size_t a = 0; a < program_.accesses.size(); ++a) {
+    const Access& access = program_.accesses[a];
+    if (!access.varies_along_kept) continue;
+    llvm::Value* distance = ir_.CreateMul(index, stride(a, program_.kept_rank - 1));
+    bases_[a] = access.buffer == fusion::kNoBuffer
+                    ? ir_.CreateAdd(outer_bases_[a], distance)
+                    : ir_.CreateGEP(builder_.memory_type(access.dtype), outer_bases_[a], distance);
+  }
+}
+
+llvm::Value* BodyEmitter::element_at(uint16_t access, const std::vector<llvm::Value*>& indices) {
+  llvm::Value* element = offset(access);
+  for (size_t d = 0; d < indices.size(); ++d) {
+    element = ir_.CreateAdd(element, ir_.CreateMul(indices[d], stride(access, d)));
+  }
+  return element;
+}
+
+llvm::Value* BodyEmitter::pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices) {
+  return ir_.CreateGEP(builder_.memory_type(program_.accesses[access].dtype), buffer(access),
+                       element_at(access, indices));
+}
+
+void BodyEmitter::set_reduced(llvm::Value* index) {
+  const int rank = program_.reduced_rank;
+  reduced_.assign(rank, index);
+  if (rank == 1) return;
+  const bool lanes_reduced = program_.lanes_reduced();
+  const int lanes = lanes_reduced ? builder_.lanes() : 1;
+  if (lanes_reduced) {
+    index = ir_.CreateAdd(builder_.splat(index, lanes), builder_.iota(ir_.getInt64Ty()));
+  }
+  llvm::Type* floats = builder_.with_lanes(ir_.getDoubleTy(), lanes);
+  for (int d = rank - 1; d > 0; --d) {
+    llvm::Value* count = builder_.splat(extent(program_.kept_rank + d), lanes);
+    // No vector division exists for integers; for indices below 2^52 the rounded quotient of
+    // doubles is never carried to the next integer.
+    llvm::Value* quotient = ir_.CreateFPToSI(
+        ir_.CreateFDiv(ir_.CreateSIToFP(index, floats), ir_.CreateSIToFP(count, floats)),
+        index->getType());
+    reduced_[d] = ir_.CreateSub(index, ir_.CreateMul(quotient, count));
+    index = quotient;
+  }
+  reduced_[0] = index;
+}
+
+llvm::Value* BodyEmitter::base(uint16_t access) {
+  if (program_.accesses[access].varies_along_kept) return bases_[access];
+  if (bases_[access] == nullptr) {
+    llvm::Value* element = offset(access);
+    if (program_.accesses[access].buffer == fusion::kNoBuffer) return element;
+    llvm::Value* start = buffer(access);
+    llvm::IRBuilder<> at_args(args_block_);
+    bases_[access] =
+        at_args.CreateGEP(builder_.memory_type(program_.accesses[access].dtype), start, element);
+  }
+  return bases_[access];
+}
+
+BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
+  const Access& info = program_.accesses[access];
+  const bool along_row = level == Level::kElement && info.varies_along_reduced;
+  Address result;
+  if (info.lanes == StrideClass::kTile) {
+    result.lanes = StrideClass::kUnit;
+    result.base = tiles_.at(access);
+    result.scalar = lane_start_;
+    return result;
+  }
+  result.base = base(access);
+  auto advance = [&](llvm::Value* elements) {
+    result.scalar = result.scalar == nullptr ? elements : ir_.CreateAdd(result.scalar, elements);
+  };
+  auto along_lanes = [&](llvm::Value* start) {
+    result.lanes = info.lanes;
+    if (info.lanes == StrideClass::kUnit) advance(start);
+    if (info.lanes == StrideClass::kAny) {
+      advance(ir_.CreateMul(start, stride(access, program_.lane_dim())));
+      result.offsets = lane_strides(access);
+    }
+  };
+  if (!program_.lanes_reduced()) {
+    if (info.varies_along_kept && info.lanes != StrideClass::kZero) along_lanes(lane_start_);
+    if (along_row) {
+      for (int d = 0; d < program_.reduced_rank; ++d) {
+        advance(ir_.CreateMul(reduced_[d], stride(access, program_.kept_rank + d)));
+      }
+    }
+  } else if (along_row && program_.reduced_rank == 1) {
+    along_lanes(reduced_[0]);
+  } else if (along_row) {
+    result.lanes = StrideClass::kAny;
+    for (int d = 0; d < program_.reduced_rank; ++d) {
+      llvm::Value* step = builder_.splat(stride(access, program_.kept_rank + d), builder_.lanes());
+      llvm::Value* term = ir_.CreateMul(reduced_[d], step);
+      result.offsets = d == 0 ? term : ir_.CreateAdd(result.offsets, term);
+    }
+  }
+  return result;
+}
+
+llvm::Value* BodyEmitter::scalar_pointer(const Address& address, DType dtype) {
+  if (address.scalar == nullptr) return address.base;
+  return ir_.CreateGEP(builder_.memory_type(dtype), address.base, address.scalar);
+}
+
+llvm::Value* BodyEmitter::lane_indices(const Address& address) {
+  switch (address.lanes) {
+    case StrideClass::kZero: break;
+    case StrideClass::kUnit: return builder_.iota(ir_.getInt64Ty());
+    case StrideClass::kAny:
+    case StrideClass::kTile: return address.offsets;
+  }
+  return llvm::ConstantInt::get(builder_.with_lanes(ir_.getInt64Ty()), 0);
+}
+
+llvm::Value* BodyEmitter::lane_pointers(const Address& address, DType dtype) {
+  return ir_.CreateGEP(builder_.memory_type(dtype), scalar_pointer(address, dtype),
+                       lane_indices(address));
+}
+
+llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value* predicate) {
+  llvm::Type* type = builder_.memory_type(dtype);
+  if (address.lanes == StrideClass::kZero) {
+    llvm::Value* pointer = scalar_pointer(address, dtype);
+    const int lanes = builder_.lanes();
+    if (predicate != nullptr) {
+      llvm::Value* wanted = builder_.any(builder_.both(predicate, lanes == 1 ? nullptr : active_));
+      pointer = ir_.CreateSelect(wanted, pointer, zeros_);
+    }
+    llvm::Value* element;
+    {
+      LaneScope scalar(1);
+      element = decode(dtype, ir_.CreateLoad(type, pointer));
+    }
+    element = builder_.splat(element, lanes);
+    if (predicate == nullptr || lanes == 1) return element;
+    return ir_.CreateSelect(predicate, element, llvm::Constant::getNullValue(element->getType()));
+  }
+  llvm::Value* mask = builder_.both(predicate, active_);
+  if (address.lanes == StrideClass::kAny) {
+    return decode(dtype, load_lanes(lane_pointers(address, dtype), dtype, mask));
+  }
+  llvm::Type* vector = builder_.with_lanes(type);
+  llvm::Value* pointer = scalar_pointer(address, dtype);
+  const llvm::Align align(size_of(dtype));
+  if (mask == nullptr) return decode(dtype, ir_.CreateAlignedLoad(vector, pointer, align));
+  // A masked load of unmapped memory does not fault, but takes a slow path of hundreds of cycles.
+  if (predicate != nullptr) pointer = ir_.CreateSelect(builder_.any(mask), pointer, zeros_);
+  return decode(dtype, ir_.CreateMaskedLoad(vector, pointer, align, mask,
+                                            llvm::Constant::getNullValue(vector)));
+}
+
+llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask) {
+  llvm::Type* type = builder_.memory_type(dtype);
+  llvm::Type* vector = builder_.with_lanes(type);
+  const llvm::Align align(size_of(dtype));
+  const int lanes = builder_.lanes();
+  if (lanes == 1) {
+    if (mask != nullptr) pointers = ir_.CreateSelect(mask, pointers, zeros_);
+    return ir_.CreateAlignedLoad(type, pointers, align);
+  }
+  llvm::Constant* zero = llvm::Constant::getNullValue(vector);
+  if (size_of(dtype) >= 4 && host().gathers) {
+    llvm::Value* all = llvm::Constant::getAllOnesValue(builder_.with_lanes(ir_.getInt1Ty()));
+    return ir_.CreateMaskedGather(vector, pointers, align, mask == nullptr ? all : mask, zero);
+  }
+  if (mask != nullptr) {
+    pointers = ir_.CreateSelect(mask, pointers, builder_.splat(zeros_, lanes));
+  }
+  llvm::Value* result = zero;
+  for (int lane = 0; lane < lanes; ++lane) {
+    llvm::Value* pointer = ir_.CreateExtractElement(pointers, lane);
+    result = ir_.CreateInsertElement(result, ir_.CreateAlignedLoad(type, pointer, align), lane);
+  }
+  return result;
+}
+
+void BodyEmitter::store_lanes(llvm::Value* value, llvm::Value* pointers, DType dtype,
+                              llvm::Value* mask) {
+  const llvm::Align align(size_of(dtype));
+  const int lanes = builder_.lanes();
+  if (size_of(dtype) >= 4 && host().masked_vectors) {
+    ir_.CreateMaskedScatter(value, pointers, align, mask);
+    return;
+  }
+  if (mask != nullptr) {
+    pointers = ir_.CreateSelect(mask, pointers, builder_.splat(sink_, lanes));
+  }
+  for (int lane = 0; lane < lanes; ++lane) {
+    ir_.CreateAlignedStore(ir_.CreateExtractElement(value, lane),
+                           ir_.CreateExtractElement(pointers, lane), align);
+  }
+}
+
+llvm::Value* BodyEmitter::decode(DType dtype, llvm::Value* stored) {
+  llvm::Type* floats = builder_.with_lanes(ir_.getFloatTy());
+  switch (dtype) {
+    case DType::kBool:
+      return ir_.CreateICmpNE(stored, llvm::Constant::getNullValue(stored->getType()));
+    case DType::kFloat16: {
+      llvm::Value* half = ir_.CreateBitCast(stored, builder_.with_lanes(ir_.getHalfTy()));
+      return ir_.CreateFPExt(half, floats);
+    }
+    case DType::kBFloat16: {
+      llvm::Value* wide = ir_.CreateZExt(stored, builder_.with_lanes(ir_.getInt32Ty()));
+      return ir_.CreateBitCast(ir_.CreateShl(wide, 16), floats);
+    }
+    default: return stored;
+  }
+}
+
+llvm::Value* BodyEmitter::encode(DType dtype, llvm::Value* value) {
+  if (dtype == DType::kBool) {
+    return ir_.CreateZExt(value, builder_.with_lanes(ir_.getInt8Ty()));
+  }
+  if (!is_float(dtype)) return value;
+  value = ir::emit_canonical_nan(dtype, value);
+  llvm::Type* halves = builder_.with_lanes(ir_.getInt16Ty());
+  if (dtype == DType::kFloat16) {
+    llvm::Type* type = builder_.with_lanes(ir_.getHalfTy());
+    return ir_.CreateBitCast(ir_.CreateFPTrunc(value, type), halves);
+  }
+  if (dtype == DType::kBFloat16) {
+    llvm::Value* bits = ir_.CreateBitCast(value, builder_.with_lanes(ir_.getInt32Ty()));
+    return ir_.CreateTrunc(ir_.CreateLShr(bits, 16), halves);
+  }
+  return value;
+}
+
+}  // namespace sluice::kernels
