@@ -693,20 +693,32 @@ TEST(Interpreter, WhatIsReadTwiceIsInNoPair) {
   EXPECT_EQ(num_maps(b.program()), 4);
 }
 
-// Stores past the caches, where that can be: not of less than a vector, nor at odd places.
-TEST(Interpreter, StreamsTheSameBits) {
-  for (const int64_t n : {1, 3, 64, 255, 257, 2048, 5003}) {
-    for (const int64_t offset : {0, 1, 4}) {
-      std::vector<float> x = numbers<float>(n), y(n + offset);
-      std::vector<float16> h(n + offset);
+template <typename T>
+void check_streamed(Op op, DType from) {
+  for (const int64_t n : {1, 3, 64, 255, 2048, 5003}) {
+    for (const int64_t offset : {0, 1, 16}) {
+      std::vector<float> x = numbers<float>(n);
+      std::vector<T> y(n + offset + 64 / sizeof(T));
+      T* aligned = y.data();
+      while (reinterpret_cast<uintptr_t>(aligned) % 64 != 0) ++aligned;
       ProgramBuilder b(Schedule::kPointwise, {n});
       b.program().streams = true;
-      const ValueId v = b.load(b.access(x.data(), {1}));
-      b.store(b.op(Op::kMul, {v, b.scalar(3.f)}), b.access(y.data(), {1}, offset));
-      b.store(b.cast(v, DType::kFloat16), b.access(h.data(), {1}, offset));
-      expect_exact(b, {region(y), region(h)});
+      const ValueId v = b.cast(b.load(b.access(x.data(), {1})), from);
+      b.store(b.cast(b.op(op, {v, v}), dtype_of<T>()), b.access(aligned, {1}, offset));
+      expect_exact(b, {region(y)});
     }
   }
+}
+
+// Past the caches, where that can be: not of less than a vector, nor at odd places.
+TEST(Interpreter, StreamsTheSameBits) {
+  check_streamed<float>(Op::kSub, DType::kFloat32);
+  check_streamed<float>(Op::kDiv, DType::kFloat32);
+  check_streamed<double>(Op::kDiv, DType::kFloat64);
+  check_streamed<float16>(Op::kMul, DType::kFloat32);
+  check_streamed<int32_t>(Op::kAdd, DType::kInt32);
+  check_streamed<uint64_t>(Op::kMul, DType::kUInt64);
+  check_streamed<int8_t>(Op::kAdd, DType::kInt8);
 }
 
 TEST(Interpreter, NoRows) {

@@ -49,22 +49,10 @@ void fill_strided(void* out, int64_t stride, const void* value, int64_t count, s
   });
 }
 
+void fence_streams() {
 #if defined(__SSE2__)
-bool can_stream(const void* out) { return reinterpret_cast<uintptr_t>(out) % sizeof(__m128i) == 0; }
-
-void copy_streaming(void* out, const void* in, size_t bytes) {
-  auto* o = static_cast<__m128i*>(out);
-  const auto* a = static_cast<const __m128i*>(in);
-  const size_t count = bytes / sizeof(__m128i);
-  for (size_t i = 0; i < count; ++i) _mm_stream_si128(o + i, _mm_loadu_si128(a + i));
-  std::memcpy(o + count, a + count, bytes % sizeof(__m128i));
-}
-
-void fence_streams() { _mm_sfence(); }
-#else
-bool can_stream(const void*) { return false; }
-void copy_streaming(void* out, const void* in, size_t bytes) { std::memcpy(out, in, bytes); }
-void fence_streams() {}
+  _mm_sfence();
 #endif
+}
 
 }  // namespace sluice::kernels::interp

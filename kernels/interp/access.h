@@ -111,10 +111,7 @@ void scatter_strided(void* out, int64_t stride, const void* in, int64_t count, s
 // Writes `count` copies of the element at `value`, `stride` elements apart.
 void fill_strided(void* out, int64_t stride, const void* value, int64_t count, size_t size);
 
-// Stores past the caches, where the machine can: up to fence_streams() they are seen by nobody else
-// in order.
-bool can_stream(const void* out);
-void copy_streaming(void* out, const void* in, size_t bytes);
+// Makes stores past the caches visible to other threads as other stores are.
 void fence_streams();
 
 }  // namespace sluice::kernels::interp

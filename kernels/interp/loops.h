@@ -71,6 +71,8 @@ static_assert(is_paired(fusion::Op::kAdd) && is_paired(fusion::Op::kSub) &&
               is_paired(fusion::Op::kMul));
 inline constexpr int kReversedSub = kNumPaired;
 
+inline constexpr int64_t kStreamedAlignment = 64;  // bytes
+
 // Entries that don't exist are null.
 struct LoopTable {
   MapLoops map[fusion::kNumOps][kNumDTypes];  // by op and the compute type it is instantiated for
@@ -79,6 +81,9 @@ struct LoopTable {
   MapLoops cast[kNumDTypes][kNumDTypes];  // compute types: from, to
   MapFn load[kNumDTypes];                 // memory to register; null: the same bytes
   MapFn store[kNumDTypes];  // register to memory, NaN made canonical; null: the same bytes
+  // As `store`, past the caches, to places at multiples of kStreamedAlignment. Others see what is
+  // written in no order before fence_streams() (access.h). Null: not to be had.
+  MapFn stream[kNumDTypes];
   MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
   ReduceLoops reduce[kNumReductions][kNumDTypes];
   ArgLoops arg[2][kNumDTypes];  // kArgMax, kArgMin

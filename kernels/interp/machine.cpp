@@ -155,6 +155,7 @@ void Machine::finish(int64_t begin, int64_t end, int64_t num_blocks, const char*
     run(code_.passes[1].row_steps, row_, num_rows_);
     run(code_.row_stores, row_, num_rows_);
   });
+  if (code_.streams) fence_streams();
 }
 
 void Machine::run_pass(const Pass& pass, int64_t begin, int64_t end) {

@@ -64,8 +64,6 @@ class Machine {
   void expand(const Step& step);
   void reduce(const Step& step, int64_t n);
   void store(const Step& step, int64_t start, int64_t n);
-  void stream(MapFn conversion, char* out, size_t size, const char* in, size_t in_size,
-              int64_t count) const;
 
   char* memory(Register reg) const { return scratch_ + code_.registers[reg]; }
   char* temporary(int k) const { return scratch_ + code_.temporaries + k * code_.tile * 8; }

@@ -1,5 +1,4 @@
 // The steps of a Machine.
-#include <algorithm>
 #include <cstring>
 
 #include "sluice/kernels/interp/machine.h"
@@ -222,21 +221,6 @@ void Machine::check_index(const Step& step, int64_t n) {
   values_[step.out] = {out, n == 1};
 }
 
-// By pieces that are still in the first level of the cache when they are copied.
-void Machine::stream(MapFn conversion, char* out, size_t size, const char* in, size_t in_size,
-                     int64_t count) const {
-  constexpr int64_t kPiece = 256;
-  for (int64_t i = 0; i < count; i += kPiece) {
-    const int64_t n = std::min(kPiece, count - i);
-    const char* piece = in + i * in_size;
-    if (conversion != nullptr) {
-      convert(conversion, temporary(3), piece, n);
-      piece = temporary(3);
-    }
-    copy_streaming(out + i * size, piece, n * size);
-  }
-}
-
 // A tile that spans rows has each row's value repeated along the row (row schedule), or the tile of
 // all rows' values repeated (column schedule). Else the row's value is uniform or of tile shape.
 void Machine::expand(const Step& step) {
@@ -291,6 +275,7 @@ void Machine::store(const Step& step, int64_t start, int64_t n) {
   const BoundAccess& access = accesses_[step.aux];
   const Value& value = values_[step.in[0]];
   const MapFn conversion = table_.store[static_cast<int>(step.dtype)];
+  const MapFn streamed = code_.streams ? table_.stream[static_cast<int>(step.dtype)] : nullptr;
   const size_t size = access.element_size;
   const size_t in_size = register_size(step.dtype);
   const char* in = static_cast<const char*>(value.data);
@@ -304,8 +289,9 @@ void Machine::store(const Step& step, int64_t start, int64_t n) {
     char* out = access.base + element * size;
     if (value.uniform) {
       fill_strided(out, stride, converted, count, size);
-    } else if (code_.streams && stride == 1 && can_stream(out)) {
-      stream(conversion, out, size, in + done * in_size, in_size, count);
+    } else if (streamed != nullptr && stride == 1 &&
+               reinterpret_cast<uintptr_t>(out) % kStreamedAlignment == 0) {
+      convert(streamed, out, in + done * in_size, count);
     } else if (stride == 1 && conversion != nullptr) {
       convert(conversion, out, in + done * in_size, count);
     } else {
