@@ -1,7 +1,7 @@
 #include "sluice/kernels/interp/pairs.h"
 
-#include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace sluice::kernels::interp {
 namespace {

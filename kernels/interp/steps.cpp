@@ -18,6 +18,9 @@ int64_t end_of_run(const bool* predicate, bool value, int64_t i, int64_t n) {
 
 constexpr uint64_t kZero = 0;
 
+// What the planner takes care of is enough for the loops.
+static_assert(fusion::kStreamAlignment % kStreamedAlignment == 0);
+
 }  // namespace
 
 void Machine::run(const std::vector<Step>& steps, int64_t start, int64_t n) {
