@@ -6,12 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "sluice/engine/counters.h"
-#include "sluice/engine/idle_starter.h"
 #include "sluice/engine/names.h"
 #include "sluice/engine/node_slab.h"
+#include "sluice/engine/queue_append.h"
 #include "sluice/engine/scheduler.h"
 #include "sluice/engine/validate.h"
-#include "sluice/engine/window_add.h"
 #include "sluice/runtime/error.h"
 
 namespace sluice::engine {
@@ -35,17 +34,6 @@ void let_go(Node* node) {
   drop_pin(node);
 }
 
-// The caller's handle on an operand of an op that is recorded now. If the operand is pending in a
-// queue whose lock is held and has no other handle, nobody can change its count meanwhile.
-void drop_consumed(Node* node) {
-  if (!node->submitted() &&
-      node->references.load(std::memory_order_acquire) == Node::kHandle + Node::kPin) {
-    node->references.store(Node::kPin, std::memory_order_relaxed);
-  } else {
-    node->drop(Node::kHandle);
-  }
-}
-
 }  // namespace
 
 const char* name_of(FlushCause cause) {
@@ -62,32 +50,7 @@ Queue::Queue(Device device)
       stream_(make_stream(backend_)) {}
 
 NodeRef Queue::append(const Recording& recording) {
-  for (const NodeOperand& operand : recording.operands) bring_here(operand);
-  std::lock_guard lock(mutex_);
-  if (is_full()) [[unlikely]]
-    flush_full();
-  Node* const node = make_node(Node::kHandle + Node::kPin);
-  NodeRef result(node);  // dies with the op if what follows throws
-  node->state.store(NodeState::kPending, std::memory_order_relaxed);
-  node->dtype = recording.dtype;
-  node->device = recording.device;
-  node->layout.shape = recording.shape;
-  node->queue.store(this, std::memory_order_relaxed);
-  pending_.add(node, recording);
-  bytes_since_scan_ += node->bytes();
-  count_recorded();
-  if (node->position == 0 && starts_by_itself()) IdleStarter::wake();
-  if (aligner_.ends_loop(pending_)) [[unlikely]]
-    run(FlushCause::kLoop, runtime::SubmitMode::kDetached, {.end = pending_.size() - 1});
-  for (const NodeOperand& operand : recording.operands) {
-    if (operand.consumed) drop_consumed(operand.node);
-  }
-  return result;
-}
-
-// Written by the queue's own thread alone.
-void Queue::count_recorded() {
-  ops_recorded_.store(ops_recorded_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return append_inline(recording, recording.operands.size());
 }
 
 void Queue::count_alias() {
@@ -95,23 +58,15 @@ void Queue::count_alias() {
   count(counters().ops_executed);
 }
 
-// An operand that is pending in another queue has to be submitted first.
-inline void Queue::bring_here(const NodeOperand& operand) {
-  if (operand.node == nullptr || operand.node->submitted()) return;
-  Queue* queue = operand.node->queue.load(std::memory_order_acquire);
-  if (queue == this) [[likely]]
-    return;
-  // The queue lets go of a node only after that.
-  if (queue != nullptr) {
-    queue->flush_for(operand.node, FlushCause::kOtherThread, runtime::SubmitMode::kDetached);
+void Queue::bring_from(Queue* other, Node* operand) {
+  // The queue lets go of a node only after it has been submitted.
+  if (other != nullptr) {
+    other->flush_for(operand, FlushCause::kOtherThread, runtime::SubmitMode::kDetached);
   }
 }
 
-// A full window is flushed by the next op rather than by the last: by then the temporaries of the
-// statement that filled it are gone.
-bool Queue::is_full() const {
-  return static_cast<int64_t>(pending_.size()) >= settings_.window_ops ||
-         bytes_since_scan_ > settings_.max_pending_bytes || aligner_.is_due();
+void Queue::flush_before_last() {
+  run(FlushCause::kLoop, runtime::SubmitMode::kDetached, {.end = pending_.size() - 1});
 }
 
 void Queue::flush_full() {

@@ -52,6 +52,10 @@ class Queue {
 
   // Takes over the handles of consumed operands, unless it throws.
   NodeRef append(const Recording& recording);
+  // Likewise, for where ops come from in great numbers; `num_operands`: their number, as a constant
+  // if it is one. See queue_append.h.
+  template <typename Size>
+  NodeRef append_inline(const Recording& recording, Size num_operands);
 
   // Submits everything that somebody can still ask for, and forgets the rest.
   void flush(FlushCause cause, runtime::SubmitMode mode);
@@ -84,8 +88,10 @@ class Queue {
   static Queue& find_current(Device device);
   void count_recorded();
   void bring_here(const NodeOperand& operand);
+  void bring_from(Queue* other, Node* operand);
   bool is_full() const;
   void flush_full();
+  void flush_before_last();
   int64_t live_bytes() const;
   bool starts_by_itself() const;
   bool is_worth_starting() const;

@@ -36,14 +36,23 @@ uint32_t Window::kind(size_t i) const {
 }
 
 uint32_t Window::look_up(Node* input) {
+  constexpr uint32_t kFew = 8;  // are found sooner one after another
   const auto next = static_cast<uint32_t>(inputs_.size());
-  const auto [it, is_new] = input_numbers_.try_emplace(input, next);
-  if (is_new) {
-    inputs_.push_back(input);
-    input->add(Node::kPin);
-    input->input_number.store(next, std::memory_order_relaxed);
+  if (next <= kFew) {
+    const auto known = std::find(inputs_.begin(), inputs_.end(), input);
+    if (known != inputs_.end()) return static_cast<uint32_t>(known - inputs_.begin());
+    if (next == kFew) {
+      for (uint32_t k = 0; k < kFew; ++k) input_numbers_.emplace(inputs_[k], k);
+    }
   }
-  return it->second;
+  if (next >= kFew) {
+    const auto [known, is_new] = input_numbers_.try_emplace(input, next);
+    if (!is_new) return known->second;
+  }
+  inputs_.push_back(input);
+  input->add(Node::kPin);
+  input->input_number.store(next, std::memory_order_relaxed);
+  return next;
 }
 
 // Reads the ops one after another.
@@ -86,7 +95,7 @@ void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t ma
   for (size_t i = 0; i < num_ops_; ++i) {
     const Recording recording = reader.next();
     if ((marks[i] & mark) == 0) continue;
-    target->add(ops_[i].node, recording);
+    target->add(ops_[i].node, recording, recording.operands.size());
     if (i < origins_.size()) target->set_origin(target->size() - 1, origins_[i]);
   }
 }
@@ -149,7 +158,7 @@ void Window::clear() {
   num_words_ = 1;
   inputs_.clear();
   num_described_ = 0;
-  input_numbers_.clear();
+  if (!input_numbers_.empty()) input_numbers_.clear();
   scalars_.clear();
   origins_.clear();
 }

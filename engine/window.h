@@ -64,8 +64,10 @@ class Window {
   const std::vector<uint64_t>& scalars() const { return scalars_; }
 
   // Adds the op that computes `node`, a pending one, and gives it its position. Operands that are
-  // pending are in this window. See window_add.h.
-  void add(Node* node, const Recording& recording);
+  // pending are in this window. `num_operands`: their number, as a constant if it is one. See
+  // window_add.h.
+  template <typename Size>
+  void add(Node* node, const Recording& recording, Size num_operands);
 
   // Where an op was called: nowhere, if that was not said.
   void set_origin(size_t i, const Origin& origin) {
@@ -125,8 +127,6 @@ class Window {
       if (k + 1 < count) f(OperandCode::unpack(static_cast<uint32_t>(*word >> 32)));
     }
   }
-  template <typename Size>
-  void add_op(Node* node, const Recording& recording, Size num_operands);
   OperandCode code_of(const NodeOperand& operand, uint32_t position);
   uint32_t number_of(Node* input);
   uint32_t look_up(Node* input);
@@ -141,7 +141,7 @@ class Window {
   std::vector<Node*> inputs_;
   size_t num_described_ = 0;  // of the inputs, by the words
   bool pins_inputs_ = true;
-  absl::flat_hash_map<const Node*, uint32_t> input_numbers_;  // for those whose hint fails
+  absl::flat_hash_map<const Node*, uint32_t> input_numbers_;  // empty if there are few
   std::vector<uint64_t> scalars_;
   std::vector<Origin> origins_;  // by op; shorter if nobody asks for them
 };

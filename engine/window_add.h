@@ -3,9 +3,9 @@
 #define SLUICE_ENGINE_WINDOW_ADD_H_
 
 #include <algorithm>
-#include <type_traits>
 
 #include "sluice/engine/window.h"
+#include "sluice/runtime/for_each_index.h"
 
 namespace sluice::engine {
 namespace window_words {
@@ -40,7 +40,8 @@ inline uint32_t Window::number_of(Node* input) {
 [[gnu::always_inline]] inline OperandCode Window::code_of(const NodeOperand& operand,
                                                           uint32_t position) {
   if (operand.node == nullptr) {
-    scalars_.push_back(operand.scalar);
+    const uint64_t scalar = operand.scalar;  // so that nothing points into the operand
+    scalars_.push_back(scalar);
     return {OperandKind::kScalar};
   }
   if (operand.node->submitted()) return {OperandKind::kInput, number_of(operand.node)};
@@ -49,9 +50,9 @@ inline uint32_t Window::number_of(Node* input) {
   return {OperandKind::kOp, position - read};
 }
 
-// `num_operands`: a size_t, or a constant that converts to one.
 template <typename Size>
-void Window::add_op(Node* node, const Recording& recording, Size num_operands) {
+[[gnu::always_inline]] inline void Window::add(Node* node, const Recording& recording,
+                                               Size num_operands) {
   const size_t most =
       2 + kMaxRank + num_operands * window_words::kMostOfOperand + recording.attrs.size();
   if (num_ops_ == ops_.size() || num_words_ + most > words_.size()) [[unlikely]]
@@ -60,15 +61,14 @@ void Window::add_op(Node* node, const Recording& recording, Size num_operands) {
   uint64_t* at = begin + 1;
   const auto position = static_cast<uint32_t>(num_ops_);
   const NodeOperand* const operands = recording.operands.data();
-#pragma GCC unroll 2
-  for (size_t k = 0; k < num_operands; ++k) {
+  for_each_index(num_operands, [&](size_t k) [[gnu::always_inline]] {
     const uint64_t code = code_of(operands[k], position).pack();
     if (k % 2 == 0) {
       *at = code;
     } else {
       *at++ |= code << 32;
     }
-  }
+  });
   at += num_operands % 2;
 
   const Shape& shape = recording.shape;
@@ -99,15 +99,6 @@ void Window::add_op(Node* node, const Recording& recording, Size num_operands) {
   ops_[position] = {node, static_cast<uint32_t>(num_words_), false};
   num_ops_ = position + 1;
   num_words_ = static_cast<size_t>(at - words_.data());
-}
-
-// Nearly all ops have one or two operands: what is done for each is worth spelling out for them.
-inline void Window::add(Node* node, const Recording& recording) {
-  switch (recording.operands.size()) {
-    case 1: return add_op(node, recording, std::integral_constant<size_t, 1>());
-    case 2: return add_op(node, recording, std::integral_constant<size_t, 2>());
-    default: return add_op(node, recording, recording.operands.size());
-  }
 }
 
 }  // namespace sluice::engine

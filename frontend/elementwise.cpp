@@ -5,9 +5,11 @@
 
 #include "absl/strings/str_join.h"
 #include "sluice/engine/call_site.h"
+#include "sluice/engine/queue_append.h"
 #include "sluice/frontend/checks.h"
 #include "sluice/frontend/ops.h"
 #include "sluice/frontend/record.h"
+#include "sluice/runtime/for_each_index.h"
 
 namespace sluice {
 namespace frontend {
@@ -83,12 +85,11 @@ bool is_alike(const engine::Node& a, const engine::Node& b) {
 }
 
 // An op takes over the handle of a temporary, once.
-inline void mark_consumed(absl::Span<const Operand> operands, engine::NodeOperand* nodes) {
-  for (size_t k = 0; k < operands.size(); ++k) {
-    const Tensor* const own = operands[k].consumed();
-    nodes[k].consumed = own != nullptr;
-    for (size_t j = 0; j < k; ++j) nodes[k].consumed &= operands[j].consumed() != own;
-  }
+[[gnu::always_inline]] inline bool is_consumed(const Operand* operands, size_t k) {
+  const Tensor* const own = operands[k].consumed();
+  return own != nullptr && std::none_of(operands, operands + k, [own](const Operand& earlier) {
+           return earlier.consumed() == own;
+         });
 }
 
 inline void empty_consumed(absl::Span<const Operand> operands) {
@@ -118,7 +119,7 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
     if (operands[k].is_tensor()) continue;
     nodes[k].scalar = scalar_bits(operands[k].scalar(), is_select && k == 0 ? DType::kBool : dtype);
   }
-  mark_consumed(operands, nodes.data());
+  for (size_t k = 0; k < operands.size(); ++k) nodes[k].consumed = is_consumed(operands.data(), k);
   const bool gives_bool = info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical;
   Tensor result = record({name, op, gives_bool ? DType::kBool : dtype, dtype, shape,
                           absl::MakeSpan(nodes.data(), operands.size())},
@@ -161,31 +162,31 @@ bool takes_floats_alike(const fusion::OpInfo& info) {
 // if the call is not of this kind.
 template <size_t n>
 engine::NodeRef uniform_pointwise(Op op, const Operand* operands) {
+  constexpr std::integral_constant<size_t, n> kCount;
   const fusion::OpInfo& info = fusion::op_info(op);
   if (!takes_floats_alike(info)) return {};
   engine::NodeOperand nodes[n];
   const engine::Node* first = nullptr;
-  for (size_t k = 0; k < n; ++k) {
-    if (!operands[k].is_tensor()) continue;
+  bool is_uniform = true;
+  for_each_index(kCount, [&](size_t k) {
+    if (!operands[k].is_tensor()) return;
     engine::Node* node = operands[k].tensor().node_ref().get();
-    if (node == nullptr) return {};
     nodes[k].node = node;
-    if (first == nullptr) {
-      first = node;
-    } else if (!is_alike(*node, *first)) {
-      return {};
-    }
-  }
-  if (first == nullptr || !is_float(first->dtype)) return {};
-  for (size_t k = 0; k < n; ++k) {
+    if (first == nullptr) first = node;
+    is_uniform = is_uniform && node != nullptr && is_alike(*node, *first);
+  });
+  if (!is_uniform || first == nullptr || !is_float(first->dtype)) return {};
+  for_each_index(kCount, [&](size_t k) {
     if (!operands[k].is_tensor()) {
       nodes[k].scalar = scalar_bits(operands[k].scalar(), first->dtype);
     }
-  }
-  mark_consumed({operands, n}, nodes);
+    nodes[k].consumed = is_consumed(operands, k);
+  });
   const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : first->dtype;
   engine::NodeRef result =
-      engine::record({op, dtype, first->dtype, first->device, first->layout.shape, nodes, {}});
+      engine::Queue::current(first->device)
+          .append_inline({op, dtype, first->dtype, first->device, first->layout.shape, nodes, {}},
+                         kCount);
   empty_consumed({operands, n});
   return result;
 }

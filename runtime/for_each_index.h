@@ -1,0 +1,25 @@
+// f(0), ..., f(n - 1): a loop, or as many calls one after another if n is a constant.
+#ifndef SLUICE_RUNTIME_FOR_EACH_INDEX_H_
+#define SLUICE_RUNTIME_FOR_EACH_INDEX_H_
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace sluice {
+
+template <typename F>
+void for_each_index(size_t n, F f) {
+  for (size_t k = 0; k < n; ++k) f(k);
+}
+
+// Compilers roll up what is small and known, and keep in memory what a rolled loop indexes.
+template <size_t n, typename F>
+[[gnu::always_inline]] inline void for_each_index(std::integral_constant<size_t, n>, F f) {
+  [&]<size_t... k>(std::index_sequence<k...>) { (f(std::integral_constant<size_t, k>()), ...); }
+  (std::make_index_sequence<n>());
+}
+
+}  // namespace sluice
+
+#endif  // SLUICE_RUNTIME_FOR_EACH_INDEX_H_
