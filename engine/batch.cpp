@@ -1,5 +1,6 @@
 #include "sluice/engine/batch.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "absl/strings/match.h"
@@ -31,6 +32,7 @@ void Batch::finish() {
     if (failure_of_run != nullptr) fail(failure_of_run);
     return;
   }
+  if (!may_have_failed()) return;
   const std::vector<fusion::Step>& steps = plan_->plan.steps;
   for (size_t s = 0; s < steps.size(); ++s) {
     if (const absl::Status status = code->status(s); !status.ok()) fail_step(steps[s], status);
@@ -42,6 +44,12 @@ void Batch::finish() {
       pass_failures_on(std::get<MatmulStep>(steps[s].work));
     }
   }
+}
+
+bool Batch::may_have_failed() const {
+  return code->may_have_failed() || !failed_results_.empty() ||
+         std::any_of(inputs.begin(), inputs.end(),
+                     [](const runtime::BufferRef& input) { return input->failure != nullptr; });
 }
 
 void Batch::fail(const runtime::FailureRef& failure) {

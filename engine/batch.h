@@ -42,6 +42,7 @@ class Batch : public runtime::CommandBatch {
   void set_failure(int32_t result, const runtime::FailureRef& failure);
 
  private:
+  bool may_have_failed() const;
   void pass_failures_on(size_t step, size_t call);
   void pass_failures_on(const fusion::MatmulStep& matmul);
   void fail_step(const fusion::Step& step, const absl::Status& status);

@@ -34,6 +34,8 @@ struct ReadyPlan {
   std::vector<int32_t> unwritten;   // observed results of no elements
   std::vector<ValueLabel> results;  // by result
   int64_t num_nodes = 0;
+  // Of all steps.
+  int64_t kernels = 0, library_calls = 0, bytes_read = 0, bytes_written = 0;
   double cost = 0;
 };
 

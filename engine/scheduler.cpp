@@ -228,16 +228,10 @@ void count_work(const Window& window, const ReadyPlan& plan) {
   count(c.ops_executed, static_cast<int64_t>(window.size()));
   count(c.temporaries_elided, plan.plan.temporaries_elided);
   count(c.bytes_elided, plan.plan.bytes_elided);
-  int64_t kernels = 0, calls = 0, read = 0, written = 0;
-  for (const fusion::Step& step : plan.plan.steps) {
-    (std::holds_alternative<fusion::KernelStep>(step.work) ? kernels : calls) += 1;
-    read += step.bytes_read;
-    written += step.bytes_written;
-  }
-  count(c.kernels_launched, kernels);
-  count(c.library_calls, calls);
-  count(c.bytes_read, read);
-  count(c.bytes_written, written);
+  count(c.kernels_launched, plan.kernels);
+  count(c.library_calls, plan.library_calls);
+  count(c.bytes_read, plan.bytes_read);
+  count(c.bytes_written, plan.bytes_written);
 }
 
 // "mul+sum (result float32(1024,))": the ops of a kernel, and what the last of them gives.
@@ -279,6 +273,10 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
   std::vector<std::string> labels;
   for (const fusion::Step& step : ready->plan.steps) {
+    const bool is_kernel = std::holds_alternative<fusion::KernelStep>(step.work);
+    (is_kernel ? ready->kernels : ready->library_calls) += 1;
+    ready->bytes_read += step.bytes_read;
+    ready->bytes_written += step.bytes_written;
     ready->cost += step.cost;
     labels.push_back(label_of_step(graph, step));
     auto& slots_of_calls = ready->error_slots.emplace_back();

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/container/fixed_array.h"
 #include "absl/container/inlined_vector.h"
 #include "sluice/kernels/cache.h"
 #include "sluice/kernels/compile_threads.h"
@@ -24,9 +25,14 @@ struct CpuCode {
     std::shared_ptr<Kernel> kernel;
     bool scalars_in_order;  // they follow one another among the window's: no need to gather them
   };
+  struct StepCode {
+    std::vector<CallCode> calls;
+    size_t num_buffers = 0;           // of all calls
+    size_t num_gathered_scalars = 0;  // likewise
+  };
   const std::vector<Step>* steps;
-  std::vector<std::vector<CallCode>> calls;  // by step and call
-  double cost = 0;                           // of all steps
+  std::vector<StepCode> code;  // by step
+  double cost = 0;             // of all steps
 };
 
 // The first results of a plan come sooner if no compilation takes a core meanwhile. Where they take
@@ -80,6 +86,7 @@ class CpuRun : public Run {
     for (Kernel* kernel : to_compile_) kernel->request_compiled();
   }
 
+  bool may_have_failed() const override { return !failures_.empty() || !slots_.empty(); }
   int64_t generic_launches() const override { return generic_launches_; }
   std::vector<StepTime> step_times() override { return std::move(times_); }
 
@@ -104,24 +111,23 @@ class CpuRun : public Run {
   };
 
   void run_kernels(size_t s, const KernelStep& step, const Bindings& bindings) {
-    struct Arguments {
-      absl::InlinedVector<void*, 16> buffers;
-      absl::InlinedVector<uint64_t, 16> scalars;
-    };
-    const size_t count = step.calls.size();
-    absl::InlinedVector<Arguments, 1> arguments(count);
+    const CpuCode::StepCode& step_code = code_.code[s];
+    absl::FixedArray<void*, 16> buffers(step_code.num_buffers);
+    absl::FixedArray<uint64_t, 16> gathered(step_code.num_gathered_scalars);
+    void** next_buffer = buffers.data();
+    uint64_t* next_gathered = gathered.data();
     absl::InlinedVector<Call, 1> calls;
     bool all_compiled = true;
-    for (size_t k = 0; k < count; ++k) {
+    for (size_t k = 0; k < step.calls.size(); ++k) {
       if (bindings.is_skipped(s, k)) continue;
       const KernelCall& call = step.calls[k];
-      Arguments& own = arguments[k];
-      for (const fusion::MemoryRef& ref : call.buffers) own.buffers.push_back(bindings.at(ref));
-      const CpuCode::CallCode& code = code_.calls[s][k];
+      void** const own_buffers = next_buffer;
+      for (const fusion::MemoryRef& ref : call.buffers) *next_buffer++ = bindings.at(ref);
+      const CpuCode::CallCode& code = step_code.calls[k];
       const uint64_t* scalars = bindings.scalars.data();
       if (!code.scalars_in_order) {
-        for (int32_t number : call.scalars) own.scalars.push_back(bindings.scalars[number]);
-        scalars = own.scalars.data();
+        scalars = next_gathered;
+        for (int32_t number : call.scalars) *next_gathered++ = bindings.scalars[number];
       } else if (!call.scalars.empty()) {
         scalars += call.scalars[0];
       }
@@ -136,9 +142,8 @@ class CpuRun : public Run {
         all_compiled = false;
         if (tier_ == Tier::kAsync) compile(&kernel);
       }
-      const KernelArgs args{own.buffers.data(),   call.extents.data(),
-                            call.accesses.data(), scalars,
-                            call.params.data(),   slots};
+      const KernelArgs args{own_buffers, call.extents.data(), call.accesses.data(),
+                            scalars,     call.params.data(),  slots};
       calls.push_back({&kernel.program(), &executable, args, kernel.cost_of_point()});
     }
     generic_launches_ += !all_compiled;
@@ -168,7 +173,7 @@ class CpuPlanCode : public PlanCode {
 
   std::vector<KernelDescription> describe(size_t step, bool with_code) const override {
     std::vector<KernelDescription> kernels;
-    for (const CpuCode::CallCode& call : code_.calls[step]) {
+    for (const CpuCode::CallCode& call : code_.code[step].calls) {
       kernels.push_back(call.kernel->describe(with_code));
     }
     return kernels;
@@ -184,11 +189,14 @@ class CpuExecutor : public Executor {
     CpuCode code{steps, {}};
     for (Step& step : *steps) {
       code.cost += step.cost;
-      std::vector<CpuCode::CallCode>& calls = code.calls.emplace_back();
+      CpuCode::StepCode& step_code = code.code.emplace_back();
       auto* kernel_step = std::get_if<KernelStep>(&step.work);
       if (kernel_step == nullptr) continue;
       for (KernelCall& call : kernel_step->calls) {
-        calls.push_back({find_kernel(std::exchange(call.program, {})), are_in_order(call.scalars)});
+        const bool in_order = are_in_order(call.scalars);
+        step_code.calls.push_back({find_kernel(std::exchange(call.program, {})), in_order});
+        step_code.num_buffers += call.buffers.size();
+        if (!in_order) step_code.num_gathered_scalars += call.scalars.size();
       }
     }
     return std::make_unique<CpuPlanCode>(std::move(code));

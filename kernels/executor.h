@@ -73,6 +73,8 @@ class Run {
 
   // After start(): how many launches ran on the generic tier.
   virtual int64_t generic_launches() const = 0;
+  // When the device is done: false only if every step was run and no call has error slots.
+  virtual bool may_have_failed() const = 0;
   // Why a step could not be run, or not as a whole.
   virtual absl::Status status(size_t step) const = 0;
 

@@ -37,33 +37,37 @@ class Allocator {
     if (bytes > size_t{1} << 60) return exhausted(bytes);
     const size_t capacity = size_class(bytes);
     std::unique_lock lock(mutex_);
-    void* data = take_cached(capacity);
-    if (data == nullptr) {
+    Buffer* buffer = take_cached(capacity);
+    if (buffer == nullptr) {
       if (held_ + static_cast<int64_t>(capacity) > limit()) {
         trim_locked();
         if (held_ + static_cast<int64_t>(capacity) > limit()) return exhausted(bytes);
       }
-      data = from_system(capacity);
+      void* data = from_system(capacity);
       if (data == nullptr) {
         trim_locked();
         data = from_system(capacity);
         if (data == nullptr) return exhausted(bytes);
       }
       held_ += capacity;
+      buffer = new Buffer(data, bytes, capacity);
     }
+    buffer->begin_use(bytes);
     stats_.live += bytes;
     stats_.peak = std::max(stats_.peak, stats_.live);
-    return BufferRef(new Buffer(data, bytes, capacity));
+    return BufferRef(buffer);
   }
 
   void release(Buffer* buffer) {
-    if (buffer->data() != nullptr) {
-      std::lock_guard lock(mutex_);
-      stats_.live -= buffer->bytes();
-      stats_.cached += buffer->capacity();
-      free_[buffer->capacity()].push_back(buffer->data());
+    if (buffer->data() == nullptr) {
+      delete buffer;
+      return;
     }
-    delete buffer;
+    buffer->failure = nullptr;
+    std::lock_guard lock(mutex_);
+    stats_.live -= buffer->bytes();
+    stats_.cached += buffer->capacity();
+    free_[buffer->capacity()].push_back(buffer);
   }
 
   void set_limit(int64_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
@@ -94,13 +98,13 @@ class Allocator {
         "cannot allocate ", bytes, " bytes: ", stats_.live, " are in use, the limit is ", limit()));
   }
 
-  void* take_cached(size_t capacity) {
+  Buffer* take_cached(size_t capacity) {
     const auto it = free_.find(capacity);
     if (it == free_.end() || it->second.empty()) return nullptr;
-    void* data = it->second.back();
+    Buffer* buffer = it->second.back();
     it->second.pop_back();
     stats_.cached -= capacity;
-    return data;
+    return buffer;
   }
 
   // Large blocks begin at huge pages, each a little further in than the one before: arrays that a
@@ -116,16 +120,18 @@ class Allocator {
     return static_cast<char*>(data) + shift_;
   }
 
-  static void to_system(void* data, size_t capacity) {
-    if (capacity >= kHugePage) {
+  static void to_system(Buffer* buffer) {
+    void* data = buffer->data();
+    if (buffer->capacity() >= kHugePage) {
       data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) & ~(kHugePage - 1));
     }
     free(data);
+    delete buffer;
   }
 
   void trim_locked() {
     for (auto& [capacity, blocks] : free_) {
-      for (void* data : blocks) to_system(data, capacity);
+      for (Buffer* block : blocks) to_system(block);
       held_ -= static_cast<int64_t>(capacity * blocks.size());
     }
     free_.clear();
@@ -133,7 +139,7 @@ class Allocator {
   }
 
   std::mutex mutex_;
-  std::map<size_t, std::vector<void*>> free_;  // by capacity
+  std::map<size_t, std::vector<Buffer*>> free_;  // blocks that nobody uses, by capacity
   MemoryStats stats_;
   int64_t held_ = 0;  // taken from the system and not given back
   std::atomic<int64_t> limit_{0};

@@ -58,6 +58,12 @@ class Buffer {
   size_t capacity() const { return capacity_; }  // as taken from the system
   BufferOwner* owner() const { return owner_; }
 
+  // For allocators that keep a block for later uses: nobody refers to it, and its failure is gone.
+  void begin_use(size_t bytes) {
+    bytes_ = bytes;
+    written = {};
+  }
+
   // The submission that writes the contents. Set before the buffer is shared.
   Event written;
   // Set, before `written` is done, if the contents are not to be had.

@@ -124,6 +124,12 @@ std::vector<StepTime> CudaRun::step_times() {
   return times;
 }
 
+bool CudaRun::may_have_failed() const {
+  return code_.num_error_slots > 0 ||
+         std::any_of(steps_.begin(), steps_.end(),
+                     [](const StepRun& step) { return !step.status.ok(); });
+}
+
 absl::Status CudaRun::status(size_t step) const { return steps_[step].status; }
 
 const ErrorSlot* CudaRun::error_slots(size_t step, size_t call) const {

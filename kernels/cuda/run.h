@@ -50,6 +50,7 @@ class CudaRun : public Run {
   void start(const Bindings& bindings) override;
   int64_t generic_launches() const override { return generic_launches_; }
   std::vector<StepTime> step_times() override;
+  bool may_have_failed() const override;
   absl::Status status(size_t step) const override;
   const ErrorSlot* error_slots(size_t step, size_t call) const override;
 

@@ -31,20 +31,20 @@ class CpuStream : public Stream {
   }
 
   uint64_t submit(std::unique_ptr<CommandBatch> batch, SubmitMode mode) override {
-    std::unique_lock lock(mutex_);
-    const uint64_t ticket = submitted_.load(std::memory_order_relaxed) + 1;
-    submitted_.store(ticket, std::memory_order_relaxed);
-    const bool idle = completed_.load(std::memory_order_relaxed) + 1 == ticket;
-    const bool runs_here =
-        idle && (mode == SubmitMode::kCallerWaits || batch->cost() < kHandOffNanoseconds);
-    if (runs_here) {
-      // Later submissions queue up behind this ticket: `completed_` tells them it is not done.
-      lock.unlock();
-      execute(*batch);
-      complete(ticket, *batch);
-      return ticket;
+    if (mode == SubmitMode::kCallerWaits || batch->cost() < kHandOffNanoseconds) {
+      uint64_t last = completed_.load(std::memory_order_acquire);
+      // If it was the last that was submitted, nothing is under way and this one runs here. Later
+      // submissions queue up behind its ticket: `completed_` tells them it is not done.
+      if (submitted_.compare_exchange_strong(last, last + 1)) {
+        execute(*batch);
+        complete(last + 1, *batch);
+        return last + 1;
+      }
     }
+    std::unique_lock lock(mutex_);
+    const uint64_t ticket = submitted_.fetch_add(1) + 1;
     queue_.push_back(std::move(batch));
+    num_interested_.fetch_add(1);
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     lock.unlock();
     release_threads();  // the worker has its own
@@ -57,7 +57,9 @@ class CpuStream : public Stream {
   void wait(uint64_t ticket) override {
     if (done(ticket)) return;
     std::unique_lock lock(mutex_);
+    num_interested_.fetch_add(1);
     changed_.wait(lock, [&] { return done(ticket); });
+    num_interested_.fetch_sub(1);
   }
 
   bool done(uint64_t ticket) const override {
@@ -77,11 +79,15 @@ class CpuStream : public Stream {
   }
 
   void complete(uint64_t ticket, const CommandBatch& batch) {
-    {
+    if (!batch.failures().empty()) {
       std::lock_guard lock(mutex_);
       failures_.insert(failures_.end(), batch.failures().begin(), batch.failures().end());
-      completed_.store(ticket, std::memory_order_release);
     }
+    completed_.store(ticket);
+    // Who becomes interested after this has seen the new value.
+    if (num_interested_.load() == 0) return;
+    // Who has not seen it is waiting once the lock is to be had.
+    { std::lock_guard lock(mutex_); }
     changed_.notify_all();
   }
 
@@ -99,6 +105,7 @@ class CpuStream : public Stream {
       if (!ready()) return;
       std::unique_ptr<CommandBatch> batch = std::move(queue_.front());
       queue_.pop_front();
+      num_interested_.fetch_sub(1);
       const uint64_t ticket = completed_.load(std::memory_order_relaxed) + 1;
       lock.unlock();
       execute(*batch);
@@ -119,6 +126,8 @@ class CpuStream : public Stream {
   std::vector<FailureRef> failures_;
   std::atomic<uint64_t> submitted_{0};
   std::atomic<uint64_t> completed_{0};
+  // Threads that wait for a ticket, and batches in the queue, which wait for those before.
+  std::atomic<int> num_interested_{0};
   bool stopping_ = false;
   std::thread worker_;
 };
