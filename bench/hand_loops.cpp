@@ -4,26 +4,20 @@
 #include <cmath>
 #include <cstring>
 
+#include "sluice/bench/for_elements.h"
+
 #ifdef __AVX__
 #include <immintrin.h>
 #endif
 
 namespace sluice::bench {
-namespace {
-
-// Below this, starting the threads costs more than they save.
-constexpr int64_t kWorthThreads = 32768;
-
-}  // namespace
-
 void hand_chain10(const float* __restrict x, const float* __restrict y, float* __restrict out,
                   int64_t n) {
-#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static)
-  for (int64_t i = 0; i < n; ++i) {
+  for_elements(n, [=](int64_t i) {
     float t = x[i];
     for (int k = 0; k < 5; ++k) t = t * y[i] + x[i];
     out[i] = t;
-  }
+  });
 }
 
 void hand_chain10_streaming(const float* __restrict x, const float* __restrict y,
@@ -56,18 +50,16 @@ void hand_chain10_streaming(const float* __restrict x, const float* __restrict y
 }
 
 void hand_mish_composed(const float* __restrict x, float* __restrict out, int64_t n) {
-#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static)
-  for (int64_t i = 0; i < n; ++i) out[i] = x[i] * std::tanh(std::log1p(std::exp(x[i])));
+  for_elements(n, [=](int64_t i) { out[i] = x[i] * std::tanh(std::log1p(std::exp(x[i]))); });
 }
 
 void hand_mish_algebraic(const float* __restrict x, float* __restrict out, int64_t n) {
-#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static)
-  for (int64_t i = 0; i < n; ++i) {
+  for_elements(n, [=](int64_t i) {
     // From 20 on the quotient is 1, and e^x must not overflow.
     const float e = std::exp(x[i] < 20.0f ? x[i] : 20.0f);
     const float m = e * (e + 2);
     out[i] = x[i] * m / (m + 2);
-  }
+  });
 }
 
 float hand_sum(const float* x, int64_t n) {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sluice/bench/for_elements.h"
+
 namespace sluice::bench {
 namespace {
 
 constexpr float kMeanDecay = 0.9f;
 constexpr float kSquareDecay = 0.999f;
-// Below this, starting the threads costs more than they save.
-constexpr int64_t kWorthThreads = 32768;
 
 inline void update(const AdamScale& s, float gradient, float& parameter, float& mean,
                    float& square) {
@@ -137,8 +137,7 @@ AdamScale adam_scale(int64_t t, float rate, float decay) {
 void hand_adam(const AdamScale& scale, const float* __restrict gradient,
                float* __restrict parameter, float* __restrict mean, float* __restrict square,
                int64_t n) {
-#pragma omp parallel for simd if (parallel : n >= kWorthThreads) schedule(static)
-  for (int64_t i = 0; i < n; ++i) update(scale, gradient[i], parameter[i], mean[i], square[i]);
+  for_elements(n, [=](int64_t i) { update(scale, gradient[i], parameter[i], mean[i], square[i]); });
 }
 
 float hand_training_step(std::vector<HandLayer>& layers, const float* images, int64_t batch,
