@@ -11,6 +11,7 @@
 #include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/launch.h"
 #include "sluice/kernels/library/matmul.h"
+#include "sluice/runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
 namespace {
@@ -83,6 +84,8 @@ class CpuRun : public Run {
         if (!status.ok()) failures_.push_back({s, std::move(status)});
       }
     }
+    // The team would look for more work for milliseconds, on a core that the compiler can use.
+    if (!to_compile_.empty()) release_threads();
     for (Kernel* kernel : to_compile_) kernel->request_compiled();
   }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -35,10 +36,51 @@ absl::Status to_status(llvm::Error error) {
 
 using ObjectCode = llvm::SmallVector<char, 0>;
 
+// What code depends on and neither the IR nor the target says: the settings below and
+// restrict_passes(). Raise it when these change.
+constexpr int kCodeGeneration = 1;
+
+// This thread's code generator. Null if the target is unknown. Never destroyed: kernels may be
+// described when the process ends, after the thread's own objects are gone.
+llvm::TargetMachine* target_machine() {
+  static const auto create = []() -> std::unique_ptr<llvm::TargetMachine> {
+    const std::string triple = llvm::sys::getProcessTriple();
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (target == nullptr) return nullptr;
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    return std::unique_ptr<llvm::TargetMachine>(
+        target->createTargetMachine(triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
+                                    llvm::CodeModel::Small, llvm_compat::kOptLess, /*JIT=*/true));
+  };
+  static std::mutex mutex;
+  static auto* const machines = new std::vector<std::unique_ptr<llvm::TargetMachine>>;
+  thread_local llvm::TargetMachine* machine = nullptr;
+  if (machine == nullptr) {
+    std::lock_guard lock(mutex);
+    machines->push_back(create());
+    machine = machines->back().get();
+  }
+  return machine;
+}
+
 // Its main dylib has the host's functions.
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_jit() {
-  // Kernels have no constructors to run, and so need no platform.
-  auto jit = llvm::orc::LLJITBuilder().setPlatformSetUp(llvm::orc::setUpInactivePlatform).create();
+  llvm::TargetMachine* const machine = target_machine();
+  if (machine == nullptr) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "this machine is not known");
+  }
+  // Kernels have no constructors to run, and so need no platform. They come as objects: that it
+  // could compile IR, too, must not cost it target machines of its own.
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                 .setJITTargetMachineBuilder({machine->getTargetTriple()})
+                 .setDataLayout(machine->createDataLayout())
+                 .setCompileFunctionCreator([&](llvm::orc::JITTargetMachineBuilder) {
+                   return std::make_unique<llvm::orc::SimpleCompiler>(*machine);
+                 })
+                 .create();
   if (!jit) return jit;
   for (const HostFunction& function : kHostFunctions) {
     if (auto error = llvm_compat::define_function(**jit, (*jit)->getMainJITDylib(), function.name,
@@ -68,35 +110,6 @@ llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
   }();
   if (made.jit != nullptr) return made.jit.get();
   return llvm::createStringError(llvm::inconvertibleErrorCode(), made.error.c_str());
-}
-
-// What code depends on and neither the IR nor the target says: the settings below and
-// restrict_passes(). Raise it when these change.
-constexpr int kCodeGeneration = 1;
-
-// This thread's code generator. Null if the target is unknown. Never destroyed: kernels may be
-// described when the process ends, after the thread's own objects are gone.
-llvm::TargetMachine* target_machine() {
-  static const auto create = []() -> std::unique_ptr<llvm::TargetMachine> {
-    const std::string triple = llvm::sys::getProcessTriple();
-    std::string error;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-    if (target == nullptr) return nullptr;
-    llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-    return std::unique_ptr<llvm::TargetMachine>(
-        target->createTargetMachine(triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
-                                    llvm::CodeModel::Small, llvm_compat::kOptLess, /*JIT=*/true));
-  };
-  static std::mutex mutex;
-  static auto* const machines = new std::vector<std::unique_ptr<llvm::TargetMachine>>;
-  thread_local llvm::TargetMachine* machine = nullptr;
-  if (machine == nullptr) {
-    std::lock_guard lock(mutex);
-    machines->push_back(create());
-    machine = machines->back().get();
-  }
-  return machine;
 }
 
 absl::Status check_supported(const Program& program) {
