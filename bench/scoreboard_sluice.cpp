@@ -26,7 +26,10 @@ struct Framework {
     for (const Tensor& tensor : tensors) {
       if (tensor.numel() > 1024) return sync();
     }
-    for (const Tensor& tensor : tensors) read(tensor);
+    static scoreboard::Floats values(1024);
+    for (const Tensor& tensor : tensors) {
+      tensor.copy_to(std::span<float>(values.data(), static_cast<size_t>(tensor.numel())));
+    }
   }
   static scoreboard::Floats read(const Tensor& tensor) {
     scoreboard::Floats values(tensor.numel());

@@ -288,7 +288,8 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
     }
   }
   StageTimer timer(record == nullptr ? nullptr : &record->window.compile_duration);
-  ready->code = kernels::executor(device).prepare(&ready->plan.steps, std::move(labels));
+  ready->code =
+      kernels::executor(device).prepare(&ready->plan.steps, std::move(labels), tier_in_use());
   timer.stop();
   sort_by_step(ready.get());
   for (const fusion::Result& result : ready->plan.results) {

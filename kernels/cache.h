@@ -32,6 +32,7 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   const Executable& executable(Tier tier);
   // Has it compiled on another thread, unless that has been done.
   void request_compiled();
+  bool is_requested() const { return requested_.load(std::memory_order_relaxed); }
 
   bool is_compiled(const Executable& executable) const {
     return &executable == compiled_.load(std::memory_order_acquire);

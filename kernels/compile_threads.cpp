@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "sluice/runtime/cpu/parallel.h"
 #include "sluice/runtime/integers.h"
 
 namespace sluice::kernels {
@@ -22,6 +25,9 @@ constexpr size_t kMaxThreads = 4;
 size_t max_threads() {
   return std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, kMaxThreads);
 }
+
+// How long a thread without a task keeps its claim to a core.
+constexpr std::chrono::milliseconds kKeepsCores{10};
 
 // Code generation takes megabytes in small pieces, and the first touch of each page takes
 // microseconds. This has the calling thread's heap get its pages at once. What is freed below a
@@ -75,25 +81,56 @@ void CompileThreads::add(std::function<void()> task) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     waiting_.push_back(std::move(task));
-    if (waiting_.size() > idle_ && threads_.size() < max_threads()) {
-      threads_.emplace_back([this] { work(); });
-    }
+    if (waiting_.size() > idle_) start_thread();
   }
   changed_.notify_all();
 }
 
+void CompileThreads::expect() {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    expecting_ = true;
+    if (threads_.empty()) start_thread();
+  }
+  changed_.notify_all();
+}
+
+void CompileThreads::start_thread() {
+  if (threads_.size() < max_threads()) threads_.emplace_back([this] { work(); });
+}
+
 void CompileThreads::work() {
-  const std::unique_ptr<char[]> top_of_heap = warm_heap();
+  std::unique_ptr<char[]> top_of_heap;
+  std::optional<SharedCores> cores;
   std::unique_lock lock(mutex_);
+  const auto wakes = [&] {
+    return stopping_ || !waiting_.empty() || (expecting_ && !cores.has_value());
+  };
   while (true) {
     ++idle_;
     if (waiting_.empty()) changed_.notify_all();  // of wait()
-    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (!cores.has_value()) {
+      changed_.wait(lock, wakes);
+    } else if (!changed_.wait_for(lock, kKeepsCores, wakes)) {
+      lock.unlock();
+      cores.reset();
+      lock.lock();
+      changed_.wait(lock, wakes);
+    }
     --idle_;
     if (stopping_) return;
+    expecting_ = false;
+    if (!cores.has_value()) {
+      lock.unlock();
+      cores.emplace();
+      lock.lock();
+    }
+    if (waiting_.empty()) continue;
     std::function<void()> task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
+    if (top_of_heap == nullptr) top_of_heap = warm_heap();
     task();
     task = nullptr;
     // The compiler may have made more static objects.

@@ -20,6 +20,10 @@ class CompileThreads {
   // others, then and from then on, are dropped.
   void add(std::function<void()> task);
 
+  // Tasks will be added in a moment: a thread makes ready for them, and threads that wait for loops
+  // do not hold cores any more.
+  void expect();
+
   // Returns once no task is under way or waiting.
   void wait();
 
@@ -32,12 +36,14 @@ class CompileThreads {
   static void stop_at_exit();
 
  private:
+  void start_thread();  // if there may be one more
   void work();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   size_t idle_ = 0;  // threads that wait for a task
+  bool expecting_ = false;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -11,7 +11,6 @@
 #include "sluice/kernels/compile_threads.h"
 #include "sluice/kernels/launch.h"
 #include "sluice/kernels/library/matmul.h"
-#include "sluice/runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
 namespace {
@@ -84,8 +83,6 @@ class CpuRun : public Run {
         if (!status.ok()) failures_.push_back({s, std::move(status)});
       }
     }
-    // The team would look for more work for milliseconds, on a core that the compiler can use.
-    if (!to_compile_.empty()) release_threads();
     for (Kernel* kernel : to_compile_) kernel->request_compiled();
   }
 
@@ -154,6 +151,7 @@ class CpuRun : public Run {
   }
 
   void compile(Kernel* kernel) {
+    if (kernel->is_requested()) return;
     if (code_.cost > kResultsFirst) return kernel->request_compiled();
     to_compile_.push_back(kernel);
   }
@@ -188,7 +186,8 @@ class CpuPlanCode : public PlanCode {
 
 class CpuExecutor : public Executor {
  public:
-  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string>) override {
+  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string>,
+                                    Tier tier) override {
     CpuCode code{steps, {}};
     for (Step& step : *steps) {
       code.cost += step.cost;
@@ -198,6 +197,9 @@ class CpuExecutor : public Executor {
       for (KernelCall& call : kernel_step->calls) {
         const bool in_order = are_in_order(call.scalars);
         step_code.calls.push_back({find_kernel(std::exchange(call.program, {})), in_order});
+        if (tier == Tier::kAsync && !step_code.calls.back().kernel->is_requested()) {
+          CompileThreads::get().expect();
+        }
         step_code.num_buffers += call.buffers.size();
         if (!in_order) step_code.num_gathered_scalars += call.scalars.size();
       }

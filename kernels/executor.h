@@ -103,10 +103,10 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // `labels`: what messages call each step. `steps` outlives the code; its programs are moved into
-  // it.
+  // `labels`: what messages call each step. `tier`: what the first run will ask for, in a moment.
+  // `steps` outlives the code; its programs are moved into it.
   virtual std::unique_ptr<PlanCode> prepare(std::vector<fusion::Step>* steps,
-                                            std::vector<std::string> labels) = 0;
+                                            std::vector<std::string> labels, Tier tier) = 0;
 
   virtual CacheStats cache_stats() const = 0;
   // Returns once no compilation is under way or waiting.

@@ -46,8 +46,8 @@ class CudaExecutor : public Executor {
  public:
   explicit CudaExecutor(CudaDevice* device) : gpu_(device) {}
 
-  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps,
-                                    std::vector<std::string> labels) override {
+  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string> labels,
+                                    Tier) override {
     auto made = std::make_unique<CudaPlanCode>(&gpu_);
     CudaCode& code = made->code();
     if (!labels.empty()) {

@@ -69,6 +69,11 @@ void release_threads() {
 #endif
 }
 
+SharedCores::SharedCores() {
+  parallel_for(2, 1, [](int64_t, int64_t) {});
+}
+SharedCores::~SharedCores() { release_threads(); }
+
 ScopedThreads::ScopedThreads(int threads) : before_(threads) {
 #if SLUICE_USE_OPENMP
   has_team = has_team || threads > 1;

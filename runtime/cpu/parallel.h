@@ -23,6 +23,17 @@ void parallel_for(int64_t count, int64_t grain,
 // loop of the process then pays for waking its threads.
 void release_threads();
 
+// While it lives, threads that wait for a loop soon sleep: something else wants the cores. OpenMP
+// has them spin, for milliseconds, only while they are no more than the cores, and this is a team
+// of two that does nothing. Made and destroyed by a thread that runs no loops.
+class SharedCores {
+ public:
+  SharedCores();
+  ~SharedCores();
+  SharedCores(const SharedCores&) = delete;
+  SharedCores& operator=(const SharedCores&) = delete;
+};
+
 // While it lives, libraries that use OpenMP from this thread use at most `threads` threads.
 class ScopedThreads {
  public:
