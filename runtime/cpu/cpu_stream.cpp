@@ -62,9 +62,7 @@ class CpuStream : public Stream {
     num_interested_.fetch_sub(1);
   }
 
-  bool done(uint64_t ticket) const override {
-    return completed_.load(std::memory_order_acquire) >= ticket;
-  }
+  bool done(uint64_t ticket) const override { return completed_.load() >= ticket; }
 
   std::vector<FailureRef> take_failures() override {
     std::lock_guard lock(mutex_);
@@ -84,7 +82,8 @@ class CpuStream : public Stream {
       failures_.insert(failures_.end(), batch.failures().begin(), batch.failures().end());
     }
     completed_.store(ticket);
-    // Who becomes interested after this has seen the new value.
+    // Who becomes interested after this sees the new value: these two are sequentially consistent
+    // with becoming interested and looking.
     if (num_interested_.load() == 0) return;
     // Who has not seen it is waiting once the lock is to be had.
     { std::lock_guard lock(mutex_); }
@@ -116,8 +115,7 @@ class CpuStream : public Stream {
   }
 
   bool ready() const {
-    return !queue_.empty() && completed_.load(std::memory_order_relaxed) + queue_.size() ==
-                                  submitted_.load(std::memory_order_relaxed);
+    return !queue_.empty() && completed_.load() + queue_.size() == submitted_.load();
   }
 
   std::mutex mutex_;
