@@ -1,8 +1,8 @@
 // Fused pointwise kernels against hand-written loops: a chain of ten cheap ops, and Mish.
 #include <string>
 
-#include "sluice/bench/hand_loops.h"
-#include "sluice/bench/support.h"
+#include "bench/hand/hand_loops.h"
+#include "bench/support.h"
 
 namespace sluice::bench {
 namespace {

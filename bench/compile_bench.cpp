@@ -6,11 +6,11 @@
 #include <utility>
 #include <variant>
 
-#include "sluice/bench/support.h"
-#include "sluice/fusion/graph.h"
-#include "sluice/fusion/plan.h"
-#include "sluice/kernels/interp/interpreter.h"
-#include "sluice/kernels/llvm/compiler.h"
+#include "bench/support.h"
+#include "fusion/graph/graph.h"
+#include "fusion/plan/plan.h"
+#include "kernels/interp/interpreter.h"
+#include "kernels/llvm/compiler.h"
 
 namespace sluice::bench {
 namespace {

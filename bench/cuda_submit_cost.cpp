@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "sluice/kernels/cuda/gpu.h"
-#include "sluice/runtime/cuda/driver.h"
-#include "sluice/sluice.h"
+#include <sluice/sluice.h>
+#include "kernels/cuda/gpu.h"
+#include "runtime/cuda/driver/driver.h"
 
 namespace {
 
@@ -45,7 +45,7 @@ void set_maker(Result (*&member)(Handle*, Args...)) {
 const Driver* make_null_driver() {
   auto* table = new Driver;
 #define SLUICE_CUDA_CALL(name, symbol, ...) set(table->name);
-#include "sluice/runtime/cuda/driver.def"
+#include "runtime/cuda/driver/driver.def"
 #undef SLUICE_CUDA_CALL
   set_maker(table->primary_ctx_retain);
   set_maker(table->stream_create);

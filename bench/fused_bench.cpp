@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "sluice/bench/fused_loops.h"
-#include "sluice/bench/hand_loops.h"
-#include "sluice/bench/programs.h"
-#include "sluice/bench/support.h"
+#include "bench/hand/fused_loops.h"
+#include "bench/hand/hand_loops.h"
+#include "bench/programs.h"
+#include "bench/support.h"
 
 namespace sluice::bench {
 namespace {

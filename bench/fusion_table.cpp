@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "sluice/sluice.h"
-#include "sluice/workloads/fused_programs.h"
+#include <sluice/sluice.h>
+#include "workloads/fused_programs.h"
 
 namespace {
 

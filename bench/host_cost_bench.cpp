@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/bench/support.h"
+#include "bench/support.h"
 
 namespace sluice::bench {
 namespace {

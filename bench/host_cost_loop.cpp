@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/sluice.h"
+#include <sluice/sluice.h>
 
 int main(int argc, char** argv) {
   const int ops = argc > 2 ? std::atoi(argv[1]) : 0;

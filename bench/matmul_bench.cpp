@@ -1,8 +1,8 @@
 // matmul against the same oneDNN primitive called directly: what the engine adds to it.
 #include <string>
 
+#include "bench/support.h"
 #include "oneapi/dnnl/dnnl.hpp"
-#include "sluice/bench/support.h"
 
 namespace sluice::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/sluice.h"
+#include <sluice/sluice.h>
 
 namespace sluice::bench {
 

@@ -2,8 +2,8 @@
 #include <functional>
 #include <string>
 
-#include "sluice/bench/hand_loops.h"
-#include "sluice/bench/support.h"
+#include "bench/hand/hand_loops.h"
+#include "bench/support.h"
 
 namespace sluice::bench {
 namespace {

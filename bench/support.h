@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
+#include <sluice/sluice.h>
 #include "benchmark/benchmark.h"
-#include "sluice/sluice.h"
 
 namespace sluice::bench {
 

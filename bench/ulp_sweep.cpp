@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sluice/runtime/integers.h"
-#include "sluice/tests/math_reference.h"
+#include "runtime/integers.h"
+#include "tests/support/math_reference.h"
 
 namespace {
 

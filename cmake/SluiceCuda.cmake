@@ -1,5 +1,5 @@
 # The CUDA backend. It loads the driver and NVIDIA's libraries when it runs, so that building it
-# takes nothing of theirs. Where there is an nvcc, the generic kernel (kernels/cuda/generic.h) is
+# takes nothing of theirs. Where there is an nvcc, the generic kernel (kernels/gpu/generic/generic.h) is
 # compiled ahead of time and built in; else NVRTC compiles it when it is first needed.
 #
 # SLUICE_CUDA: AUTO takes nvcc if it is there, ON fails if it is not, OFF leaves the backend out.
@@ -37,11 +37,11 @@ endif()
 # sluice_generic_image(<variable>): the source that has the generic kernel, compiled.
 function(sluice_generic_image variable)
   add_executable(sluice_print_generic EXCLUDE_FROM_ALL
-    fusion/op.cpp runtime/dtype.cpp kernels/cuda/expression.cpp kernels/cuda/functions.cpp
-    kernels/cuda/generic_source.cpp kernels/cuda/prelude.cpp kernels/cuda/print_generic.cpp
-    kernels/cuda/text_value.cpp)
+    fusion/ir/op.cpp runtime/dtype.cpp kernels/gpu/emit/expression.cpp kernels/gpu/emit/functions.cpp
+    kernels/gpu/generic/generic_source.cpp kernels/gpu/prelude/prelude.cpp kernels/gpu/generic/print_generic.cpp
+    kernels/gpu/emit/text_value.cpp)
   sluice_compile_options(sluice_print_generic)
-  target_include_directories(sluice_print_generic PRIVATE "${PROJECT_BINARY_DIR}/include")
+  target_include_directories(sluice_print_generic PRIVATE ${SLUICE_INCLUDES})
   target_link_libraries(sluice_print_generic PRIVATE ${SLUICE_ABSL})
   set(stem "${PROJECT_BINARY_DIR}/generic_kernel")
   # What devices of other kinds get is PTX, which their driver compiles and keeps.

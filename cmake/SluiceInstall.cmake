@@ -7,12 +7,12 @@ install(TARGETS sluice EXPORT sluice_targets)
 # The public headers: sluice.h and all that it includes (the `package` test fails if one is missing).
 foreach(header
     sluice.h
-    engine/call_site.h engine/config.h engine/fast_tls.h engine/node.h engine/stats.h engine/trace.h
-    frontend/control.h frontend/creation.h frontend/elementwise.def frontend/methods.def
-    frontend/ops.h frontend/scalar.h frontend/tensor.h
-    fusion/op.h fusion/ops.def
-    runtime/buffer.h runtime/device.h runtime/dtype.h runtime/error.h runtime/half.h
-    runtime/layout.h runtime/shape.h)
+    engine/observe/call_site.h include/sluice/config.h runtime/fast_tls.h engine/record/node.h include/sluice/stats.h include/sluice/trace.h
+    include/sluice/control.h include/sluice/creation.h frontend/elementwise.def frontend/methods.def
+    include/sluice/ops.h include/sluice/scalar.h include/sluice/tensor.h
+    fusion/ir/op.h fusion/ir/ops.def
+    runtime/buffer.h include/sluice/device.h include/sluice/dtype.h include/sluice/error.h include/sluice/half.h
+    runtime/layout.h include/sluice/shape.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sluice/${folder}")
 endforeach()

@@ -1,17 +1,14 @@
 # The library: every folder of the house in one target. A backend that is not there is replaced by
 # its stub (kernels/llvm/no_llvm.cpp, kernels/library/no_onednn.cpp).
 
-set(folders runtime runtime/cpu runtime/cuda fusion kernels kernels/math kernels/interp kernels/cuda
-  kernels/library engine frontend)
-if(SLUICE_HAVE_LLVM)
-  list(APPEND folders kernels/llvm)
-endif()
+set(folders runtime fusion kernels engine frontend)
 list(TRANSFORM folders APPEND "/*.cpp")
-file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${folders})
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${folders})
 
 if(SLUICE_HAVE_LLVM)
   list(FILTER sources EXCLUDE REGEX "^kernels/llvm/no_llvm\\.cpp$")
-elseif(EXISTS "${PROJECT_SOURCE_DIR}/kernels/llvm/no_llvm.cpp")
+else()
+  list(FILTER sources EXCLUDE REGEX "^kernels/llvm/")
   list(APPEND sources kernels/llvm/no_llvm.cpp)
 endif()
 if(SLUICE_HAVE_ONEDNN)
@@ -20,9 +17,9 @@ else()
   list(FILTER sources EXCLUDE REGEX "^kernels/library/onednn_.*\\.cpp$")
 endif()
 
-list(FILTER sources EXCLUDE REGEX "^kernels/cuda/print_generic\\.cpp$")
+list(FILTER sources EXCLUDE REGEX "^kernels/gpu/generic/print_generic\\.cpp$")
 if(SLUICE_CUDA STREQUAL "OFF")
-  list(FILTER sources EXCLUDE REGEX "^(runtime|kernels)/cuda/")
+  list(FILTER sources EXCLUDE REGEX "^(runtime/cuda|kernels/cuda|kernels/gpu)/")
   list(APPEND sources runtime/cuda/no_cuda.cpp kernels/cuda/no_cuda.cpp)
 else()
   list(FILTER sources EXCLUDE REGEX "/no_cuda\\.cpp$")
@@ -44,7 +41,7 @@ sluice_trace_page(page)
 add_library(sluice_trace OBJECT ${trace_sources} "${page}")
 sluice_compile_options(sluice_trace)
 set_target_properties(sluice_trace PROPERTIES POSITION_INDEPENDENT_CODE ON)
-target_include_directories(sluice_trace PRIVATE "${PROJECT_BINARY_DIR}/include")
+target_include_directories(sluice_trace PRIVATE ${SLUICE_INCLUDES})
 target_link_libraries(sluice_trace PRIVATE ${SLUICE_ABSL})
 
 add_library(sluice ${sources} $<TARGET_OBJECTS:sluice_trace>)
@@ -55,8 +52,8 @@ target_compile_options(sluice PRIVATE -fno-semantic-interposition)
 target_link_options(sluice PRIVATE -Wl,-Bsymbolic-functions)
 set_target_properties(sluice PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH_USE_LINK_PATH ON)
-target_include_directories(sluice PUBLIC
-  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>"
+target_include_directories(sluice PRIVATE "${PROJECT_SOURCE_DIR}" PUBLIC
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 
 target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
@@ -90,7 +87,7 @@ foreach(isa ${isas})
   set(objects sluice_loops_${isa})
   add_library(${objects} OBJECT ${loops})
   sluice_compile_options(${objects})
-  target_include_directories(${objects} PRIVATE "${PROJECT_BINARY_DIR}/include")
+  target_include_directories(${objects} PRIVATE ${SLUICE_INCLUDES})
   target_compile_definitions(${objects} PRIVATE SLUICE_ISA_NAMESPACE=${isa})
   if(NOT isa STREQUAL baseline)
     string(REPLACE "_" "-" march ${isa})

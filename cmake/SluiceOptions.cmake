@@ -11,6 +11,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
+# Public headers are <sluice/...>; the project's own are spelled from its root: "engine/run/batch.h".
+set(SLUICE_INCLUDES "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}")
+
 # Contraction is off everywhere: fusing two ops must never change a bit, and tests compare with plain
 # loops. Neither errno nor trapping is asked for, as loops over selects and roundings would otherwise
 # not be vectorised; that changes no result.
@@ -30,6 +33,7 @@ endfunction()
 function(sluice_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   sluice_compile_options(${name})
   target_link_libraries(${name} PRIVATE sluice::sluice ${arg_LIBRARIES})
 endfunction()

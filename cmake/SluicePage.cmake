@@ -1,4 +1,4 @@
-# The page that shows a trace: the files of trace/page/ and dagre as one C++ file, for
+# The page that shows a trace: the files of tools/trace/page/ and dagre as one C++ file, for
 # trace/html.cpp. They go where page.html names them, so that their order is written down there
 # alone.
 #
@@ -12,10 +12,10 @@ if(CMAKE_SCRIPT_MODE_FILE)
     string(REGEX MATCHALL "${element}" references "${page}")
     foreach(reference IN LISTS references)
       string(REGEX REPLACE "${element}" "\\1" name "${reference}")
-      find_file(path "${name}" PATHS "${SOURCE_DIR}/trace/page" "${SOURCE_DIR}/third_party/dagre"
+      find_file(path "${name}" PATHS "${SOURCE_DIR}/tools/trace/page" "${SOURCE_DIR}/third_party/dagre"
         NO_DEFAULT_PATH NO_CACHE)
       if(NOT path)
-        message(FATAL_ERROR "trace/page/page.html: there is no ${name}")
+        message(FATAL_ERROR "tools/trace/page/page.html: there is no ${name}")
       endif()
       file(READ "${path}" text)
       string(FIND "${text}" "${closing}" end)
@@ -27,7 +27,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     endforeach()
   endmacro()
 
-  file(READ "${SOURCE_DIR}/trace/page/page.html" page)
+  file(READ "${SOURCE_DIR}/tools/trace/page/page.html" page)
   inline_files("<link rel=\"stylesheet\" href=\"([^\"]+)\">" "<style>" "</style>")
   inline_files("<script src=\"([^\"]+)\"></script>" "<script>" "</script>")
 
@@ -37,7 +37,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   math(EXPR end "${begin} + ${length}")
   string(SUBSTRING "${page}" 0 ${begin} before)
   string(SUBSTRING "${page}" ${end} -1 after)
-  file(WRITE "${OUTPUT}" "// Made by cmake/SluicePage.cmake of the files in trace/page/.
+  file(WRITE "${OUTPUT}" "// Made by cmake/SluicePage.cmake of the files in tools/trace/page/.
 #include <string_view>
 
 namespace sluice::trace {
@@ -53,7 +53,7 @@ endif()
 
 # sluice_trace_page(<variable>) sets it to the C++ file, which is made when the page has changed.
 function(sluice_trace_page variable)
-  file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/trace/page/*"
+  file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/trace/page/*"
     "${PROJECT_SOURCE_DIR}/third_party/dagre/*.js")
   set(script "${CMAKE_CURRENT_FUNCTION_LIST_FILE}")
   set(output "${PROJECT_BINARY_DIR}/trace_page.cpp")

@@ -1,16 +1,16 @@
-#include "sluice/engine/config.h"
+#include <sluice/config.h>
 
 #include <cstdlib>
 #include <string_view>
 
+#include <sluice/error.h>
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "sluice/kernels/cuda/executor.h"
-#include "sluice/kernels/library/matmul.h"
-#include "sluice/kernels/llvm/compiler.h"
-#include "sluice/kernels/math/external.h"
-#include "sluice/runtime/cpu/parallel.h"
-#include "sluice/runtime/error.h"
+#include "kernels/cuda/executor.h"
+#include "kernels/library/matmul.h"
+#include "kernels/llvm/compiler.h"
+#include "kernels/math/external.h"
+#include "runtime/cpu/parallel.h"
 
 namespace sluice {
 namespace {

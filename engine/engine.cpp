@@ -1,17 +1,17 @@
-#include "sluice/engine/engine.h"
+#include "engine/engine.h"
 
 #include <cstring>
 #include <optional>
 
+#include <sluice/config.h>
+#include <sluice/error.h>
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "sluice/engine/config.h"
-#include "sluice/engine/counters.h"
-#include "sluice/engine/names.h"
-#include "sluice/engine/node_slab.h"
-#include "sluice/fusion/index_map.h"
-#include "sluice/runtime/backend.h"
-#include "sluice/runtime/error.h"
+#include "engine/observe/counters.h"
+#include "engine/observe/names.h"
+#include "engine/record/node_slab.h"
+#include "fusion/graph/index_map.h"
+#include "runtime/backend.h"
 
 namespace sluice::engine {
 namespace {

@@ -2,8 +2,8 @@
 #ifndef SLUICE_ENGINE_ENGINE_H_
 #define SLUICE_ENGINE_ENGINE_H_
 
-#include "sluice/engine/node.h"
-#include "sluice/engine/queue.h"
+#include "engine/record/node.h"
+#include "engine/record/queue.h"
 
 namespace sluice::engine {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "sluice/sluice.h"
+#include <sluice/sluice.h>
 
 namespace {
 

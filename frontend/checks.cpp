@@ -1,4 +1,4 @@
-#include "sluice/frontend/checks.h"
+#include "frontend/checks.h"
 
 #include <algorithm>
 #include <cstring>

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <sluice/tensor.h>
 #include "absl/strings/str_cat.h"
-#include "sluice/frontend/tensor.h"
 
 namespace sluice::frontend {
 

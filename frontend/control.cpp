@@ -1,6 +1,6 @@
-#include "sluice/frontend/control.h"
+#include <sluice/control.h>
 
-#include "sluice/engine/engine.h"
+#include "engine/engine.h"
 
 namespace sluice {
 

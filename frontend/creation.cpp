@@ -1,11 +1,11 @@
-#include "sluice/frontend/creation.h"
+#include <sluice/creation.h>
 
 #include <cmath>
 
-#include "sluice/engine/call_site.h"
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/ops.h"
-#include "sluice/frontend/record.h"
+#include <sluice/ops.h>
+#include "engine/observe/call_site.h"
+#include "frontend/checks.h"
+#include "frontend/record.h"
 
 namespace sluice {
 namespace {

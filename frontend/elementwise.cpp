@@ -3,13 +3,13 @@
 #include <array>
 #include <optional>
 
+#include <sluice/ops.h>
 #include "absl/strings/str_join.h"
-#include "sluice/engine/call_site.h"
-#include "sluice/engine/queue_append.h"
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/ops.h"
-#include "sluice/frontend/record.h"
-#include "sluice/runtime/for_each_index.h"
+#include "engine/observe/call_site.h"
+#include "engine/record/queue_append.h"
+#include "frontend/checks.h"
+#include "frontend/record.h"
+#include "runtime/for_each_index.h"
 
 namespace sluice {
 namespace frontend {

@@ -1,11 +1,11 @@
 #include <span>
 #include <vector>
 
-#include "sluice/engine/call_site.h"
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/ops.h"
-#include "sluice/frontend/record.h"
-#include "sluice/frontend/reduce.h"
+#include <sluice/ops.h>
+#include "engine/observe/call_site.h"
+#include "frontend/checks.h"
+#include "frontend/record.h"
+#include "frontend/reduce.h"
 
 namespace sluice {
 namespace {

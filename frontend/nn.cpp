@@ -1,9 +1,9 @@
 #include <utility>
 
-#include "sluice/engine/call_site.h"
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/ops.h"
-#include "sluice/frontend/reduce.h"
+#include <sluice/ops.h>
+#include "engine/observe/call_site.h"
+#include "frontend/checks.h"
+#include "frontend/reduce.h"
 
 namespace sluice {
 namespace {

@@ -1,9 +1,9 @@
-#include "sluice/frontend/record.h"
+#include "frontend/record.h"
 
 #include <utility>
 
-#include "sluice/engine/call_site.h"
-#include "sluice/frontend/checks.h"
+#include "engine/observe/call_site.h"
+#include "frontend/checks.h"
 
 namespace sluice::frontend {
 namespace {

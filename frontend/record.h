@@ -4,10 +4,10 @@
 
 #include <initializer_list>
 
+#include <sluice/tensor.h>
 #include "absl/types/span.h"
-#include "sluice/engine/engine.h"
-#include "sluice/frontend/tensor.h"
-#include "sluice/fusion/op.h"
+#include "engine/engine.h"
+#include "fusion/ir/op.h"
 
 namespace sluice::frontend {
 

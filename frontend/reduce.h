@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "sluice/frontend/tensor.h"
-#include "sluice/fusion/op.h"
+#include <sluice/tensor.h>
+#include "fusion/ir/op.h"
 
 namespace sluice::frontend {
 

@@ -3,12 +3,12 @@
 #include <limits>
 #include <numeric>
 
-#include "sluice/engine/call_site.h"
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/creation.h"
-#include "sluice/frontend/ops.h"
-#include "sluice/frontend/record.h"
-#include "sluice/frontend/reduce.h"
+#include <sluice/creation.h>
+#include <sluice/ops.h>
+#include "engine/observe/call_site.h"
+#include "frontend/checks.h"
+#include "frontend/record.h"
+#include "frontend/reduce.h"
 
 namespace sluice {
 namespace frontend {

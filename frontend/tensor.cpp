@@ -1,13 +1,13 @@
-#include "sluice/frontend/tensor.h"
+#include <sluice/tensor.h>
 
 #include <string_view>
 #include <utility>
 
-#include "sluice/engine/call_site.h"
-#include "sluice/engine/names.h"
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/ops.h"
-#include "sluice/frontend/record.h"
+#include <sluice/ops.h>
+#include "engine/observe/call_site.h"
+#include "engine/observe/names.h"
+#include "frontend/checks.h"
+#include "frontend/record.h"
 
 namespace sluice {
 
@@ -92,7 +92,7 @@ Tensor Tensor::to(Device device, std::source_location where) const {
     const CallSite site(where);                                   \
     return call;                                                  \
   }
-#include "sluice/frontend/methods.def"
+#include "frontend/methods.def"
 #undef SLUICE_THIS
 
 #define SLUICE_THIS std::move(*this)
@@ -101,7 +101,7 @@ Tensor Tensor::to(Device device, std::source_location where) const {
     const CallSite site(where);                                 \
     return call;                                                \
   }
-#include "sluice/frontend/methods.def"
+#include "frontend/methods.def"
 #undef SLUICE_THIS
 #undef SLUICE_WITH_WHERE
 

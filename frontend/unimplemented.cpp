@@ -1,6 +1,6 @@
 // Ops that are declared and not there yet: each says so by name.
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/ops.h"
+#include <sluice/ops.h>
+#include "frontend/checks.h"
 
 namespace sluice {
 

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include <sluice/creation.h>
+#include <sluice/ops.h>
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_join.h"
-#include "sluice/engine/call_site.h"
-#include "sluice/frontend/checks.h"
-#include "sluice/frontend/creation.h"
-#include "sluice/frontend/ops.h"
-#include "sluice/frontend/record.h"
+#include "engine/observe/call_site.h"
+#include "frontend/checks.h"
+#include "frontend/record.h"
 
 namespace sluice {
 namespace {

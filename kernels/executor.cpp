@@ -1,12 +1,12 @@
-#include "sluice/kernels/executor.h"
+#include "kernels/executor.h"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
 
-#include "sluice/kernels/cpu_executor.h"
-#include "sluice/kernels/cuda/executor.h"
-#include "sluice/runtime/error.h"
+#include <sluice/error.h>
+#include "kernels/cpu/cpu_executor.h"
+#include "kernels/cuda/executor.h"
 
 namespace sluice::kernels {
 namespace {

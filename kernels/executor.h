@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/device.h>
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "sluice/fusion/plan.h"
-#include "sluice/kernels/cache.h"
-#include "sluice/kernels/description.h"
-#include "sluice/kernels/kernel.h"
-#include "sluice/kernels/library/matmul.h"
-#include "sluice/runtime/device.h"
-#include "sluice/runtime/stream.h"
+#include "fusion/plan/plan.h"
+#include "kernels/cache/cache.h"
+#include "kernels/description.h"
+#include "kernels/kernel.h"
+#include "kernels/library/matmul.h"
+#include "runtime/stream.h"
 
 namespace sluice::kernels {
 

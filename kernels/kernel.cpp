@@ -1,4 +1,4 @@
-#include "sluice/kernels/kernel.h"
+#include "kernels/kernel.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // What a Program becomes: entry points that run a part of it. Both tiers (interp/, llvm/) give the
-// same entry points, and one driver (kernels/launch.h) splits the work between threads.
+// same entry points, and one driver (kernels/cpu/launch.h) splits the work between threads.
 #ifndef SLUICE_KERNELS_KERNEL_H_
 #define SLUICE_KERNELS_KERNEL_H_
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "sluice/fusion/program.h"
+#include "fusion/ir/program.h"
 
 namespace sluice::kernels {
 

@@ -15,7 +15,7 @@
 
 #include <cstdint>
 
-#include "sluice/fusion/program.h"
+#include "fusion/ir/program.h"
 
 namespace sluice::kernels {
 

@@ -1,4 +1,4 @@
-#include "sluice/runtime/allocator.h"
+#include "runtime/allocator.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/runtime/size_class.h"
+#include "runtime/size_class.h"
 
 namespace sluice::runtime {
 namespace {

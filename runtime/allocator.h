@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "sluice/runtime/buffer.h"
-#include "sluice/runtime/memory_stats.h"
+#include "runtime/buffer.h"
+#include "runtime/memory_stats.h"
 
 namespace sluice::runtime {
 

@@ -1,9 +1,9 @@
-#include "sluice/runtime/backend.h"
+#include "runtime/backend.h"
 
+#include <sluice/error.h>
 #include "absl/strings/str_cat.h"
-#include "sluice/runtime/cpu/cpu_backend.h"
-#include "sluice/runtime/cuda/backends.h"
-#include "sluice/runtime/error.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/cuda/backends.h"
 
 namespace sluice::runtime {
 

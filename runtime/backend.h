@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <memory>
 
+#include <sluice/device.h>
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "sluice/runtime/buffer.h"
-#include "sluice/runtime/device.h"
-#include "sluice/runtime/memory_stats.h"
-#include "sluice/runtime/stream.h"
+#include "runtime/buffer.h"
+#include "runtime/memory_stats.h"
+#include "runtime/stream.h"
 
 namespace sluice::runtime {
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include <sluice/device.h>
 #include "absl/status/status.h"
-#include "sluice/runtime/device.h"
 
 namespace sluice::runtime {
 

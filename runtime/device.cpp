@@ -1,16 +1,16 @@
-#include "sluice/runtime/device.h"
+#include <sluice/device.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
 
+#include <sluice/error.h>
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "sluice/runtime/backend.h"
-#include "sluice/runtime/cuda/backends.h"
-#include "sluice/runtime/error.h"
+#include "runtime/backend.h"
+#include "runtime/cuda/backends.h"
 
 namespace sluice {
 namespace {

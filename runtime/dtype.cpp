@@ -1,4 +1,4 @@
-#include "sluice/runtime/dtype.h"
+#include <sluice/dtype.h>
 
 #include <algorithm>
 

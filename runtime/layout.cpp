@@ -1,4 +1,4 @@
-#include "sluice/runtime/layout.h"
+#include "runtime/layout.h"
 
 namespace sluice {
 

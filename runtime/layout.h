@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "sluice/runtime/shape.h"
+#include <sluice/shape.h>
 
 namespace sluice {
 

@@ -1,10 +1,10 @@
-#include "sluice/runtime/shape.h"
+#include <sluice/shape.h>
 
 #include <algorithm>
 
+#include <sluice/error.h>
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "sluice/runtime/error.h"
 
 namespace sluice {
 namespace {

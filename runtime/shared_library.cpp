@@ -1,4 +1,4 @@
-#include "sluice/runtime/shared_library.h"
+#include "runtime/shared_library.h"
 
 #include <dlfcn.h>
 

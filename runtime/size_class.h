@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "sluice/runtime/buffer.h"
+#include "runtime/buffer.h"
 
 namespace sluice::runtime {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/runtime/buffer.h"
+#include "runtime/buffer.h"
 
 namespace sluice::runtime {
 

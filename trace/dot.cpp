@@ -1,4 +1,4 @@
-#include "sluice/trace/dot.h"
+#include "trace/dot.h"
 
 #include <algorithm>
 #include <string>
@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "sluice/trace/format.h"
-#include "sluice/trace/labels.h"
-#include "sluice/trace/window_group.h"
+#include "trace/format.h"
+#include "trace/labels.h"
+#include "trace/window_group.h"
 
 namespace sluice::trace {
 namespace {

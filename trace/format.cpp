@@ -1,4 +1,4 @@
-#include "sluice/trace/format.h"
+#include "trace/format.h"
 
 #include <cmath>
 #include <string>

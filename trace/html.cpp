@@ -1,4 +1,4 @@
-#include "sluice/trace/html.h"
+#include "trace/html.h"
 
 #include <algorithm>
 

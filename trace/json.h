@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "sluice/trace/trace.h"
+#include "trace/trace.h"
 
 namespace sluice::trace {
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "sluice/trace/json.h"
-#include "sluice/trace/members.h"
+#include "trace/json.h"
+#include "trace/members.h"
 
 namespace sluice::trace {
 namespace {

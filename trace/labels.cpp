@@ -1,4 +1,4 @@
-#include "sluice/trace/labels.h"
+#include "trace/labels.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "sluice/trace/format.h"
+#include "trace/format.h"
 
 namespace sluice::trace {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/trace/trace.h"
+#include "trace/trace.h"
 
 namespace sluice::trace {
 

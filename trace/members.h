@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "sluice/trace/trace.h"
+#include "trace/trace.h"
 
 namespace sluice::trace {
 

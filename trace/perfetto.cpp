@@ -1,4 +1,4 @@
-#include "sluice/trace/perfetto.h"
+#include "trace/perfetto.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "sluice/trace/labels.h"
+#include "trace/labels.h"
 
 namespace sluice::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "sluice/trace/text.h"
+#include "trace/text.h"
 
 #include <algorithm>
 #include <set>
@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "sluice/trace/format.h"
-#include "sluice/trace/labels.h"
-#include "sluice/trace/window_group.h"
+#include "trace/format.h"
+#include "trace/labels.h"
+#include "trace/window_group.h"
 
 namespace sluice::trace {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sluice/trace/trace.h"
+#include "trace/trace.h"
 
 namespace sluice::trace {
 

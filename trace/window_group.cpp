@@ -1,4 +1,4 @@
-#include "sluice/trace/window_group.h"
+#include "trace/window_group.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/trace/format.h"
+#include "trace/format.h"
 
 namespace sluice::trace {
 namespace {

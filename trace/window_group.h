@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/trace/trace.h"
+#include "trace/trace.h"
 
 namespace sluice::trace {
 

@@ -1,8 +1,8 @@
-#include "sluice/workloads/fused_programs.h"
+#include "workloads/fused_programs.h"
 
 #include <utility>
 
-#include "sluice/workloads/inputs.h"
+#include "workloads/inputs.h"
 
 namespace sluice::workloads {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/sluice.h"
+#include <sluice/sluice.h>
 
 namespace sluice::workloads {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/workloads/fused_programs.h"
+#include "workloads/fused_programs.h"
 
 namespace sluice::workloads {
 

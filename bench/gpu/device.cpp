@@ -4,10 +4,10 @@
 #include <functional>
 #include <string>
 
-#include "sluice/bench/gpu/measure.h"
-#include "sluice/kernels/cuda/cublaslt.h"
-#include "sluice/kernels/cuda/nvrtc.h"
-#include "sluice/runtime/cuda/cuda_device.h"
+#include "bench/gpu/measure.h"
+#include "kernels/cuda/compile/nvrtc.h"
+#include "kernels/cuda/products/cublaslt.h"
+#include "runtime/cuda/cuda_device.h"
 
 namespace sluice::bench {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/bench/gpu/measure.h"
+#include "bench/gpu/measure.h"
 
 namespace sluice::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sluice/bench/gpu/measure.h"
+#include "bench/gpu/measure.h"
 
 namespace sluice::bench {
 namespace {

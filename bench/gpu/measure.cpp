@@ -1,4 +1,4 @@
-#include "sluice/bench/gpu/measure.h"
+#include "bench/gpu/measure.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "sluice/bench/gpu/measure.h"
-#include "sluice/examples/digits/adam.h"
-#include "sluice/examples/digits/network.h"
+#include "bench/gpu/measure.h"
+#include "examples/digits/adam.h"
+#include "examples/digits/network.h"
 
 namespace sluice::bench {
 namespace {

@@ -1,6 +1,6 @@
 """What a framework of Python needs to take part in bench/scoreboard: protocol and programs.
 
-bench/contestant.h says what the commands are. A framework is a subclass of Framework; it has the
+bench/contestants/contestant.h says what the commands are. A framework is a subclass of Framework; it has the
 programs that its namespace of arrays (`xp`, as the array API standard names functions) suffices
 for, and overrides those that it has something better for.
 """
@@ -243,7 +243,7 @@ PROGRAMS = ("chain", "mixed_chain", "chain10", "mish", "composed_mish", "softmax
 
 
 def parse_input(text, number):
-    """shape:low:high. The same numbers as in bench/contestant.h."""
+    """shape:low:high. The same numbers as in bench/contestants/contestant.h."""
     shape, low, high = text.split(":")
     shape = tuple(int(extent) for extent in shape.split("x"))
     low, high = numpy.float32(low), numpy.float32(high)

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <string>
 
-#include "sluice/bench/contestant.h"
+#include "bench/contestants/contestant.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "bench/contestants/contestant.h"
 #include "oneapi/dnnl/dnnl.hpp"
-#include "sluice/bench/contestant.h"
 
 namespace {
 

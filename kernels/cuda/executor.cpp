@@ -1,14 +1,14 @@
-#include "sluice/kernels/cuda/executor.h"
+#include "kernels/cuda/executor.h"
 
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/kernels/compile_threads.h"
-#include "sluice/kernels/cuda/generic_image.h"
-#include "sluice/kernels/cuda/gpu.h"
-#include "sluice/kernels/cuda/run.h"
-#include "sluice/runtime/cuda/cuda_device.h"
+#include "kernels/cache/compile_threads.h"
+#include "kernels/cuda/compile/generic_image.h"
+#include "kernels/cuda/gpu.h"
+#include "kernels/cuda/run/run.h"
+#include "runtime/cuda/cuda_device.h"
 
 namespace sluice::kernels::cuda {
 namespace {

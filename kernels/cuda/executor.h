@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sluice/kernels/executor.h"
+#include "kernels/executor.h"
 
 namespace sluice::kernels::cuda {
 

@@ -1,10 +1,10 @@
-#include "sluice/kernels/cuda/gpu.h"
+#include "kernels/cuda/gpu.h"
 
 #include <utility>
 
-#include "sluice/kernels/cuda/caching_compiler.h"
-#include "sluice/kernels/cuda/cublaslt.h"
-#include "sluice/kernels/cuda/generic_image.h"
+#include "kernels/cuda/compile/caching_compiler.h"
+#include "kernels/cuda/compile/generic_image.h"
+#include "kernels/cuda/products/cublaslt.h"
 
 namespace sluice::kernels::cuda {
 namespace {

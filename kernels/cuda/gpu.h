@@ -7,11 +7,11 @@
 #include <memory>
 #include <mutex>
 
-#include "sluice/kernels/cuda/compiler.h"
-#include "sluice/kernels/cuda/generic_kernel.h"
-#include "sluice/kernels/cuda/kernel_cache.h"
-#include "sluice/kernels/cuda/matmul.h"
-#include "sluice/runtime/cuda/cuda_device.h"
+#include "kernels/cuda/compile/compiler.h"
+#include "kernels/cuda/compile/generic_kernel.h"
+#include "kernels/cuda/kernel_cache.h"
+#include "kernels/cuda/products/matmul.h"
+#include "runtime/cuda/cuda_device.h"
 
 namespace sluice::kernels::cuda {
 

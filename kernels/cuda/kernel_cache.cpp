@@ -1,4 +1,4 @@
-#include "sluice/kernels/cuda/kernel_cache.h"
+#include "kernels/cuda/kernel_cache.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,10 +7,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "sluice/fusion/cost.h"
-#include "sluice/kernels/compile_log.h"
-#include "sluice/kernels/compile_threads.h"
-#include "sluice/kernels/cuda/plan.h"
+#include "fusion/ir/cost.h"
+#include "kernels/cache/compile_log.h"
+#include "kernels/cache/compile_threads.h"
+#include "kernels/gpu/emit/plan.h"
 
 namespace sluice::kernels::cuda {
 namespace {

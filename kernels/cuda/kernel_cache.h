@@ -11,16 +11,16 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "sluice/fusion/program.h"
-#include "sluice/kernels/cache.h"
-#include "sluice/kernels/cuda/compiler.h"
-#include "sluice/kernels/cuda/emit.h"
-#include "sluice/runtime/cuda/context.h"
-#include "sluice/runtime/cuda/module.h"
+#include "fusion/ir/program.h"
+#include "kernels/cache/cache.h"
+#include "kernels/cuda/compile/compiler.h"
+#include "kernels/gpu/emit/emit.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/driver/module.h"
 
 namespace sluice::kernels::cuda {
 
-// What one launch runs, but for its arguments: see Kernel in kernels/cuda/emit.h.
+// What one launch runs, but for its arguments: see Kernel in kernels/gpu/emit/emit.h.
 struct LaunchCode {
   std::vector<const fusion::Program*> programs;
   bool by_table = false;

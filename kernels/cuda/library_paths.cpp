@@ -1,4 +1,4 @@
-#include "sluice/kernels/cuda/library_paths.h"
+#include "kernels/cuda/library_paths.h"
 
 #include <glob.h>
 

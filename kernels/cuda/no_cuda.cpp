@@ -1,5 +1,5 @@
 // CUDA is not built in.
-#include "sluice/kernels/cuda/executor.h"
+#include "kernels/cuda/executor.h"
 
 namespace sluice::kernels::cuda {
 

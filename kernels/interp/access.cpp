@@ -1,4 +1,4 @@
-#include "sluice/kernels/interp/access.h"
+#include "kernels/interp/access.h"
 
 #include <cstring>
 

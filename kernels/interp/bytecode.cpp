@@ -1,11 +1,11 @@
-#include "sluice/kernels/interp/bytecode.h"
+#include "kernels/interp/bytecode.h"
 
 #include <algorithm>
 #include <array>
 
-#include "sluice/kernels/interp/pairs.h"
-#include "sluice/kernels/reduction.h"
-#include "sluice/runtime/integers.h"
+#include "kernels/interp/pairs.h"
+#include "kernels/reduction.h"
+#include "runtime/integers.h"
 
 namespace sluice::kernels::interp {
 namespace {

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sluice/fusion/program.h"
-#include "sluice/kernels/interp/loops.h"
-#include "sluice/kernels/math/external.h"
+#include "fusion/ir/program.h"
+#include "kernels/interp/loops.h"
+#include "kernels/math/external.h"
 
 namespace sluice::kernels::interp {
 

@@ -1,6 +1,6 @@
-#include "sluice/kernels/interp/interpreter.h"
+#include "kernels/interp/interpreter.h"
 
-#include "sluice/kernels/interp/machine.h"
+#include "kernels/interp/machine.h"
 
 namespace sluice::kernels {
 namespace {

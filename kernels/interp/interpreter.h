@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "sluice/fusion/program.h"
-#include "sluice/kernels/kernel.h"
+#include "fusion/ir/program.h"
+#include "kernels/kernel.h"
 
 namespace sluice::kernels {
 

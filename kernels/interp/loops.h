@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "sluice/fusion/op.h"
-#include "sluice/runtime/dtype.h"
+#include <sluice/dtype.h>
+#include "fusion/ir/op.h"
 
 namespace sluice::kernels::interp {
 

@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "sluice/kernels/interp/loops.h"
-#include "sluice/kernels/math/functions.h"
-#include "sluice/kernels/reduction.h"
+#include "kernels/interp/loops.h"
+#include "kernels/math/functions.h"
+#include "kernels/reduction.h"
 
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 
@@ -57,7 +57,7 @@ namespace expressions {
       return __VA_ARGS__;                                       \
     }                                                           \
   };
-#include "sluice/fusion/ops.def"
+#include "fusion/ir/ops.def"
 }  // namespace expressions
 
 // Iterations may run side by side although `out` may be an operand: element i is read before it is
@@ -122,7 +122,7 @@ void fill_map(LoopTable& table) {
   if constexpr (kType == DType::in) {                                                      \
     set_map<expressions::id, V, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
   }
-#include "sluice/fusion/ops.def"
+#include "fusion/ir/ops.def"
 }
 
 template <typename F, typename G>
@@ -312,7 +312,7 @@ void fill_reductions(LoopTable& table) {
   if constexpr (fusion::in_domain(fusion::domain, kType)) {                           \
     set_reduce<expressions::id, V>(table.reduce[reduction_index(Op::k##id)][kIndex]); \
   }
-#include "sluice/fusion/ops.def"
+#include "fusion/ir/ops.def"
   set_arg<true, V>(table.arg[0][kIndex]);
   set_arg<false, V>(table.arg[1][kIndex]);
 }

@@ -1,4 +1,4 @@
-#include "sluice/kernels/interp/loops.h"
+#include "kernels/interp/loops.h"
 
 namespace sluice::kernels::interp {
 

@@ -1,5 +1,5 @@
 // Stores past the caches, a whole vector of the instruction set at a time.
-#include "sluice/kernels/interp/loops_impl.h"
+#include "kernels/interp/loops_impl.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>

@@ -1,9 +1,9 @@
-#include "sluice/kernels/interp/machine.h"
+#include "kernels/interp/machine.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "sluice/kernels/reduction.h"
+#include "kernels/reduction.h"
 
 namespace sluice::kernels::interp {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sluice/kernels/interp/access.h"
-#include "sluice/kernels/interp/bytecode.h"
-#include "sluice/kernels/kernel.h"
+#include "kernels/interp/access.h"
+#include "kernels/interp/bytecode.h"
+#include "kernels/kernel.h"
 
 namespace sluice::kernels::interp {
 

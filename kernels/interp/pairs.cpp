@@ -1,4 +1,4 @@
-#include "sluice/kernels/interp/pairs.h"
+#include "kernels/interp/pairs.h"
 
 #include <optional>
 #include <utility>

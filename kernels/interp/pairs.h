@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "sluice/kernels/interp/bytecode.h"
+#include "kernels/interp/bytecode.h"
 
 namespace sluice::kernels::interp {
 

@@ -1,7 +1,7 @@
 // The steps of a Machine.
 #include <cstring>
 
-#include "sluice/kernels/interp/machine.h"
+#include "kernels/interp/machine.h"
 
 namespace sluice::kernels::interp {
 namespace {

@@ -1,4 +1,4 @@
-#include "sluice/kernels/library/epilogue_loops.h"
+#include "kernels/library/epilogue_loops.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sluice/kernels/library/matmul.h"
+#include "kernels/library/matmul.h"
 
 namespace sluice::kernels {
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include <sluice/dtype.h>
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "sluice/fusion/op.h"
-#include "sluice/runtime/dtype.h"
+#include "fusion/ir/op.h"
 
 namespace sluice::kernels {
 

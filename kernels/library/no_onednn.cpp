@@ -1,9 +1,9 @@
 // Matrix products where oneDNN is not in the build: right, and not fast.
 #include <cstring>
 
-#include "sluice/kernels/library/epilogue_loops.h"
-#include "sluice/kernels/library/matmul.h"
-#include "sluice/runtime/cpu/parallel.h"
+#include "kernels/library/epilogue_loops.h"
+#include "kernels/library/matmul.h"
+#include "runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
 

@@ -8,10 +8,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/library/epilogue_loops.h"
+#include "kernels/library/matmul.h"
 #include "oneapi/dnnl/dnnl.hpp"
-#include "sluice/kernels/library/epilogue_loops.h"
-#include "sluice/kernels/library/matmul.h"
-#include "sluice/runtime/cpu/parallel.h"
+#include "runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
 namespace {

@@ -1,11 +1,11 @@
-#include "sluice/kernels/llvm/body_emitter.h"
+#include "kernels/llvm/body_emitter.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "sluice/kernels/kernel.h"
-#include "sluice/kernels/llvm/emit_ops.h"
-#include "sluice/kernels/llvm/host_functions.h"
+#include "kernels/kernel.h"
+#include "kernels/llvm/emit_ops.h"
+#include "kernels/llvm/host_functions.h"
 
 namespace sluice::kernels {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/fusion/program.h"
-#include "sluice/kernels/llvm/ir_builder.h"
+#include "fusion/ir/program.h"
+#include "kernels/llvm/ir_builder.h"
 
 namespace sluice::kernels {
 

@@ -1,10 +1,10 @@
 // Arguments, addresses and memory of a BodyEmitter.
 #include <cstddef>
 
-#include "sluice/kernels/kernel.h"
-#include "sluice/kernels/llvm/body_emitter.h"
-#include "sluice/kernels/llvm/emit_ops.h"
-#include "sluice/kernels/llvm/host.h"
+#include "kernels/kernel.h"
+#include "kernels/llvm/body_emitter.h"
+#include "kernels/llvm/emit_ops.h"
+#include "kernels/llvm/host.h"
 
 namespace sluice::kernels {
 

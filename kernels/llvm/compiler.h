@@ -9,9 +9,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sluice/fusion/program.h"
-#include "sluice/kernels/disk_cache.h"
-#include "sluice/kernels/kernel.h"
+#include "fusion/ir/program.h"
+#include "kernels/cache/disk_cache.h"
+#include "kernels/kernel.h"
 
 namespace sluice::kernels {
 

@@ -1,13 +1,13 @@
-#include "sluice/kernels/llvm/emit_kernel.h"
+#include "kernels/llvm/emit_kernel.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "sluice/kernels/llvm/host.h"
-#include "sluice/kernels/llvm/host_functions.h"
-#include "sluice/kernels/llvm/kernel_emitter.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/host_functions.h"
+#include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
 

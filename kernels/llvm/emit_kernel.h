@@ -3,8 +3,8 @@
 #ifndef SLUICE_KERNELS_LLVM_EMIT_KERNEL_H_
 #define SLUICE_KERNELS_LLVM_EMIT_KERNEL_H_
 
+#include "fusion/ir/program.h"
 #include "llvm/IR/Module.h"
-#include "sluice/fusion/program.h"
 
 namespace sluice::kernels {
 

@@ -1,8 +1,8 @@
-#include "sluice/kernels/llvm/emit_ops.h"
+#include "kernels/llvm/emit_ops.h"
 
 #include <limits>
 
-#include "sluice/kernels/math/functions.h"
+#include "kernels/math/functions.h"
 
 namespace sluice::kernels::ir {
 namespace {
@@ -52,7 +52,7 @@ llvm::Value* emit_pointwise(Op op, DType dtype, llvm::Value* const* operands) {
     [[maybe_unused]] const V c{(arity) > 2 ? operands[2] : nullptr}; \
     return (__VA_ARGS__).raw;                                        \
   }
-#include "sluice/fusion/ops.def"
+#include "fusion/ir/ops.def"
     default: return nullptr;
   }
 }
@@ -82,7 +82,7 @@ llvm::Value* emit_identity(Op op, DType dtype) {
       using V = Value<T>;                                                         \
       return (identity).raw;                                                      \
     });
-#include "sluice/fusion/ops.def"
+#include "fusion/ir/ops.def"
     default: return nullptr;
   }
 }
@@ -95,7 +95,7 @@ llvm::Value* emit_combine(Op op, DType dtype, llvm::Value* first, llvm::Value* s
       const Value<T> a{first}, b{second};                                         \
       return (__VA_ARGS__).raw;                                                   \
     });
-#include "sluice/fusion/ops.def"
+#include "fusion/ir/ops.def"
     default: return nullptr;
   }
 }

@@ -1,10 +1,10 @@
-// The expressions of fusion/ops.def as IR. Values are of compute types (half types are float32) and
-// of the current lane count of this thread's ir::Builder.
+// The expressions of fusion/ir/ops.def as IR. Values are of compute types (half types are float32)
+// and of the current lane count of this thread's ir::Builder.
 #ifndef SLUICE_KERNELS_LLVM_EMIT_OPS_H_
 #define SLUICE_KERNELS_LLVM_EMIT_OPS_H_
 
-#include "sluice/fusion/op.h"
-#include "sluice/kernels/llvm/ir_value.h"
+#include "fusion/ir/op.h"
+#include "kernels/llvm/ir_value.h"
 
 namespace sluice::kernels::ir {
 

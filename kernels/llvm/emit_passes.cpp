@@ -1,8 +1,8 @@
 // Passes over rows: their reductions, and what they keep for each other.
 #include <algorithm>
 
-#include "sluice/kernels/kernel.h"
-#include "sluice/kernels/llvm/kernel_emitter.h"
+#include "kernels/kernel.h"
+#include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
 

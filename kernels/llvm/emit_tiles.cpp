@@ -2,9 +2,9 @@
 // at a time and through a transposition in registers, to where lanes find it in order.
 #include <algorithm>
 
-#include "sluice/kernels/kernel.h"
-#include "sluice/kernels/llvm/host.h"
-#include "sluice/kernels/llvm/kernel_emitter.h"
+#include "kernels/kernel.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
 namespace {

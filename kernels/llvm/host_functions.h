@@ -1,10 +1,10 @@
 // The functions of this process that compiled code calls. It has names for them, no addresses, so
-// that it can be kept for other processes (kernels/disk_cache.h). No LLVM header.
+// that it can be kept for other processes (kernels/cache/disk_cache.h). No LLVM header.
 #ifndef SLUICE_KERNELS_LLVM_HOST_FUNCTIONS_H_
 #define SLUICE_KERNELS_LLVM_HOST_FUNCTIONS_H_
 
-#include "sluice/kernels/kernel.h"
-#include "sluice/kernels/math/external.h"
+#include "kernels/kernel.h"
+#include "kernels/math/external.h"
 
 namespace sluice::kernels {
 

@@ -1,10 +1,10 @@
-#include "sluice/kernels/llvm/ir_builder.h"
+#include "kernels/llvm/ir_builder.h"
 
+#include "kernels/llvm/host_functions.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
-#include "sluice/kernels/llvm/host_functions.h"
 
 namespace sluice::kernels::ir {
 namespace {

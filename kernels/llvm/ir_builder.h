@@ -6,8 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "kernels/llvm/ir_value.h"
 #include "llvm/IR/IRBuilder.h"
-#include "sluice/kernels/llvm/ir_value.h"
 
 namespace sluice::kernels::ir {
 

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sluice/kernels/math/external.h"
-#include "sluice/kernels/math/primitives.h"
-#include "sluice/runtime/dtype.h"
+#include <sluice/dtype.h>
+#include "kernels/math/external.h"
+#include "kernels/math/primitives.h"
 
 namespace llvm {
 class Value;

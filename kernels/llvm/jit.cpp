@@ -9,6 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/cache/disk_cache.h"
+#include "kernels/llvm/compiler.h"
+#include "kernels/llvm/emit_kernel.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/host_functions.h"
+#include "kernels/llvm/llvm_compat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
@@ -18,12 +24,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "sluice/kernels/disk_cache.h"
-#include "sluice/kernels/llvm/compiler.h"
-#include "sluice/kernels/llvm/emit_kernel.h"
-#include "sluice/kernels/llvm/host.h"
-#include "sluice/kernels/llvm/host_functions.h"
-#include "sluice/kernels/llvm/llvm_compat.h"
 
 namespace sluice::kernels {
 namespace {

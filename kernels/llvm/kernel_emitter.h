@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
-#include "sluice/kernels/llvm/body_emitter.h"
-#include "sluice/kernels/llvm/emit_ops.h"
-#include "sluice/kernels/llvm/outcomes.h"
-#include "sluice/kernels/llvm/row_plan.h"
-#include "sluice/kernels/reduction.h"
+#include "kernels/llvm/body_emitter.h"
+#include "kernels/llvm/emit_ops.h"
+#include "kernels/llvm/outcomes.h"
+#include "kernels/llvm/row_plan.h"
+#include "kernels/reduction.h"
 
 namespace sluice::kernels {
 

@@ -1,6 +1,6 @@
 // Built where LLVM is missing: kernels stay on the interpreter.
 #include "absl/status/status.h"
-#include "sluice/kernels/llvm/compiler.h"
+#include "kernels/llvm/compiler.h"
 
 namespace sluice::kernels {
 namespace {

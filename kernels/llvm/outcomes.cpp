@@ -1,4 +1,4 @@
-#include "sluice/kernels/llvm/outcomes.h"
+#include "kernels/llvm/outcomes.h"
 
 #include <algorithm>
 

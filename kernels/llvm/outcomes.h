@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "sluice/fusion/program.h"
+#include "fusion/ir/program.h"
 
 namespace sluice::kernels {
 

@@ -1,11 +1,11 @@
-#include "sluice/kernels/llvm/row_plan.h"
+#include "kernels/llvm/row_plan.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "sluice/fusion/cost.h"
-#include "sluice/kernels/llvm/host.h"
-#include "sluice/kernels/reduction.h"
+#include "fusion/ir/cost.h"
+#include "kernels/llvm/host.h"
+#include "kernels/reduction.h"
 
 namespace sluice::kernels {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "sluice/fusion/program.h"
+#include "fusion/ir/program.h"
 
 namespace sluice::kernels {
 

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "sluice/kernels/math/external.h"
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/external.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 
@@ -296,6 +296,6 @@ SLUICE_MATH_INLINE V lerp(V a, V b, V t) {
   return add(a, mul(t, sub(b, a)));
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_BASIC_H_

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "sluice/kernels/math/basic.h"
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/basic.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 namespace internal {
@@ -75,6 +75,6 @@ SLUICE_MATH_INLINE V round_to_bfloat16(V a) {
   return select(ne(a, a), quiet_nan<V>(), bits_as<V>(rounded));
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_CAST_H_

@@ -10,10 +10,10 @@
 #include <bit>
 #include <limits>
 
-#include "sluice/kernels/math/basic.h"
-#include "sluice/kernels/math/external.h"
-#include "sluice/kernels/math/polynomial.h"
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/basic.h"
+#include "kernels/math/external.h"
+#include "kernels/math/polynomial.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 namespace internal {
@@ -325,6 +325,6 @@ SLUICE_MATH_INLINE V logaddexp(V a, V b) {
   return add(maximum(a, b), internal::log1p_of_finite(ratio));
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_EXP_LOG_H_

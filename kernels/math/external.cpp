@@ -1,4 +1,4 @@
-#include "sluice/kernels/math/external.h"
+#include "kernels/math/external.h"
 
 #include <algorithm>
 #include <cmath>
@@ -70,7 +70,7 @@ using Array = void (*)(const void* a, const void* b, void* out, int64_t n);
 constexpr Array kStandard[] = {
 #define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) \
   SLUICE_ARITY_##arity(float, std::name), SLUICE_ARITY_##arity(double, std::name),
-#include "sluice/kernels/math/externals.def"
+#include "kernels/math/externals.def"
     SLUICE_DIVISION};
 
 #if SLUICE_USE_SLEEF
@@ -84,7 +84,7 @@ extern "C" {
   __m512d Sleef_finz_##name##d8_##ulp##avx512f SLUICE_PARAMS_##arity(__m512d); \
   __m256 Sleef_finz_##name##f8_##ulp##avx2 SLUICE_PARAMS_##arity(__m256);      \
   __m256d Sleef_finz_##name##d4_##ulp##avx2 SLUICE_PARAMS_##arity(__m256d);
-#include "sluice/kernels/math/externals.def"
+#include "kernels/math/externals.def"
 }
 
 // Runs `f` over whole vectors; the last, partial one is padded with ones, which are in the domain
@@ -128,14 +128,14 @@ constexpr Array kAvx512[] = {
 #define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline)     \
   SLUICE_VECTOR_##arity(f16, Sleef_finz_##name##f16_##ulp##avx512f), \
       SLUICE_VECTOR_##arity(d8, Sleef_finz_##name##d8_##ulp##avx512f),
-#include "sluice/kernels/math/externals.def"
+#include "kernels/math/externals.def"
     SLUICE_DIVISION};
 
 constexpr Array kAvx2[] = {
 #define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) \
   SLUICE_VECTOR_##arity(f8, Sleef_finz_##name##f8_##ulp##avx2),  \
       SLUICE_VECTOR_##arity(d4, Sleef_finz_##name##d4_##ulp##avx2),
-#include "sluice/kernels/math/externals.def"
+#include "kernels/math/externals.def"
     SLUICE_DIVISION};
 
 const Array* choose_routines() {
@@ -162,7 +162,7 @@ T call_one(External f, T a, const T* b) {
 int arity_of(External f) {
   static constexpr uint8_t kArity[] = {
 #define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) arity, arity,
-#include "sluice/kernels/math/externals.def"
+#include "kernels/math/externals.def"
       2, 2, 2, 2};
   return kArity[static_cast<int>(f)];
 }
@@ -187,7 +187,7 @@ std::optional<External> external_of(fusion::Op op, DType dtype) {
   case fusion::Op::k##id:                                        \
     if (is_f32 && float32_is_inline) return std::nullopt;        \
     return is_f32 ? External::k##id##F32 : External::k##id##F64;
-#include "sluice/kernels/math/externals.def"
+#include "kernels/math/externals.def"
     case fusion::Op::kFloorDivide:
       return is_f32 ? External::kFloorDivideF32 : External::kFloorDivideF64;
     case fusion::Op::kRemainder: return is_f32 ? External::kRemainderF32 : External::kRemainderF64;

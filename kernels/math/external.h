@@ -9,15 +9,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "sluice/fusion/op.h"
-#include "sluice/kernels/math/primitives.h"
-#include "sluice/runtime/dtype.h"
+#include <sluice/dtype.h>
+#include "fusion/ir/op.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math {
 
 enum class External : uint8_t {
 #define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) k##id##F32, k##id##F64,
-#include "sluice/kernels/math/externals.def"
+#include "kernels/math/externals.def"
   kFloorDivideF32,
   kFloorDivideF64,
   kRemainderF32,
@@ -61,6 +61,6 @@ SLUICE_MATH_INLINE V call_external_as(External f32, External f64, V a, V b) {
 }
 
 }  // namespace internal
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_EXTERNAL_H_

@@ -2,7 +2,7 @@
 #ifndef SLUICE_KERNELS_MATH_POLYNOMIAL_H_
 #define SLUICE_KERNELS_MATH_POLYNOMIAL_H_
 
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 
@@ -14,6 +14,6 @@ SLUICE_MATH_INLINE V polynomial(V x, ScalarOf<V> highest, Rest... rest) {
   return result;
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_POLYNOMIAL_H_

@@ -2,9 +2,9 @@
 #ifndef SLUICE_KERNELS_MATH_POW_H_
 #define SLUICE_KERNELS_MATH_POW_H_
 
-#include "sluice/kernels/math/basic.h"
-#include "sluice/kernels/math/external.h"
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/basic.h"
+#include "kernels/math/external.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 namespace internal {
@@ -37,6 +37,6 @@ SLUICE_MATH_INLINE V pow(V base, V exponent) {
     return internal::call_external_as(External::kPowF32, External::kPowF64, base, exponent);
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_POW_H_

@@ -212,6 +212,6 @@ inline To raw_convert(From a) {
   return static_cast<To>(a);
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_PRIMITIVES_H_

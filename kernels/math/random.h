@@ -3,10 +3,10 @@
 #ifndef SLUICE_KERNELS_MATH_RANDOM_H_
 #define SLUICE_KERNELS_MATH_RANDOM_H_
 
-#include "sluice/kernels/math/basic.h"
-#include "sluice/kernels/math/exp_log.h"
-#include "sluice/kernels/math/polynomial.h"
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/basic.h"
+#include "kernels/math/exp_log.h"
+#include "kernels/math/polynomial.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 namespace internal {
@@ -122,6 +122,6 @@ SLUICE_MATH_INLINE Rebind<V, double> normal_f64(V low, V high) {
   return internal::box_muller(u1, uniform_f64(high));
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_RANDOM_H_

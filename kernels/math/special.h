@@ -5,11 +5,11 @@
 #ifndef SLUICE_KERNELS_MATH_SPECIAL_H_
 #define SLUICE_KERNELS_MATH_SPECIAL_H_
 
-#include "sluice/kernels/math/basic.h"
-#include "sluice/kernels/math/exp_log.h"
-#include "sluice/kernels/math/external.h"
-#include "sluice/kernels/math/polynomial.h"
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/basic.h"
+#include "kernels/math/exp_log.h"
+#include "kernels/math/external.h"
+#include "kernels/math/polynomial.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 namespace internal {
@@ -136,6 +136,6 @@ SLUICE_MATH_INLINE V mish(V a) {
   return select(lt(a, constant<V>(20)), mul(mul(quotient, x), e.scale), a);
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_SPECIAL_H_

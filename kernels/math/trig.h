@@ -2,10 +2,10 @@
 #ifndef SLUICE_KERNELS_MATH_TRIG_H_
 #define SLUICE_KERNELS_MATH_TRIG_H_
 
-#include "sluice/kernels/math/basic.h"
-#include "sluice/kernels/math/exp_log.h"
-#include "sluice/kernels/math/external.h"
-#include "sluice/kernels/math/primitives.h"
+#include "kernels/math/basic.h"
+#include "kernels/math/exp_log.h"
+#include "kernels/math/external.h"
+#include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 
@@ -132,6 +132,6 @@ SLUICE_MATH_INLINE V hypot(V a, V b) {
   }
 }
 
-}  // namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE
+}  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_TRIG_H_

@@ -1,9 +1,9 @@
-#include "sluice/runtime/cpu/cpu_backend.h"
+#include "runtime/cpu/cpu_backend.h"
 
 #include <cstring>
 
-#include "sluice/runtime/allocator.h"
-#include "sluice/runtime/cpu/cpu_stream.h"
+#include "runtime/allocator.h"
+#include "runtime/cpu/cpu_stream.h"
 
 namespace sluice::runtime {
 namespace {

@@ -1,7 +1,7 @@
 #ifndef SLUICE_RUNTIME_CPU_CPU_BACKEND_H_
 #define SLUICE_RUNTIME_CPU_CPU_BACKEND_H_
 
-#include "sluice/runtime/backend.h"
+#include "runtime/backend.h"
 
 namespace sluice::runtime {
 

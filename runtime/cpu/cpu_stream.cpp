@@ -1,4 +1,4 @@
-#include "sluice/runtime/cpu/cpu_stream.h"
+#include "runtime/cpu/cpu_stream.h"
 
 #include <atomic>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "sluice/runtime/cpu/parallel.h"
+#include "runtime/cpu/parallel.h"
 
 namespace sluice::runtime {
 namespace {

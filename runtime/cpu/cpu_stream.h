@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sluice/runtime/stream.h"
+#include "runtime/stream.h"
 
 namespace sluice::runtime {
 

@@ -1,4 +1,4 @@
-#include "sluice/runtime/cpu/parallel.h"
+#include "runtime/cpu/parallel.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sluice/runtime/backend.h"
+#include "runtime/backend.h"
 
 namespace sluice::runtime::cuda {
 

@@ -1,12 +1,12 @@
-#include "sluice/runtime/cuda/copies.h"
+#include "runtime/cuda/copies.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/runtime/cuda/cuda_device.h"
-#include "sluice/runtime/integers.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/integers.h"
 
 namespace sluice::runtime::cuda {
 namespace {

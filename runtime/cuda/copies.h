@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "sluice/runtime/cuda/cuda_stream.h"
+#include "runtime/cuda/cuda_stream.h"
 
 namespace sluice::runtime::cuda {
 

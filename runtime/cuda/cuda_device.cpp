@@ -1,4 +1,4 @@
-#include "sluice/runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_device.h"
 
 #include <map>
 #include <utility>

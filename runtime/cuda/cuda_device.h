@@ -8,14 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "sluice/runtime/cuda/backends.h"
-#include "sluice/runtime/cuda/context.h"
-#include "sluice/runtime/cuda/copies.h"
-#include "sluice/runtime/cuda/cuda_stream.h"
-#include "sluice/runtime/cuda/device_allocator.h"
-#include "sluice/runtime/cuda/driver.h"
-#include "sluice/runtime/cuda/event_pool.h"
-#include "sluice/runtime/cuda/pinned_pool.h"
+#include "runtime/cuda/backends.h"
+#include "runtime/cuda/copies.h"
+#include "runtime/cuda/cuda_stream.h"
+#include "runtime/cuda/device_allocator.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/driver/driver.h"
+#include "runtime/cuda/event_pool.h"
+#include "runtime/cuda/pinned_pool.h"
 
 namespace sluice::runtime::cuda {
 

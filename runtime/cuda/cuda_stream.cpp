@@ -1,10 +1,10 @@
-#include "sluice/runtime/cuda/cuda_stream.h"
+#include "runtime/cuda/cuda_stream.h"
 
 #include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/runtime/cuda/cuda_device.h"
+#include "runtime/cuda/cuda_device.h"
 
 namespace sluice::runtime::cuda {
 

@@ -14,11 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sluice/runtime/cuda/context.h"
-#include "sluice/runtime/cuda/event_pool.h"
-#include "sluice/runtime/cuda/kernel_launch.h"
-#include "sluice/runtime/cuda/launch_log.h"
-#include "sluice/runtime/stream.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/driver/kernel_launch.h"
+#include "runtime/cuda/driver/launch_log.h"
+#include "runtime/cuda/event_pool.h"
+#include "runtime/stream.h"
 
 namespace sluice::runtime::cuda {
 

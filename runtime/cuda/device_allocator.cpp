@@ -1,11 +1,11 @@
-#include "sluice/runtime/cuda/device_allocator.h"
+#include "runtime/cuda/device_allocator.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sluice/runtime/cuda/cuda_stream.h"
-#include "sluice/runtime/size_class.h"
+#include "runtime/cuda/cuda_stream.h"
+#include "runtime/size_class.h"
 
 namespace sluice::runtime::cuda {
 

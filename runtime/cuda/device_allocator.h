@@ -12,8 +12,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "sluice/runtime/allocator.h"
-#include "sluice/runtime/cuda/context.h"
+#include "runtime/allocator.h"
+#include "runtime/cuda/driver/context.h"
 
 namespace sluice::runtime::cuda {
 

@@ -1,4 +1,4 @@
-#include "sluice/runtime/cuda/event_pool.h"
+#include "runtime/cuda/event_pool.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // CUDA is not built in.
-#include "sluice/runtime/cuda/backends.h"
+#include "runtime/cuda/backends.h"
 
 namespace sluice::runtime::cuda {
 

@@ -1,4 +1,4 @@
-#include "sluice/runtime/cuda/pinned_pool.h"
+#include "runtime/cuda/pinned_pool.h"
 
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sluice/runtime/cuda/context.h"
+#include "runtime/cuda/driver/context.h"
 
 namespace sluice::runtime::cuda {
 

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "sluice/tests/emulated_cuda/kernels.h"
-#include "sluice/tests/emulated_cuda/machine.h"
+#include "tests/emulated_cuda/kernels.h"
+#include "tests/emulated_cuda/machine.h"
 
 namespace sluice::emulated {
 namespace {

@@ -1,7 +1,7 @@
 // Start-up, devices, contexts and messages.
 #include <cstdio>
 
-#include "sluice/tests/emulated_cuda/machine.h"
+#include "tests/emulated_cuda/machine.h"
 
 namespace sluice::emulated {
 namespace {

@@ -1,5 +1,5 @@
 // Graphs: recorded nodes that run in any order their dependencies allow.
-#include "sluice/tests/emulated_cuda/machine.h"
+#include "tests/emulated_cuda/machine.h"
 
 namespace sluice::emulated {
 namespace {

@@ -1,7 +1,7 @@
 // Device memory, pinned memory, copies.
 #include <cstring>
 
-#include "sluice/tests/emulated_cuda/machine.h"
+#include "tests/emulated_cuda/machine.h"
 
 namespace sluice::emulated {
 

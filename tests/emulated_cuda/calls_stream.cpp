@@ -1,5 +1,5 @@
 // Streams and events.
-#include "sluice/tests/emulated_cuda/machine.h"
+#include "tests/emulated_cuda/machine.h"
 
 namespace sluice::emulated {
 

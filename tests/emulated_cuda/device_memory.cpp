@@ -1,4 +1,4 @@
-#include "sluice/tests/emulated_cuda/device_memory.h"
+#include "tests/emulated_cuda/device_memory.h"
 
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/runtime/cuda/driver_types.h"
+#include "runtime/cuda/driver/driver_types.h"
 
 namespace sluice::emulated {
 

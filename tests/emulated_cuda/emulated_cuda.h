@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/runtime/cuda/driver.h"
+#include "runtime/cuda/driver/driver.h"
 
 namespace sluice::emulated {
 

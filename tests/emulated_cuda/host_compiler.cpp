@@ -1,4 +1,4 @@
-#include "sluice/tests/emulated_cuda/host_compiler.h"
+#include "tests/emulated_cuda/host_compiler.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "sluice/kernels/cuda/prelude.h"
+#include "kernels/gpu/prelude/prelude.h"
 
 namespace sluice::emulated {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sluice/kernels/cuda/compiler.h"
+#include "kernels/cuda/compile/compiler.h"
 
 namespace sluice::emulated {
 

@@ -1,4 +1,4 @@
-#include "sluice/tests/emulated_cuda/kernels.h"
+#include "tests/emulated_cuda/kernels.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sluice/tests/emulated_cuda/emulated_cuda.h"
+#include "tests/emulated_cuda/emulated_cuda.h"
 
 namespace sluice::emulated {
 

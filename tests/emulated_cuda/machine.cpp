@@ -1,4 +1,4 @@
-#include "sluice/tests/emulated_cuda/machine.h"
+#include "tests/emulated_cuda/machine.h"
 
 #include <algorithm>
 

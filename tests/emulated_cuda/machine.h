@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/runtime/cuda/driver.h"
-#include "sluice/tests/emulated_cuda/device_memory.h"
-#include "sluice/tests/emulated_cuda/emulated_cuda.h"
+#include "runtime/cuda/driver/driver.h"
+#include "tests/emulated_cuda/device_memory.h"
+#include "tests/emulated_cuda/emulated_cuda.h"
 
 namespace sluice::emulated {
 
@@ -236,7 +236,7 @@ namespace calls {
 using namespace runtime::cuda;  // NOLINT: the parameters' types
 #define SLUICE_CUDA_CALL(name, symbol, ...) \
   Result name(Machine& machine __VA_OPT__(, ) __VA_ARGS__);
-#include "sluice/runtime/cuda/driver.def"
+#include "runtime/cuda/driver/driver.def"
 #undef SLUICE_CUDA_CALL
 }  // namespace calls
 

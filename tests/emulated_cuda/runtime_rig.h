@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/runtime/cuda/cuda_device.h"
-#include "sluice/runtime/cuda/graph.h"
-#include "sluice/runtime/cuda/module.h"
-#include "sluice/tests/emulated_cuda/emulated_cuda.h"
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/driver/graph.h"
+#include "runtime/cuda/driver/module.h"
+#include "tests/emulated_cuda/emulated_cuda.h"
 
 namespace sluice::test {
 

@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "sluice/kernels/cuda/gpu.h"
-#include "sluice/tests/emulated_cuda/emulated_cuda.h"
-#include "sluice/tests/emulated_cuda/host_compiler.h"
+#include "kernels/cuda/gpu.h"
+#include "tests/emulated_cuda/emulated_cuda.h"
+#include "tests/emulated_cuda/host_compiler.h"
 
 namespace sluice::emulated {
 

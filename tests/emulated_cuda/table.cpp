@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sluice/tests/emulated_cuda/emulated_cuda.h"
-#include "sluice/tests/emulated_cuda/machine.h"
+#include "tests/emulated_cuda/emulated_cuda.h"
+#include "tests/emulated_cuda/machine.h"
 
 namespace sluice::emulated {
 namespace {
@@ -63,7 +63,7 @@ struct Entry<Member, Implementation> {
 Driver make_table() {
   Driver table;
 #define SLUICE_CUDA_CALL(name, symbol, ...) table.name = &Entry<&Driver::name, &calls::name>::call;
-#include "sluice/runtime/cuda/driver.def"
+#include "runtime/cuda/driver/driver.def"
 #undef SLUICE_CUDA_CALL
   return table;
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sluice/tests/emulated_cuda/start.h"
+#include "tests/emulated_cuda/start.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

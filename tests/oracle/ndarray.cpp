@@ -1,4 +1,4 @@
-#include "sluice/tests/oracle/ndarray.h"
+#include "tests/oracle/ndarray.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "sluice/runtime/dtype.h"
-#include "sluice/runtime/shape.h"
+#include <sluice/dtype.h>
+#include <sluice/shape.h>
 
 namespace sluice::oracle {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sluice/tests/oracle/ndarray.h"
+#include "tests/oracle/ndarray.h"
 
 namespace sluice::oracle {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "sluice/tests/oracle/ops.h"
+#include "tests/oracle/ops.h"
 
 namespace sluice::oracle {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "sluice/tests/oracle/ops.h"
+#include "tests/oracle/ops.h"
 
 namespace sluice::oracle {
 namespace {

@@ -1,0 +1,41 @@
+// Hand-written steps of optimisers and of training, and the shortest of chains, built as
+// hand_loops.h is.
+#ifndef SLUICE_BENCH_HAND_STEP_LOOPS_H_
+#define SLUICE_BENCH_HAND_STEP_LOOPS_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice::bench {
+
+// out = x, then `ops` times in turn (t * y) and (t + x).
+void hand_small_chain(const float* x, const float* y, float* out, int64_t n, int64_t ops);
+// The same with a number for y.
+void hand_small_chain(const float* x, float y, float* out, int64_t n, int64_t ops);
+
+// The numbers of one step of Adam with decoupled weight decay; those of step t = 1, 2, ...
+struct AdamScale {
+  float rate, decay;
+  float mean, square;  // bias corrections
+};
+AdamScale adam_scale(int64_t t, float rate, float decay);
+
+void hand_adam(const AdamScale& scale, const float* gradient, float* parameter, float* mean,
+               float* square, int64_t n);
+
+// A multi-layer perceptron as examples/digits has it, and its moments.
+struct HandLayer {
+  int64_t inputs, outputs;
+  float *weight, *bias;  // (inputs, outputs), (outputs): changed by every step
+  std::vector<float> weight_mean, weight_square, bias_mean, bias_square;
+  std::vector<float> activation, delta;  // (batch, inputs), (batch, outputs)
+};
+
+// Step t of training on `images`, of which image i shows digit i % outputs; gives the loss. Weights
+// change as soon as their gradients are there, which are kept nowhere.
+float hand_training_step(std::vector<HandLayer>& layers, const float* images, int64_t batch,
+                         int64_t t, float rate, float decay);
+
+}  // namespace sluice::bench
+
+#endif  // SLUICE_BENCH_HAND_STEP_LOOPS_H_

@@ -1,0 +1,88 @@
+// Which queue a thread records into.
+#include <algorithm>
+#include <mutex>
+
+#include "absl/container/inlined_vector.h"
+#include "engine/record/idle_starter.h"
+#include "engine/record/queue.h"
+#include "runtime/fast_tls.h"
+
+namespace sluice::engine {
+namespace {
+
+// All queues. Those of threads that have ended wait for new threads.
+class Registry {
+ public:
+  static Registry& get() {
+    static Registry* registry = new Registry;
+    return *registry;
+  }
+
+  Queue* acquire(Device device) {
+    std::lock_guard lock(mutex_);
+    // Work under way at exit is waited for, before what it runs on is torn down.
+    static struct ExitGuard {
+      ~ExitGuard() {
+        IdleStarter::stop();
+        for (Queue* queue : Registry::get().all()) {
+          queue->stream().wait(queue->stream().next_ticket() - 1);
+        }
+      }
+    } guard;
+    const auto idle = std::find_if(idle_.begin(), idle_.end(),
+                                   [&](const Queue* queue) { return queue->device() == device; });
+    if (idle != idle_.end()) {
+      Queue* queue = *idle;
+      idle_.erase(idle);
+      return queue;
+    }
+    queues_.push_back(std::make_unique<Queue>(device));
+    return queues_.back().get();
+  }
+
+  void give_back(Queue* queue) {
+    std::lock_guard lock(mutex_);
+    idle_.push_back(queue);
+  }
+
+  std::vector<Queue*> all() {
+    std::lock_guard lock(mutex_);
+    std::vector<Queue*> result;
+    for (const auto& queue : queues_) result.push_back(queue.get());
+    return result;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<Queue*> idle_;
+};
+
+}  // namespace
+
+// A thread's queues: the CPU's, then those of the GPUs; null where it has recorded nothing yet.
+struct ThreadQueues {
+  absl::InlinedVector<Queue*, 2> queues;
+  ~ThreadQueues() {
+    Queue::latest_ = nullptr;
+    for (Queue* queue : queues) {
+      if (queue != nullptr) Registry::get().give_back(queue);
+    }
+  }
+};
+
+SLUICE_FAST_TLS Queue* Queue::latest_ = nullptr;
+
+Queue& Queue::find_current(Device device) {
+  thread_local ThreadQueues mine;
+  const size_t number = device.type() == DeviceType::kCpu ? 0 : 1 + device.index();
+  if (number >= mine.queues.size()) mine.queues.resize(number + 1);
+  Queue*& queue = mine.queues[number];
+  if (queue == nullptr) queue = Registry::get().acquire(device);
+  latest_ = queue;
+  return *queue;
+}
+
+std::vector<Queue*> Queue::all() { return Registry::get().all(); }
+
+}  // namespace sluice::engine

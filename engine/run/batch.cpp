@@ -1,0 +1,119 @@
+#include "engine/run/batch.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "engine/observe/counters.h"
+
+namespace sluice::engine {
+
+using fusion::KernelStep;
+using fusion::MatmulStep;
+
+using fusion::MemoryRef;
+
+void Batch::run() {
+  if (code == nullptr) return;
+  code->start(bindings);
+  count(counters().generic_tier_launches, code->generic_launches());
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (!plan_->plan.results[r].observed) results[r] = {};
+  }
+}
+
+void Batch::finish() {
+  if (record != nullptr) {
+    Recorder::get().finish_flush(
+        record, code == nullptr ? std::vector<kernels::StepTime>() : code->step_times());
+  }
+  if (code == nullptr) {
+    if (failure_of_run != nullptr) fail(failure_of_run);
+    return;
+  }
+  if (!may_have_failed()) return;
+  const std::vector<fusion::Step>& steps = plan_->plan.steps;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    if (const absl::Status status = code->status(s); !status.ok()) fail_step(steps[s], status);
+    if (const auto* kernels = std::get_if<KernelStep>(&steps[s].work)) {
+      for (size_t k = 0; k < kernels->calls.size(); ++k) {
+        if (!bindings.is_skipped(s, k)) pass_failures_on(s, k);
+      }
+    } else if (!bindings.is_skipped(s, 0)) {
+      pass_failures_on(std::get<MatmulStep>(steps[s].work));
+    }
+  }
+}
+
+bool Batch::may_have_failed() const {
+  return code->may_have_failed() || !failed_results_.empty() ||
+         std::any_of(inputs.begin(), inputs.end(),
+                     [](const runtime::BufferRef& input) { return input->failure != nullptr; });
+}
+
+void Batch::fail(const runtime::FailureRef& failure) {
+  for (size_t r = 0; r < results.size(); ++r) set_failure(static_cast<int32_t>(r), failure);
+}
+
+runtime::FailureRef Batch::failure_of(const MemoryRef& ref) const {
+  if (ref.kind == MemoryRef::Kind::kInput) return inputs[ref.index]->failure;
+  const auto it = failed_results_.find(ref.index);
+  return it == failed_results_.end() ? nullptr : it->second;
+}
+
+void Batch::set_failure(int32_t result, const runtime::FailureRef& failure) {
+  const runtime::FailureRef& first = failed_results_.try_emplace(result, failure).first->second;
+  if (plan_->plan.results[result].observed && results[result]) {
+    results[result].get()->failure = first;
+  }
+}
+
+std::string Batch::label() const {
+  return plan_->results.empty() ? "window of views" : to_string(plan_->results.back());
+}
+
+void Batch::fail_step(const fusion::Step& step, const absl::Status& status) {
+  runtime::FailureRef failure;
+  fusion::for_each_output(step, [&](const MemoryRef& ref) {
+    if (failure == nullptr) {
+      // A launch says which it was, a compiler or a copy of arguments does not.
+      const std::string op = to_string(plan_->results[ref.index]);
+      const bool is_named = absl::StrContains(status.message(), op);
+      failure = std::make_shared<runtime::Failure>(
+          is_named ? status
+                   : absl::Status(status.code(), absl::StrCat(op, ": ", status.message())));
+    }
+    set_failure(ref.index, failure);
+  });
+  report(failure);
+}
+
+void Batch::inherit(const MemoryRef& target, const MemoryRef& source) {
+  if (const runtime::FailureRef failure = failure_of(source)) set_failure(target.index, failure);
+}
+
+void Batch::pass_failures_on(size_t step, size_t number) {
+  const auto& work = std::get<KernelStep>(plan_->plan.steps[step].work);
+  const fusion::KernelCall& call = work.calls[number];
+  const kernels::ErrorSlot* slots = code->error_slots(step, number);
+  for (const fusion::OutputDependence& output : call.outputs) {
+    const MemoryRef& target = call.buffers[output.buffer];
+    for (int32_t b : output.buffers) inherit(target, call.buffers[b]);
+    for (int32_t slot : output.error_slots) {
+      if (slots[slot].raised.load() == 0 || failure_of(target) != nullptr) continue;
+      const ValueLabel& label = plan_->error_slots[step][number][slot];
+      const auto failure = std::make_shared<runtime::Failure>(absl::OutOfRangeError(
+          absl::StrCat(to_string(label), ": index ", slots[slot].index,
+                       " is out of range for an axis of extent ", slots[slot].extent)));
+      set_failure(target.index, failure);
+      report(failure);
+    }
+  }
+}
+
+void Batch::pass_failures_on(const MatmulStep& matmul) {
+  fusion::for_each_memory(matmul, [&](const MemoryRef& source) { inherit(matmul.c, source); });
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,42 @@
+#include "engine/run/plan_cache.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace sluice::engine {
+namespace {
+
+constexpr int64_t kMaxNodes = int64_t{1} << 19;
+
+}  // namespace
+
+std::string to_string(const ValueLabel& label) {
+  const bool is_take = label.op == fusion::Op::kTakeAlongAxis && label.flag != 0;
+  return absl::StrCat(is_take ? "take" : fusion::name_of(label.op), " (result ",
+                      sluice::name_of(label.dtype), sluice::to_string(label.shape), ")");
+}
+
+std::shared_ptr<const ReadyPlan> PlanCache::find(absl::Span<const uint64_t> signature) {
+  // The last one again, most likely: not worth hashing for.
+  if (!entries_.empty() && entries_.front().signature == signature) return entries_.front().plan;
+  const auto it = index_.find(signature);
+  if (it == index_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, it->second);
+  return it->second->plan;
+}
+
+void PlanCache::insert(absl::Span<const uint64_t> signature, std::shared_ptr<const ReadyPlan> plan,
+                       int64_t max_entries) {
+  num_nodes_ += plan->num_nodes;
+  entries_.push_front({{signature.begin(), signature.end()}, std::move(plan)});
+  index_[entries_.front().signature] = entries_.begin();
+  while (entries_.size() > 1 &&
+         (static_cast<int64_t>(entries_.size()) > max_entries || num_nodes_ > kMaxNodes)) {
+    num_nodes_ -= entries_.back().plan->num_nodes;
+    index_.erase(entries_.back().signature);
+    entries_.pop_back();
+  }
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,64 @@
+// Plans by window signature.
+#ifndef SLUICE_ENGINE_RUN_PLAN_CACHE_H_
+#define SLUICE_ENGINE_RUN_PLAN_CACHE_H_
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "fusion/plan/plan.h"
+#include "kernels/executor.h"
+
+namespace sluice::engine {
+
+// What messages say of a value: op, shape and dtype.
+struct ValueLabel {
+  fusion::Op op;
+  DType dtype;
+  Shape shape;
+  int64_t flag = 0;  // of a take: see TakeAttr
+};
+std::string to_string(const ValueLabel& label);
+
+// A plan whose programs have become code.
+struct ReadyPlan {
+  fusion::Plan plan;
+  std::unique_ptr<kernels::PlanCode> code;
+  std::vector<std::vector<std::vector<ValueLabel>>> error_slots;  // by step, call and slot
+  // By step: the results it writes, and those nobody needs after it.
+  std::vector<std::vector<int32_t>> written_by, dying_after;
+  std::vector<int32_t> unwritten;   // observed results of no elements
+  std::vector<ValueLabel> results;  // by result
+  int64_t num_nodes = 0;
+  // Of all steps.
+  int64_t kernels = 0, library_calls = 0, bytes_read = 0, bytes_written = 0;
+  double cost = 0;
+};
+
+// Least recently used plans go when there are more than a number of them, or when together they
+// have more than a number of nodes.
+class PlanCache {
+ public:
+  // Null if there is none. The whole signature is compared.
+  std::shared_ptr<const ReadyPlan> find(absl::Span<const uint64_t> signature);
+  void insert(absl::Span<const uint64_t> signature, std::shared_ptr<const ReadyPlan> plan,
+              int64_t max_entries);
+
+ private:
+  struct Entry {
+    std::vector<uint64_t> signature;
+    std::shared_ptr<const ReadyPlan> plan;
+  };
+  std::list<Entry> entries_;  // the most recently used first
+  // Keys are views of the entries' own signatures.
+  absl::flat_hash_map<absl::Span<const uint64_t>, std::list<Entry>::iterator> index_;
+  int64_t num_nodes_ = 0;
+};
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_RUN_PLAN_CACHE_H_

@@ -1,0 +1,32 @@
+// Turns a plan and the window's pointers into a batch on a stream.
+#ifndef SLUICE_ENGINE_RUN_SCHEDULER_H_
+#define SLUICE_ENGINE_RUN_SCHEDULER_H_
+
+#include <memory>
+
+#include "engine/observe/recorder.h"
+#include "engine/record/window.h"
+#include "engine/run/plan_cache.h"
+#include "kernels/cache/cache.h"
+#include "runtime/backend.h"
+
+namespace sluice::engine {
+
+// What the settings say of how kernels run.
+kernels::Tier tier_in_use();
+
+// Plans the graph of a window; on the way its programs become kernels. `record`: null, or of the
+// flush that needs it.
+std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
+                                         FlushRecord* record = nullptr);
+
+// Allocates what the plan writes, submits it and gives every live node its value: afterwards they
+// are submitted. A result whose memory could not be had, and what depends on it, carries the
+// failure. `record`: as above.
+void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
+            runtime::Stream* stream, runtime::SubmitMode mode,
+            const std::shared_ptr<FlushRecord>& record);
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_RUN_SCHEDULER_H_

@@ -1,0 +1,122 @@
+#include "fusion/graph/graph.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace sluice::fusion {
+namespace {
+
+bool is_identity(const GraphNode& node, const GraphNode& operand) {
+  if (node.dtype != operand.dtype || node.shape != operand.shape) return false;
+  switch (node.op) {
+    case Op::kCast:
+    case Op::kReshape:
+    case Op::kBroadcast: return true;
+    case Op::kPermute:
+      for (int i = 0; i < static_cast<int>(node.attrs.size()); ++i) {
+        if (node.attrs[i] != i) return false;
+      }
+      return true;
+    case Op::kSlice:
+      for (size_t i = 0; i < node.attrs.size(); i += 2) {
+        if (node.attrs[i] != 0 || node.attrs[i + 1] != 1) return false;
+      }
+      return true;
+    default: return false;
+  }
+}
+
+// What makes two nodes equal, as words.
+std::vector<int64_t> identity_of(const GraphNode& node) {
+  std::vector<int64_t> words = {static_cast<int64_t>(node.op), static_cast<int64_t>(node.dtype),
+                                static_cast<int64_t>(node.operand_dtype), node.shape.rank()};
+  words.insert(words.end(), node.shape.begin(), node.shape.end());
+  for (const GraphOperand& operand : node.operands) {
+    words.push_back(operand.node);
+    words.push_back(operand.scalar);
+  }
+  words.insert(words.end(), node.attrs.begin(), node.attrs.end());
+  return words;
+}
+
+// Rewrites the operands of every node, in order, by what `choose` says a node is to be replaced
+// with.
+template <typename Choose>
+int replace_nodes(Graph& graph, std::vector<NodeId>* replacement, Choose choose) {
+  const NodeId count = static_cast<NodeId>(graph.nodes.size());
+  replacement->resize(count);
+  int changed = 0;
+  for (NodeId n = 0; n < count; ++n) {
+    GraphNode& node = graph.nodes[n];
+    for (GraphOperand& operand : node.operands) {
+      if (!operand.is_scalar()) operand.node = (*replacement)[operand.node];
+    }
+    (*replacement)[n] = choose(n, node);
+    changed += (*replacement)[n] != n;
+  }
+  return changed;
+}
+
+}  // namespace
+
+DType expected_operand_dtype(const GraphNode& node, int index) {
+  const OpInfo& info = op_info(node.op);
+  if (node.op == Op::kTakeAlongAxis && index == 1) return DType::kInt64;
+  if (!is_pointwise(node.op)) return node.operand_dtype;
+  switch (info.rule) {
+    case TypeRule::kLogical: return DType::kBool;
+    case TypeRule::kSelect: return index == 0 ? DType::kBool : node.operand_dtype;
+    case TypeRule::kFixed: return info.operand_dtype;
+    default: return node.operand_dtype;
+  }
+}
+
+int eliminate_common_subexpressions(Graph& graph, std::vector<NodeId>* replacement) {
+  absl::flat_hash_map<std::vector<int64_t>, NodeId> seen;
+  return replace_nodes(graph, replacement, [&](NodeId n, const GraphNode& node) {
+    if (node.op == Op::kInput) return n;
+    return seen.try_emplace(identity_of(node), n).first->second;
+  });
+}
+
+int remove_identities(Graph& graph, std::vector<NodeId>* replacement) {
+  return replace_nodes(graph, replacement, [&](NodeId n, const GraphNode& node) {
+    if (node.operands.size() != 1 || node.operands[0].is_scalar()) return n;
+    const NodeId operand = node.operands[0].node;
+    return is_identity(node, graph.nodes[operand]) ? operand : n;
+  });
+}
+
+std::vector<bool> needed_nodes(const Graph& graph) {
+  std::vector<bool> needed(graph.nodes.size(), false);
+  for (NodeId n = static_cast<NodeId>(graph.nodes.size()) - 1; n >= 0; --n) {
+    const GraphNode& node = graph.nodes[n];
+    if (node.live) needed[n] = true;
+    if (!needed[n]) continue;
+    for (const GraphOperand& operand : node.operands) {
+      if (!operand.is_scalar()) needed[operand.node] = true;
+    }
+  }
+  return needed;
+}
+
+std::string to_text(const Graph& graph) {
+  std::string text;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const GraphNode& node = graph.nodes[n];
+    absl::StrAppend(&text, "  t", n, " = ", name_of(node.op));
+    for (const GraphOperand& operand : node.operands) {
+      operand.is_scalar() ? absl::StrAppend(&text, " s", operand.scalar)
+                          : absl::StrAppend(&text, " t", operand.node);
+    }
+    if (!node.attrs.empty()) {
+      absl::StrAppend(&text, " [", absl::StrJoin(node.attrs, ","), "]");
+    }
+    absl::StrAppend(&text, " : ", sluice::name_of(node.dtype), to_string(node.shape),
+                    node.live ? " live" : "", "\n");
+  }
+  return text;
+}
+
+}  // namespace sluice::fusion

@@ -1,0 +1,132 @@
+#include "fusion/graph/index_map.h"
+
+#include <algorithm>
+
+namespace sluice::fusion {
+namespace {
+
+Affine scaled(const Affine& a, int64_t factor) {
+  Affine result;
+  result.offset = a.offset * factor;
+  for (int d = 0; d < kMaxDims; ++d) result.coefficient[d] = a.coefficient[d] * factor;
+  return result;
+}
+
+void accumulate(Affine& sum, const Affine& a) {
+  sum.offset += a.offset;
+  for (int d = 0; d < kMaxDims; ++d) sum.coefficient[d] += a.coefficient[d];
+}
+
+// The row-major position of a reshape's element, as an affine function, taken apart into the
+// operand's axes. It can be taken apart where every iteration dim moves along one axis only,
+// without a carry.
+MapResult map_through_reshape(const Shape& shape, const Shape& operand, const IndexMap& map,
+                              const std::vector<int64_t>& extents) {
+  IndexMap result;
+  result.rank = operand.rank();
+  if (operand.numel() == 0) return result;  // no element is ever read
+
+  const Strides out_strides = contiguous_layout(shape).strides;
+  const Strides in_strides = contiguous_layout(operand).strides;
+  Affine position;
+  for (int k = 0; k < shape.rank(); ++k) accumulate(position, scaled(map.axes[k], out_strides[k]));
+
+  // A dim walked backwards is taken apart as if walked forwards from its other end.
+  std::array<bool, kMaxDims> backwards{};
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] == 1) position.coefficient[d] = 0;
+    if (position.coefficient[d] >= 0) continue;
+    backwards[d] = true;
+    position.offset += position.coefficient[d] * (extents[d] - 1);
+    position.coefficient[d] = -position.coefficient[d];
+  }
+
+  std::array<int64_t, kMaxRank> reach{};  // the greatest index along each axis
+  for (int k = 0; k < operand.rank(); ++k) {
+    result.axes[k].offset = position.offset / in_strides[k] % operand[k];
+    reach[k] = result.axes[k].offset;
+  }
+  for (size_t d = 0; d < extents.size(); ++d) {
+    const int64_t coefficient = position.coefficient[d];
+    if (coefficient == 0) continue;
+    int axis = 0;
+    while (axis < operand.rank() && (operand[axis] == 1 || in_strides[axis] > coefficient)) ++axis;
+    if (axis == operand.rank() || coefficient % in_strides[axis] != 0) return NotAffine{};
+    const int64_t step = coefficient / in_strides[axis];
+    if (step * (extents[d] - 1) >= operand[axis]) {
+      // The dim runs past the axis: its inner part may cover just this axis.
+      const int64_t inner = operand[axis] / step;
+      if (operand[axis] % step != 0 || inner <= 1 || extents[d] % inner != 0) return NotAffine{};
+      return SplitDim{static_cast<int>(d), inner};
+    }
+    result.axes[axis].coefficient[d] = step;
+    reach[axis] += step * (extents[d] - 1);
+  }
+  for (int k = 0; k < operand.rank(); ++k) {
+    if (reach[k] >= operand[k]) return NotAffine{};  // a carry into the next axis
+  }
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (!backwards[d]) continue;
+    for (int k = 0; k < operand.rank(); ++k) {
+      Affine& axis = result.axes[k];
+      axis.offset += axis.coefficient[d] * (extents[d] - 1);
+      axis.coefficient[d] = -axis.coefficient[d];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+MapResult map_through_view(const GraphNode& node, const Shape& operand_shape, const IndexMap& map,
+                           const std::vector<int64_t>& extents) {
+  IndexMap result;
+  result.rank = operand_shape.rank();
+  switch (node.op) {
+    case Op::kPermute:
+      for (int i = 0; i < map.rank; ++i) result.axes[node.attrs[i]] = map.axes[i];
+      return result;
+    case Op::kSlice:
+      for (int i = 0; i < map.rank; ++i) {
+        result.axes[i] = scaled(map.axes[i], node.attrs[2 * i + 1]);
+        result.axes[i].offset += node.attrs[2 * i];
+      }
+      return result;
+    case Op::kBroadcast: return map_through_broadcast(operand_shape, node.shape, map);
+    case Op::kReshape: return map_through_reshape(node.shape, operand_shape, map, extents);
+    default: return NotAffine{};
+  }
+}
+
+IndexMap map_through_broadcast(const Shape& from, const Shape& to, const IndexMap& map) {
+  IndexMap result;
+  result.rank = from.rank();
+  const int lead = to.rank() - from.rank();
+  for (int i = 0; i < from.rank(); ++i) {
+    if (from[i] != 1 || to[i + lead] == 1) result.axes[i] = map.axes[i + lead];
+  }
+  return result;
+}
+
+Affine address_of(const IndexMap& map, const Strides& strides) {
+  Affine address;
+  for (int k = 0; k < map.rank; ++k) accumulate(address, scaled(map.axes[k], strides[k]));
+  return address;
+}
+
+std::optional<Layout> layout_through_view(const GraphNode& node, const Layout& operand) {
+  if (node.op == Op::kReshape) return reshape_layout(operand, node.shape);
+  IndexMap identity;
+  identity.rank = node.shape.rank();
+  std::vector<int64_t> extents(node.shape.begin(), node.shape.end());
+  for (int i = 0; i < identity.rank; ++i) identity.axes[i].coefficient[i] = 1;
+  const MapResult map = map_through_view(node, operand.shape, identity, extents);
+  if (!std::holds_alternative<IndexMap>(map)) return std::nullopt;
+  const Affine address = address_of(std::get<IndexMap>(map), operand.strides);
+  Layout layout{.shape = node.shape};
+  layout.offset = operand.offset + address.offset;
+  std::copy_n(address.coefficient.begin(), node.shape.rank(), layout.strides.begin());
+  return layout;
+}
+
+}  // namespace sluice::fusion

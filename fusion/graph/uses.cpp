@@ -1,0 +1,76 @@
+#include "fusion/graph/uses.h"
+
+namespace sluice::fusion {
+namespace {
+
+// True if an element of `n` at any index along `axis` can be computed from elements of what is in
+// memory, and from values that have one element along the axis.
+bool computable_at_index(const Graph& graph, const Constraints& constraints, NodeId n, int axis,
+                         int depth = 0) {
+  constexpr int kMaxDepth = 6;
+  const GraphNode& node = graph.nodes[n];
+  if (axis < 0 || node.shape[axis] == 1) return true;
+  if (node.op == Op::kInput || class_of(node.op) == OpClass::kLibrary) return true;
+  if (class_of(node.op) == OpClass::kSource) return true;
+  if (!is_pointwise(node.op) || constraints.in_memory[n] || depth == kMaxDepth) return false;
+  for (const GraphOperand& operand : node.operands) {
+    if (operand.is_scalar()) continue;
+    const int shift = node.shape.rank() - graph.nodes[operand.node].shape.rank();
+    if (!computable_at_index(graph, constraints, operand.node, axis - shift, depth + 1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Uses::Uses(const Graph& graph, const Constraints& constraints)
+    : graph_(graph), constraints_(constraints) {
+  const auto size = static_cast<NodeId>(graph.nodes.size());
+  const std::vector<bool> needed = needed_nodes(graph);
+  computes_.resize(size, false);
+  observed_.resize(size, false);
+  gathers_computed_.resize(size, false);
+  uses_.resize(size);
+  for (NodeId n = 0; n < size; ++n) {
+    const GraphNode& node = graph.nodes[n];
+    if (!needed[n] || node.op == Op::kInput) continue;
+    if (node.live) observed_[viewed(n)] = true;
+    if (viewed(n) != n) continue;
+    computes_[n] = true;
+    if (class_of(node.op) == OpClass::kGather) {
+      const NodeId source = node.operands[0].node;
+      gathers_computed_[n] =
+          is_pointwise(graph.nodes[source].op) &&
+          node.shape.numel() <= graph.nodes[source].shape.numel() &&
+          computable_at_index(graph, constraints, source, static_cast<int>(node.attrs[0]));
+    }
+    for (int k = 0; k < static_cast<int>(node.operands.size()); ++k) {
+      const GraphOperand& operand = node.operands[k];
+      if (!operand.is_scalar()) uses_[viewed(operand.node)].push_back({n, k});
+    }
+  }
+}
+
+std::optional<CutReason> Uses::memory_reason(const Use& use) const {
+  switch (class_of(graph_.nodes[use.consumer].op)) {
+    case OpClass::kLibrary: return CutReason::kLibrary;
+    case OpClass::kGather:
+      if (use.operand != 0 || computed_at_index(use)) return std::nullopt;
+      return CutReason::kGather;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<CutReason> Uses::reason_to_store(NodeId n) const {
+  if (constraints_.in_memory[n]) return CutReason::kView;
+  std::optional<CutReason> reason;
+  if (observed_[n]) reason = CutReason::kObserved;
+  for (const Use& use : uses_[n]) {
+    if (const auto needed = memory_reason(use)) reason = needed;
+  }
+  return reason;
+}
+
+}  // namespace sluice::fusion

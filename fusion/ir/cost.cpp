@@ -1,0 +1,19 @@
+#include "fusion/ir/cost.h"
+
+namespace sluice::fusion {
+
+double cost_of_point(const Program& program) {
+  constexpr double kStore = 0.05, kLight = 0.04, kCostly = 0.4;
+  // What happens once a row is lost in what happens once a point.
+  const Level point = program.reduced_rank > 0 ? Level::kElement : Level::kRow;
+  double cost = kStore;
+  for (const Instr& instr : program.body) {
+    if (instr.level >= point) cost += is_costly(instr.op) ? kCostly : kLight;
+  }
+  for (const Store& store : program.stores) {
+    if (program.body[store.value].level >= point) cost += kStore;
+  }
+  return cost;
+}
+
+}  // namespace sluice::fusion

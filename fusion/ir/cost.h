@@ -1,0 +1,39 @@
+// What work costs: rough figures, by which the planner decides between ways of doing the same and
+// by which launches are cut for threads.
+#ifndef SLUICE_FUSION_IR_COST_H_
+#define SLUICE_FUSION_IR_COST_H_
+
+#include "fusion/ir/program.h"
+
+namespace sluice::fusion {
+
+// Float functions cost many times an addition; everything else is about one.
+inline bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == kFloating; }
+
+// ---- Limits of the partition.
+
+// A kernel's size is bounded so that compiling it is, and its outputs so that the addresses it
+// works at stay few.
+inline constexpr int kMaxWeight = 1024;
+inline constexpr int kMaxOutputs = 64;
+// A value that a group would compute at more index maps than this is stored instead.
+inline constexpr int kMaxRecomputations = 3;
+// A costly value is stored if inlining would compute each element this many times.
+inline constexpr int64_t kMaxBroadcastOfCostly = 16;
+// A kernel of several passes runs whole rows, a row on one thread: rows have to be many or short.
+inline constexpr int64_t kManyRows = 32;
+inline constexpr int64_t kShortRow = 65536;
+// What is done once a row is done a row at a time: rows have to be long enough to bear it.
+inline constexpr int64_t kMinRowForEpilogue = 16;
+
+// ---- Estimates.
+
+// What an op adds to the size of a kernel: about the machine instructions of a vector, in tens.
+inline int weight_of(Op op) { return is_costly(op) ? 8 : 1; }
+
+// Nanoseconds on one core with wide vectors for one point of the iteration space.
+double cost_of_point(const Program& program);
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_IR_COST_H_

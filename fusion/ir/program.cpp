@@ -1,0 +1,345 @@
+#include "fusion/ir/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace sluice::fusion {
+namespace {
+
+bool is_element_reduction(const Program& program, const Instr& instr) {
+  return is_reduction(instr.op) && program.body[instr.operands[0]].level == Level::kElement;
+}
+
+// The operand that is a predicate, or -1.
+int predicate_operand(const Instr& instr) {
+  switch (instr.op) {
+    case Op::kLoad: return instr.num_operands == 1 ? 0 : -1;
+    case Op::kGather: return instr.num_operands == 2 ? 1 : -1;
+    case Op::kCheckIndex: return instr.num_operands == 3 ? 2 : -1;
+    default: return -1;
+  }
+}
+
+Level level_of(const Access& access) {
+  if (access.varies_along_reduced) return Level::kElement;
+  return access.varies_along_kept ? Level::kRow : Level::kUniform;
+}
+
+// The level an instruction must have: the maximum of its operands' and of its address's.
+Level expected_level(const Program& program, const Instr& instr) {
+  if (is_reduction(instr.op)) return Level::kRow;
+  Level level = Level::kUniform;
+  for (int i = 0; i < instr.num_operands; ++i) {
+    level = std::max(level, program.body[instr.operands[i]].level);
+  }
+  if (instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate) {
+    level = std::max(level, level_of(program.accesses[instr.aux]));
+  }
+  return level;
+}
+
+void append_bytes(std::string* key, const void* data, size_t size) {
+  key->append(static_cast<const char*>(data), size);
+}
+
+template <typename... T>
+void append_words(std::string* key, T... values) {
+  const uint16_t words[] = {static_cast<uint16_t>(values)...};
+  append_bytes(key, words, sizeof(words));
+}
+
+const char* name_of(Level level) {
+  constexpr const char* kNames[] = {"uniform", "row", "element"};
+  return kNames[static_cast<int>(level)];
+}
+
+const char* name_of(StrideClass stride) {
+  constexpr const char* kNames[] = {"zero", "unit", "any", "tile"};
+  return kNames[static_cast<int>(stride)];
+}
+
+const char* name_of(Schedule schedule) {
+  constexpr const char* kNames[] = {"pointwise", "row", "column"};
+  return kNames[static_cast<int>(schedule)];
+}
+
+// Names an instruction in a verifier's message.
+std::string describe(const Program& program, size_t i) {
+  return absl::StrCat("v", i, " = ", fusion::name_of(program.body[i].op), " ",
+                      sluice::name_of(program.body[i].dtype));
+}
+
+absl::Status verify_structure(const Program& program) {
+  auto fail = [](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: ", parts...));
+  };
+  if (program.kept_rank < 1) return fail("no kept dim");
+  if ((program.schedule == Schedule::kPointwise) != (program.reduced_rank == 0)) {
+    return fail("schedule ", name_of(program.schedule), " with ", int{program.reduced_rank},
+                " reduced dims");
+  }
+  if (program.rows_abreast && program.schedule != Schedule::kRow) return fail("no rows abreast");
+  if (program.body.size() >= kNoValue) return fail("too many instructions: ", program.body.size());
+  if (program.stores.empty()) return fail("stores nothing");
+  for (size_t i = 0; i < program.accesses.size(); ++i) {
+    const Access& access = program.accesses[i];
+    if (access.buffer != kNoBuffer && access.buffer >= program.num_buffers) {
+      return fail("access ", i, " names buffer ", access.buffer);
+    }
+    if (program.reduced_rank == 0 && access.varies_along_reduced) {
+      return fail("access ", i, " varies along dims that are not there");
+    }
+    const bool varies =
+        program.lanes_reduced() ? access.varies_along_reduced : access.varies_along_kept;
+    if (!varies && access.lanes != StrideClass::kZero) {
+      return fail("access ", i, " has a lane stride but does not vary");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Tiles are read whole, whatever a predicate says, and only read.
+absl::Status verify_tiles(const Program& program) {
+  auto fail = [](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: ", parts...));
+  };
+  auto is_tile = [&](uint16_t access) {
+    return program.accesses[access].lanes == StrideClass::kTile;
+  };
+  const bool tiled =
+      std::any_of(program.accesses.begin(), program.accesses.end(),
+                  [](const Access& access) { return access.lanes == StrideClass::kTile; });
+  if (tiled != program.tiled) return fail("tiled is ", program.tiled);
+  if (!tiled) return absl::OkStatus();
+  if (program.schedule != Schedule::kPointwise || program.kept_rank < 2) {
+    return fail("tiles need two kept dims of a pointwise program");
+  }
+  for (const Instr& instr : program.body) {
+    const bool addresses =
+        instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;
+    if (!addresses || !is_tile(instr.aux)) continue;
+    if (instr.op != Op::kLoad || instr.num_operands > 0) return fail("a tile is read by no load");
+  }
+  for (const Store& store : program.stores) {
+    if (is_tile(store.access)) return fail("a tile is stored to");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verify_operands(const Program& program, size_t index) {
+  const Instr& instr = program.body[index];
+  auto fail = [&](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: ", describe(program, index), ": ", parts...));
+  };
+  const int arity = op_info(instr.op).arity;
+  if (arity >= 0 && instr.num_operands != arity) {
+    return fail("has ", int{instr.num_operands}, " operands");
+  }
+  for (int i = 0; i < instr.num_operands; ++i) {
+    if (instr.operands[i] >= index) return fail("operand ", i, " is not an earlier value");
+    const DType expected = operand_dtype(program, instr, i);
+    const DType actual = program.body[instr.operands[i]].dtype;
+    if (instr.op != Op::kCast && actual != expected) {
+      return fail("operand ", i, " is ", sluice::name_of(actual), ", not ",
+                  sluice::name_of(expected));
+    }
+  }
+  if (instr.level != expected_level(program, instr)) {
+    return fail("level is ", name_of(instr.level), ", not ",
+                name_of(expected_level(program, instr)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verify_instr(const Program& program, size_t index) {
+  const Instr& instr = program.body[index];
+  auto fail = [&](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: ", describe(program, index), ": ", parts...));
+  };
+  const OpInfo& info = op_info(instr.op);
+  switch (instr.op) {
+    case Op::kLoad:
+    case Op::kGather:
+    case Op::kCoordinate: {
+      if (instr.aux >= program.accesses.size()) return fail("no access ", instr.aux);
+      const Access& access = program.accesses[instr.aux];
+      if ((access.buffer == kNoBuffer) != (instr.op == Op::kCoordinate)) {
+        return fail("access ", instr.aux, " is of the wrong kind");
+      }
+      const DType expected = instr.op == Op::kCoordinate ? DType::kInt64 : access.dtype;
+      if (instr.dtype != expected) return fail("dtype is not its access's");
+      const int least = instr.op == Op::kGather ? 1 : 0;
+      const int most = instr.op == Op::kCoordinate ? 0 : least + 1;
+      if (instr.num_operands < least || instr.num_operands > most) return fail("operand count");
+      break;
+    }
+    case Op::kScalar:
+      if (instr.aux >= program.num_scalars) return fail("no scalar ", instr.aux);
+      break;
+    case Op::kParam:
+      if (instr.aux >= program.num_params || instr.dtype != DType::kInt64) {
+        return fail("no int64 param ", instr.aux);
+      }
+      break;
+    case Op::kCheckIndex:
+      if (instr.aux >= program.num_error_slots || instr.dtype != DType::kInt64) {
+        return fail("no error slot ", instr.aux);
+      }
+      if (instr.num_operands < 2 || instr.num_operands > 3) return fail("operand count");
+      break;
+    case Op::kCast: break;
+    default:
+      if (is_reduction(instr.op)) {
+        if (program.reduced_rank == 0) return fail("reduction in a pointwise program");
+        if (program.body[instr.operands[0]].level != Level::kElement) {
+          return fail("reduces a value that does not vary along the row");
+        }
+        if (is_arg_reduction(instr.op) ? instr.dtype != DType::kInt64
+                                       : !in_domain(info.domain, instr.dtype)) {
+          return fail("no such reduction");
+        }
+      } else if (!is_pointwise(instr.op)) {
+        return fail("is not an instruction");
+      } else if (info.rule == TypeRule::kFixed) {
+        if (instr.dtype != info.result_dtype) return fail("result dtype");
+      } else if (info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical) {
+        if (instr.dtype != DType::kBool) return fail("result is not bool");
+      } else if (!in_domain(info.domain, instr.dtype)) {
+        return fail("is not defined for this dtype");
+      }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status verify_store(const Program& program, const Store& store) {
+  auto fail = [](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: store: ", parts...));
+  };
+  if (store.value >= program.body.size()) return fail("no value ", store.value);
+  if (store.access >= program.accesses.size()) return fail("no access ", store.access);
+  const Access& access = program.accesses[store.access];
+  const Instr& value = program.body[store.value];
+  if (access.buffer == kNoBuffer) return fail("access ", store.access, " has no buffer");
+  if (access.dtype != value.dtype) return fail("dtype of v", store.value, " is not its access's");
+  if (access.varies_along_reduced != (program.reduced_rank > 0 && value.level == Level::kElement) &&
+      !(access.varies_along_reduced && value.level < Level::kElement)) {
+    return fail("v", store.value, " varies along the row but its access does not");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+DType operand_dtype(const Program& program, const Instr& instr, int operand) {
+  const OpInfo& info = op_info(instr.op);
+  if (operand == predicate_operand(instr)) return DType::kBool;
+  switch (instr.op) {
+    case Op::kGather:
+    case Op::kCheckIndex: return DType::kInt64;
+    case Op::kCast:
+    case Op::kArgMax:
+    case Op::kArgMin: return program.body[instr.operands[0]].dtype;
+    default: break;
+  }
+  switch (info.rule) {
+    case TypeRule::kPredicate: return program.body[instr.operands[0]].dtype;
+    case TypeRule::kLogical: return DType::kBool;
+    case TypeRule::kSelect: return operand == 0 ? DType::kBool : instr.dtype;
+    case TypeRule::kFixed: return info.operand_dtype;
+    case TypeRule::kSame:
+    case TypeRule::kFloat: break;
+  }
+  return instr.dtype;
+}
+
+absl::Status verify(const Program& program) {
+  if (absl::Status status = verify_structure(program); !status.ok()) return status;
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    if (absl::Status status = verify_instr(program, i); !status.ok()) return status;
+    if (absl::Status status = verify_operands(program, i); !status.ok()) return status;
+  }
+  for (const Store& store : program.stores) {
+    if (absl::Status status = verify_store(program, store); !status.ok()) return status;
+  }
+  return verify_tiles(program);
+}
+
+std::vector<uint8_t> pass_of(const Program& program) {
+  std::vector<uint8_t> pass(program.body.size(), 0);
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    for (int k = 0; k < instr.num_operands; ++k) {
+      pass[i] = std::max(pass[i], pass[instr.operands[k]]);
+    }
+    if (is_element_reduction(program, instr)) ++pass[i];
+  }
+  return pass;
+}
+
+int num_passes(const Program& program) {
+  const std::vector<uint8_t> pass = pass_of(program);
+  int last = 0;
+  for (const Instr& instr : program.body) {
+    if (is_reduction(instr.op)) last = std::max<int>(last, pass[instr.operands[0]]);
+  }
+  for (const Store& store : program.stores) {
+    if (program.accesses[store.access].varies_along_reduced) {
+      last = std::max<int>(last, pass[store.value]);
+    }
+  }
+  return last + 1;
+}
+
+std::string canonical_key(const Program& program) {
+  std::string key;
+  key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
+  append_words(&key, program.keeps_rows, program.one_block, program.rows_abreast, program.streams,
+               program.contracts, program.schedule, program.kept_rank, program.reduced_rank,
+               program.num_buffers, program.num_scalars, program.num_params,
+               program.num_error_slots, program.accesses.size(), program.body.size(),
+               program.stores.size());
+  for (const Access& access : program.accesses) {
+    append_words(&key, access.buffer, access.dtype, access.lanes,
+                 access.varies_along_kept * 2 + access.varies_along_reduced);
+  }
+  for (const Instr& instr : program.body) {
+    append_words(&key, instr.op, instr.dtype, instr.aux, instr.num_operands);
+    for (int i = 0; i < instr.num_operands; ++i) append_words(&key, instr.operands[i]);
+  }
+  for (const Store& store : program.stores) append_words(&key, store.value, store.access);
+  return key;
+}
+
+std::string to_text(const Program& program) {
+  std::string text = absl::StrCat(
+      "program ", name_of(program.schedule), " kept=", int{program.kept_rank},
+      " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "",
+      program.one_block ? " one block" : "", program.rows_abreast ? " rows abreast" : "",
+      program.streams ? " streams" : "", program.contracts ? " contracts" : "", "\n");
+  for (size_t i = 0; i < program.accesses.size(); ++i) {
+    const Access& access = program.accesses[i];
+    absl::StrAppend(&text, "  a", i, ": ",
+                    access.buffer == kNoBuffer ? "index" : absl::StrCat("b", access.buffer), " ",
+                    sluice::name_of(access.dtype), " lanes=", name_of(access.lanes),
+                    access.varies_along_kept ? " kept" : "",
+                    access.varies_along_reduced ? " reduced" : "", "\n");
+  }
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    absl::StrAppend(&text, "  ", describe(program, i));
+    for (int k = 0; k < instr.num_operands; ++k) absl::StrAppend(&text, " v", instr.operands[k]);
+    if (class_of(instr.op) == OpClass::kProgramOnly || instr.op == Op::kCoordinate) {
+      absl::StrAppend(&text, " #", instr.aux);
+    }
+    absl::StrAppend(&text, "  ; ", name_of(instr.level), "\n");
+  }
+  for (const Store& store : program.stores) {
+    absl::StrAppend(&text, "  store v", store.value, " -> a", store.access, "\n");
+  }
+  return text;
+}
+
+}  // namespace sluice::fusion

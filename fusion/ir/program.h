@@ -1,0 +1,167 @@
+// The loop program: what fusion hands to the kernels, and the only thing they have to understand.
+//
+// A Program is one fused kernel. It has
+//   - an iteration space: `kept` dims, each point of which gives one row, and inside them `reduced`
+//     dims, over which reductions run (none in a pointwise kernel);
+//   - accesses: how a buffer is addressed from a point of that space, always
+//       offset + sum over dims d of index[d] * stride[d]     (in elements);
+//   - a body of scalar SSA instructions, each executed for every point at its level;
+//   - stores.
+//
+// Extents, strides, offsets, scalar operands and pointers are *arguments* of the kernel
+// (KernelArgs in kernels/kernel.h), never part of the Program: one compiled kernel serves all sizes
+// and all constants. What is part of it, and so of the kernel key: instructions, dtypes, ranks and
+// the class of each access's stride along the innermost dim.
+//
+// Levels. An instruction that depends on nothing but scalars is uniform; one that does not vary
+// along the reduced dims is of row level; the rest are of element level. A reduction takes an
+// element-level value to row level. A row-level value used by an element-level instruction is
+// thereby broadcast along the row. An element-level instruction that depends on a reduction's
+// result belongs to a later pass over the row (see pass_of): softmax is one Program of three
+// passes.
+#ifndef SLUICE_FUSION_IR_PROGRAM_H_
+#define SLUICE_FUSION_IR_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sluice/dtype.h>
+#include "absl/status/status.h"
+#include "fusion/ir/op.h"
+
+namespace sluice::fusion {
+
+using ValueId = uint16_t;
+inline constexpr ValueId kNoValue = 0xffff;
+inline constexpr uint16_t kNoBuffer = 0xffff;
+
+// Which values vary where; ordered: an instruction's level is the maximum of its operands'.
+enum class Level : uint8_t { kUniform, kRow, kElement };
+
+inline constexpr int64_t kOneBlock = 1024;       // elements
+inline constexpr int64_t kStreamAlignment = 64;  // bytes
+
+// Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
+enum class Schedule : uint8_t {
+  kPointwise,  // no reduced dims; lanes along the last kept dim
+  kRow,        // lanes along the last reduced dim (but see Program::rows_abreast)
+  kColumn,     // lanes along the last kept dim
+};
+
+// The class of an access's stride along the lane dim.
+enum class StrideClass : uint8_t {
+  kZero,  // the same element for every lane
+  kUnit,  // consecutive elements
+  kAny,   // the stride is read from the arguments (it may be any value, 0 and 1 included)
+  kTile,  // likewise, and elements are consecutive along the dim before the lane dim: read by tiles
+};
+
+struct Access {
+  uint16_t buffer = kNoBuffer;  // kNoBuffer: the address itself is the value (Op::kCoordinate)
+  DType dtype = DType::kFloat32;
+  StrideClass lanes = StrideClass::kAny;
+  bool varies_along_kept = true;     // false: all strides along kept dims are 0
+  bool varies_along_reduced = true;  // false: all strides along reduced dims are 0
+
+  bool operator==(const Access&) const = default;
+};
+
+// One SSA instruction; its ValueId is its position in Program::body. Operands come before it.
+//
+// op           operands              aux       result
+// kLoad        [predicate]           access    the element; 0 where the predicate is false (and
+//                                              memory is then not touched)
+// kGather      index [predicate]     access    likewise, at the access's address + index elements
+// kCoordinate  -                     access    int64 address of an access with no buffer
+// kScalar      -                     scalar    a scalar argument, stored in `dtype`
+// kParam       -                     param     an int64 index argument (an extent, a stride)
+// kCheckIndex  index extent [predicate] slot   index + (index < 0 ? extent : 0), int64; if that is
+//                                              outside [0, extent) and the predicate holds, error
+//                                              slot `aux` is raised and the result is 0
+// kCast        value                 -         C++ conversion with the rules of kernels/math/cast.h
+// reductions   value                 -         reduced value; kArgMax/kArgMin: position along the
+// row pointwise    by arity              -         see fusion/ir/ops.def
+//
+// `dtype` is the result's. Half dtypes compute in float32 and are rounded to `dtype` after every
+// instruction, so that a fused program rounds where op-by-op execution would.
+struct Instr {
+  Op op = Op::kLoad;
+  DType dtype = DType::kFloat32;
+  Level level = Level::kElement;
+  uint8_t num_operands = 0;
+  ValueId operands[3] = {kNoValue, kNoValue, kNoValue};
+  uint16_t aux = 0;
+
+  bool operator==(const Instr&) const = default;
+};
+
+// Writes `value`, cast to nothing: the access's dtype equals the value's. A store of row level
+// happens once a row; its access does not vary along the reduced dims. Every store of a float
+// writes NaN as the canonical quiet NaN, so that bits don't depend on which operand a NaN came
+// from.
+struct Store {
+  ValueId value = kNoValue;
+  uint16_t access = 0;
+
+  bool operator==(const Store&) const = default;
+};
+
+struct Program {
+  Schedule schedule = Schedule::kPointwise;
+  uint8_t kept_rank = 1;     // >= 1; dims [0, kept_rank) of the arguments, outermost first
+  uint8_t reduced_rank = 0;  // dims [kept_rank, kept_rank + reduced_rank)
+  uint16_t num_buffers = 0;
+  uint16_t num_scalars = 0;
+  uint16_t num_params = 0;
+  uint16_t num_error_slots = 0;
+  // Rows are short enough for a cache to hold: what several passes need and is dear to compute is
+  // best kept from one to the next. No bit depends on it.
+  bool keeps_rows = false;
+  // Row schedule only: operands are consecutive along the last kept dim, not along the rows, so
+  // lanes run there, over rows abreast. The order of reductions stays the row schedule's.
+  bool rows_abreast = false;
+  bool one_block = false;  // rows have at most kOneBlock elements: less than a reduction's block
+  bool tiled = false;      // some access is kTile
+  // What is stored once a point is best written past the caches: it is large, and each whole vector
+  // of it lies at a multiple of kStreamAlignment.
+  bool streams = false;
+  // Products and sums may be computed as one fused operation.
+  bool contracts = false;
+  std::vector<Access> accesses;
+  std::vector<Instr> body;
+  std::vector<Store> stores;
+
+  int rank() const { return kept_rank + reduced_rank; }
+  bool lanes_reduced() const { return schedule == Schedule::kRow && !rows_abreast; }
+  // The dim that lanes run along.
+  int lane_dim() const { return lanes_reduced() ? rank() - 1 : kept_rank - 1; }
+
+  bool operator==(const Program&) const = default;
+};
+
+// Checks every rule stated above; kernels may rely on what it accepts.
+absl::Status verify(const Program& program);
+
+// The dtypes an instruction's operands have, as the expression of ops.def sees them.
+DType operand_dtype(const Program& program, const Instr& instr, int operand);
+
+// For each value the first pass over the row, 0 first, in which it may be computed (element level)
+// or used (row level): an element-level reduction operand of pass p gives a row-level value of p +
+// 1, and otherwise a value has the maximum of its operands' passes. Row-level stores of a value of
+// pass p happen before pass p begins, or after the last pass. All 0 for a pointwise program.
+std::vector<uint8_t> pass_of(const Program& program);
+
+// The number of passes over the row: one more than the greatest pass of an element-level value that
+// a reduction or a store needs. 1 for a pointwise program.
+int num_passes(const Program& program);
+
+// The canonical form as bytes: equal programs and only those give equal keys.
+std::string canonical_key(const Program& program);
+
+// One line an instruction, for people.
+std::string to_text(const Program& program);
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_IR_PROGRAM_H_

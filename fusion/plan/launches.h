@@ -1,0 +1,18 @@
+// Horizontal fusion: kernels that don't depend on each other share a launch.
+#ifndef SLUICE_FUSION_PLAN_LAUNCHES_H_
+#define SLUICE_FUSION_PLAN_LAUNCHES_H_
+
+#include <vector>
+
+#include "fusion/plan/plan.h"
+
+namespace sluice::fusion {
+
+// Puts steps that can run, are small and wait for nothing in one launch, and orders launches so
+// that there are few of them. Large kernels and library calls stay alone: they fill the device by
+// themselves, and running them early would keep their results in memory for longer.
+std::vector<Step> merge_launches(std::vector<Step> steps, size_t num_results);
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_PLAN_LAUNCHES_H_

@@ -1,0 +1,28 @@
+// Regions of a program, by name, for traces.
+#ifndef SLUICE_SCOPE_H_
+#define SLUICE_SCOPE_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace sluice {
+
+// A region of the program, as long as it lives and on the thread that made it: ops that are
+// recorded within it carry its name in traces. Regions nest: a "layer1" within an "encoder" is
+// called "encoder/layer1". It changes nothing but the trace, and costs nothing while none is
+// recorded.
+class Scope {
+ public:
+  explicit Scope(std::string_view name);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  bool is_entered_;
+  uint16_t outer_ = 0;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_SCOPE_H_

@@ -1,0 +1,55 @@
+// The extents of a tensor, held inline.
+#ifndef SLUICE_SHAPE_H_
+#define SLUICE_SHAPE_H_
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace sluice {
+
+inline constexpr int kMaxRank = 8;
+
+// Up to kMaxRank extents, each >= 0. Constructing a longer or a negative one throws Error, as does
+// a product of extents that overflows int64.
+class Shape {
+ public:
+  constexpr Shape() = default;  // rank 0: a scalar, one element
+  Shape(std::initializer_list<int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims);
+
+  int rank() const { return rank_; }
+  int size() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  int64_t operator[](int axis) const { return dims_[axis]; }
+  int64_t back() const { return dims_[rank_ - 1]; }
+  const int64_t* begin() const { return dims_.data(); }
+  const int64_t* end() const { return dims_.data() + rank_; }
+  const int64_t* data() const { return dims_.data(); }
+  operator std::span<const int64_t>() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
+
+  // The number of elements: the product of the extents, 1 for rank 0.
+  int64_t numel() const { return numel_; }
+
+  bool operator==(const Shape& other) const {
+    if (rank_ != other.rank_) return false;
+    for (int k = 0; k < rank_; ++k) {
+      if (dims_[k] != other.dims_[k]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::array<int64_t, kMaxRank> dims_{};  // unused entries stay 0
+  int64_t numel_ = 1;
+  int32_t rank_ = 0;
+};
+
+// "(2, 3)", "(4,)", "()": as Python writes tuples.
+std::string to_string(const Shape& shape);
+
+}  // namespace sluice
+
+#endif  // SLUICE_SHAPE_H_

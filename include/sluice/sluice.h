@@ -1,0 +1,14 @@
+// Sluice: a lazy, graph-fusing tensor engine. The one header for programs that use it.
+#ifndef SLUICE_SLUICE_H_
+#define SLUICE_SLUICE_H_
+
+#include <sluice/config.h>
+#include <sluice/control.h>
+#include <sluice/creation.h>
+#include <sluice/ops.h>
+#include <sluice/scope.h>
+#include <sluice/stats.h>
+#include <sluice/tensor.h>
+#include <sluice/trace.h>
+
+#endif  // SLUICE_SLUICE_H_

@@ -1,0 +1,231 @@
+// Tensor: a handle on a lazily computed, immutable n-dimensional array.
+#ifndef SLUICE_TENSOR_H_
+#define SLUICE_TENSOR_H_
+
+#include <concepts>
+#include <initializer_list>
+#include <memory>
+#include <ranges>
+#include <source_location>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sluice/device.h>
+#include <sluice/dtype.h>
+#include <sluice/error.h>
+#include <sluice/scalar.h>
+#include <sluice/shape.h>
+#include "engine/record/node.h"
+
+namespace sluice {
+
+// A list of axes. Each may be negative: -1 is the last. An empty list stands for all axes.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(std::initializer_list<int> axes) : Axes(std::span<const int>(axes.begin(), axes.size())) {}
+  Axes(std::span<const int> axes) : axes_(axes.begin(), axes.end()) {}
+  Axes(const std::vector<int>& axes) : axes_(axes) {}
+  template <std::same_as<int> T>
+  Axes(T axis) : axes_{axis} {}
+
+  std::span<const int> span() const { return axes_; }
+  bool empty() const { return axes_.empty(); }
+
+ private:
+  std::vector<int> axes_;
+};
+
+// A handle of 8 bytes. Copying it copies the handle, not the data; the data is immutable, so that
+// `x += y` changes what this handle names and nothing else. An op only records what to compute. The
+// value is computed when it is read (item, to_vector, copy_to), on sync() or flush(), or when the
+// pending queue is full. A result that no handle names by then, and that only fusible ops read,
+// never touches memory: ops take temporaries by rvalue to let them go early.
+//
+// Handles may be used from any thread; one handle object is not to be changed by two at once.
+// Every member but the ones marked otherwise throws Error (kFailedPrecondition) on an empty handle.
+class Tensor {
+ public:
+  Tensor() = default;  // the empty handle
+  explicit Tensor(engine::NodeRef node) : node_(std::move(node)) {}
+
+  // A tensor that holds a copy of `values` in row-major order. Throws Error (kInvalidArgument) if
+  // their count is not the shape's.
+  template <Element T>
+  static Tensor from(std::span<const T> values, const Shape& shape) {
+    return from_bytes(values.data(), values.size(), dtype_of<T>(), shape);
+  }
+  template <Element T>
+  static Tensor from(std::initializer_list<T> values, const Shape& shape) {
+    return from(std::span<const T>(values.begin(), values.size()), shape);
+  }
+  template <Element T>
+  static Tensor from(std::initializer_list<T> values) {
+    return from(values, Shape{static_cast<int64_t>(values.size())});
+  }
+  template <std::ranges::contiguous_range R>
+  requires Element<std::ranges::range_value_t<R>>
+  static Tensor from(const R& values, const Shape& shape) {
+    using T = std::ranges::range_value_t<R>;
+    return from(std::span<const T>(std::ranges::data(values), std::ranges::size(values)), shape);
+  }
+  template <std::ranges::contiguous_range R>
+  requires Element<std::ranges::range_value_t<R>>
+  static Tensor from(const R& values) {
+    return from(values, Shape{static_cast<int64_t>(std::ranges::size(values))});
+  }
+  static Tensor from(const std::vector<bool>& values, const Shape& shape);
+
+  // False for the empty handle, which this may be asked of. (A Tensor is no bool: that could mean
+  // this or item<bool>().)
+  bool defined() const { return node_ != nullptr; }
+
+  const Shape& shape() const { return node("shape")->layout.shape; }
+  int64_t shape(int axis) const;  // axis may be negative
+  int ndim() const { return shape().rank(); }
+  int64_t numel() const { return shape().numel(); }
+  DType dtype() const { return node("dtype")->dtype; }
+  Device device() const { return node("device")->device; }
+
+  // True once the result has been submitted to its device (it may still be running there).
+  bool is_materialized() const { return node("is_materialized")->submitted(); }
+
+  // Submits what this tensor needs and waits for nothing.
+  const Tensor& eval(std::source_location where = std::source_location::current()) const;
+
+  // Names the value in traces, for whoever holds a handle on it. Does nothing while none is
+  // recorded.
+  const Tensor& named(std::string_view name) const&;
+  Tensor named(std::string_view name) &&;
+
+  // Reads. Each waits for this tensor's own result. Throws Error (kInvalidArgument) if T is not the
+  // tensor's dtype, if item() is asked of more than one element or copy_to() is given a span of
+  // another count; and whatever error computing the value met.
+  template <Element T>
+  T item(std::source_location where = std::source_location::current()) const {
+    check_read("item", dtype_of<T>(), 1);
+    T value;
+    read("item", &value, where);
+    return value;
+  }
+  template <Element T>
+  std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
+    check_read("to_vector", dtype_of<T>(), numel());
+    wait("to_vector",
+         where);  // a value that cannot be had fails here, before memory is taken for it
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto bytes = std::make_unique<bool[]>(numel());
+      read("to_vector", bytes.get(), where);
+      return std::vector<bool>(bytes.get(), bytes.get() + numel());
+    } else {
+      std::vector<T> values(numel());
+      read("to_vector", values.data(), where);
+      return values;
+    }
+  }
+  template <Element T>
+  void copy_to(std::span<T> destination,
+               std::source_location where = std::source_location::current()) const {
+    check_read("copy_to", dtype_of<T>(), static_cast<int64_t>(destination.size()));
+    read("copy_to", destination.data(), where);
+  }
+
+  // Common ops as methods; each is the free function of the same name (include/sluice/ops.h).
+  // Called on a temporary they let it go.
+#define SLUICE_WITH_WHERE(...) \
+  (__VA_ARGS__ __VA_OPT__(, ) std::source_location where = std::source_location::current())
+#define SLUICE_METHOD(name, parameters, without_defaults, call) \
+  Tensor name SLUICE_WITH_WHERE parameters const&;              \
+  Tensor name SLUICE_WITH_WHERE parameters&&;
+#include "frontend/methods.def"
+#undef SLUICE_WITH_WHERE
+
+  // The same values on `device`: this very tensor if it is there already, else a copy, once this
+  // tensor has been computed. Throws Error (kFailedPrecondition) if the process cannot use the
+  // device; and whatever error computing the value met. Ops on tensors of two devices throw.
+  Tensor to(Device device, std::source_location where = std::source_location::current()) const;
+
+  // Gives up the node (the handle becomes empty) or shows it; for the frontend's own use.
+  engine::NodeRef release() && { return std::move(node_); }
+  const engine::NodeRef& node_ref() const { return node_; }
+
+ private:
+  const engine::Node* node(const char* what) const {
+    if (node_ == nullptr) [[unlikely]]
+      fail_empty(what);
+    return node_.get();
+  }
+  [[noreturn]] static void fail_empty(const char* what);
+  static Tensor from_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
+  void check_read(const char* what, DType dtype, int64_t count) const;
+  void wait(const char* what, const std::source_location& where) const;
+  void read(const char* what, void* destination, const std::source_location& where) const;
+
+  engine::NodeRef node_;
+};
+
+// A tensor as the argument of an op: named, or a temporary that the op lets go of; and where the op
+// is called.
+class Arg {
+ public:
+  Arg(const Tensor& tensor, std::source_location where = std::source_location::current())
+      : tensor_(&tensor), where_(where) {}
+  Arg(Tensor&& tensor, std::source_location where = std::source_location::current())
+      : tensor_(&tensor), consumed_(&tensor), where_(where) {}
+
+  const Tensor& tensor() const { return *tensor_; }
+  // The temporary whose handle the op takes over, if it is one.
+  Tensor* consumed() const { return consumed_; }
+  // To be called once the op has been recorded (or has thrown: then not).
+  void release() const {
+    if (consumed_ != nullptr) *consumed_ = Tensor();
+  }
+  const std::source_location& where() const { return where_; }
+
+ private:
+  const Tensor* tensor_;
+  Tensor* consumed_ = nullptr;
+  std::source_location where_;
+};
+
+// A tensor or a Scalar.
+class Operand {
+ public:
+  Operand(const Tensor& tensor) : tensor_(&tensor), scalar_(0) {}
+  Operand(Tensor&& tensor) : tensor_(&tensor), consumed_(&tensor), scalar_(0) {}
+  Operand(const Arg& arg) : tensor_(&arg.tensor()), consumed_(arg.consumed()), scalar_(0) {}
+  Operand(Scalar scalar) : scalar_(scalar) {}
+  template <Element T>
+  Operand(T value) : scalar_(value) {}
+
+  bool is_tensor() const { return tensor_ != nullptr; }
+  const Tensor& tensor() const { return *tensor_; }
+  Scalar scalar() const { return scalar_; }
+  // As of an Arg.
+  Tensor* consumed() const { return consumed_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  Tensor* consumed_ = nullptr;
+  Scalar scalar_;
+};
+
+// An Operand as the argument of an op.
+class OperandArg : public Operand {
+ public:
+  template <std::convertible_to<Operand> T>
+  requires(!std::derived_from<std::remove_cvref_t<T>, OperandArg>)
+      OperandArg(T&& operand, std::source_location where = std::source_location::current())
+      : Operand(std::forward<T>(operand)), where_(where) {}
+
+  const std::source_location& where() const { return where_; }
+
+ private:
+  std::source_location where_;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_TENSOR_H_

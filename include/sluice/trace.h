@@ -1,0 +1,33 @@
+// The fusion trace: what ran, what was fused, what was not and why, what it cost, and which line of
+// the program made it. docs/trace.md says what is in it.
+#ifndef SLUICE_TRACE_H_
+#define SLUICE_TRACE_H_
+
+#include <string>
+
+namespace sluice::trace {
+
+// Between start() and stop() every flushed window is recorded. The newest are kept: 16,384 windows
+// at most, and fewer if they are very different or have very many steps. start() forgets what was
+// recorded before. Ops that are pending when it is called have no call sites.
+//
+// $SLUICE_TRACE=path starts with the process and writes to `path` when it ends; see also
+// $SLUICE_DEBUG (docs/trace.md). While nothing is recorded, recording costs an op two instructions.
+void start();
+void stop();
+
+// What has been recorded so far. Waits for nothing: of windows that are still running, times are
+// missing.
+std::string to_text();
+std::string to_json();      // docs/trace.schema.json
+std::string to_dot();       // for Graphviz
+std::string to_html();      // a page that needs nothing else
+std::string to_perfetto();  // trace events, for Perfetto and Chrome
+
+// Writes one of these by the path's ending: .perfetto.json, .json, .dot, .html, or text for any
+// other. Throws Error.
+void write(const std::string& path);
+
+}  // namespace sluice::trace
+
+#endif  // SLUICE_TRACE_H_

@@ -1,0 +1,219 @@
+#include "kernels/cpu/cpu_executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "absl/container/fixed_array.h"
+#include "absl/container/inlined_vector.h"
+#include "kernels/cache/cache.h"
+#include "kernels/cache/compile_threads.h"
+#include "kernels/cpu/launch.h"
+#include "kernels/library/matmul.h"
+
+namespace sluice::kernels {
+namespace {
+
+using fusion::KernelCall;
+using fusion::KernelStep;
+using fusion::MatmulStep;
+using fusion::Step;
+
+struct CpuCode {
+  struct CallCode {
+    std::shared_ptr<Kernel> kernel;
+    bool scalars_in_order;  // they follow one another among the window's: no need to gather them
+  };
+  struct StepCode {
+    std::vector<CallCode> calls;
+    size_t num_buffers = 0;           // of all calls
+    size_t num_gathered_scalars = 0;  // likewise
+  };
+  const std::vector<Step>* steps;
+  std::vector<StepCode> code;  // by step
+  double cost = 0;             // of all steps
+};
+
+// The first results of a plan come sooner if no compilation takes a core meanwhile. Where they take
+// longer than this by estimate, in nanoseconds, the compiled kernels are more urgent.
+constexpr double kResultsFirst = 5e6;
+
+bool are_in_order(const std::vector<int32_t>& numbers) {
+  return std::adjacent_find(numbers.begin(), numbers.end(),
+                            [](int32_t a, int32_t b) { return b != a + 1; }) == numbers.end();
+}
+
+// Adds the time that it lives to a list, if there is one.
+class StepTimer {
+ public:
+  StepTimer(std::vector<StepTime>* times, const int64_t* generic_launches)
+      : times_(times), generic_launches_(generic_launches) {
+    if (times == nullptr) return;
+    generic_before_ = *generic_launches;
+    begin_ = std::chrono::steady_clock::now();
+  }
+  ~StepTimer() {
+    if (times_ == nullptr) return;
+    times_->push_back(
+        {begin_, std::chrono::steady_clock::now() - begin_, *generic_launches_ != generic_before_});
+  }
+  StepTimer(const StepTimer&) = delete;
+  StepTimer& operator=(const StepTimer&) = delete;
+
+ private:
+  std::vector<StepTime>* times_;
+  const int64_t* generic_launches_;
+  int64_t generic_before_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+class CpuRun : public Run {
+ public:
+  CpuRun(const CpuCode* code, Tier tier) : code_(*code), tier_(tier) {}
+
+  void start(const Bindings& bindings) override {
+    for (size_t s = 0; s < code_.steps->size(); ++s) {
+      const StepTimer timer(bindings.timed ? &times_ : nullptr, &generic_launches_);
+      const auto& work = (*code_.steps)[s].work;
+      if (const auto* kernels = std::get_if<KernelStep>(&work)) {
+        run_kernels(s, *kernels, bindings);
+      } else if (!bindings.is_skipped(s, 0)) {
+        absl::Status status = matmul(BoundMatmul(std::get<MatmulStep>(work), &bindings).get());
+        if (!status.ok()) failures_.push_back({s, std::move(status)});
+      }
+    }
+    for (Kernel* kernel : to_compile_) kernel->request_compiled();
+  }
+
+  bool may_have_failed() const override { return !failures_.empty() || !slots_.empty(); }
+  int64_t generic_launches() const override { return generic_launches_; }
+  std::vector<StepTime> step_times() override { return std::move(times_); }
+
+  absl::Status status(size_t step) const override {
+    for (const auto& [failed, status] : failures_) {
+      if (failed == step) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  const ErrorSlot* error_slots(size_t step, size_t call) const override {
+    for (const Slots& slots : slots_) {
+      if (slots.step == step && slots.call == call) return slots.slots.get();
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Slots {
+    size_t step, call;
+    std::unique_ptr<ErrorSlot[]> slots;
+  };
+
+  void run_kernels(size_t s, const KernelStep& step, const Bindings& bindings) {
+    const CpuCode::StepCode& step_code = code_.code[s];
+    absl::FixedArray<void*, 16> buffers(step_code.num_buffers);
+    absl::FixedArray<uint64_t, 16> gathered(step_code.num_gathered_scalars);
+    void** next_buffer = buffers.data();
+    uint64_t* next_gathered = gathered.data();
+    absl::InlinedVector<Call, 1> calls;
+    bool all_compiled = true;
+    for (size_t k = 0; k < step.calls.size(); ++k) {
+      if (bindings.is_skipped(s, k)) continue;
+      const KernelCall& call = step.calls[k];
+      void** const own_buffers = next_buffer;
+      for (const fusion::MemoryRef& ref : call.buffers) *next_buffer++ = bindings.at(ref);
+      const CpuCode::CallCode& code = step_code.calls[k];
+      const uint64_t* scalars = bindings.scalars.data();
+      if (!code.scalars_in_order) {
+        scalars = next_gathered;
+        for (int32_t number : call.scalars) *next_gathered++ = bindings.scalars[number];
+      } else if (!call.scalars.empty()) {
+        scalars += call.scalars[0];
+      }
+      ErrorSlot* slots = nullptr;
+      if (!call.error_slots.empty()) {
+        slots_.push_back({s, k, std::make_unique<ErrorSlot[]>(call.error_slots.size())});
+        slots = slots_.back().slots.get();
+      }
+      Kernel& kernel = *code.kernel;
+      const Executable& executable = kernel.executable(tier_);
+      if (!kernel.is_compiled(executable)) {
+        all_compiled = false;
+        if (tier_ == Tier::kAsync) compile(&kernel);
+      }
+      const KernelArgs args{own_buffers, call.extents.data(), call.accesses.data(),
+                            scalars,     call.params.data(),  slots};
+      calls.push_back({&kernel.program(), &executable, args, kernel.cost_of_point()});
+    }
+    generic_launches_ += !all_compiled;
+    launch(calls);
+  }
+
+  void compile(Kernel* kernel) {
+    if (code_.cost > kResultsFirst) return kernel->request_compiled();
+    to_compile_.push_back(kernel);
+  }
+
+  const CpuCode& code_;
+  const Tier tier_;
+  std::vector<Kernel*> to_compile_;  // once the results are there
+  int64_t generic_launches_ = 0;
+  std::vector<StepTime> times_;
+  std::vector<Slots> slots_;
+  std::vector<std::pair<size_t, absl::Status>> failures_;
+};
+
+class CpuPlanCode : public PlanCode {
+ public:
+  explicit CpuPlanCode(CpuCode code) : code_(std::move(code)) {}
+  absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream*, Tier tier) override {
+    return std::make_unique<CpuRun>(&code_, tier);
+  }
+
+  std::vector<KernelDescription> describe(size_t step, bool with_code) const override {
+    std::vector<KernelDescription> kernels;
+    for (const CpuCode::CallCode& call : code_.code[step].calls) {
+      kernels.push_back(call.kernel->describe(with_code));
+    }
+    return kernels;
+  }
+
+ private:
+  const CpuCode code_;
+};
+
+class CpuExecutor : public Executor {
+ public:
+  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string>,
+                                    Tier tier) override {
+    CpuCode code{steps, {}};
+    for (Step& step : *steps) {
+      code.cost += step.cost;
+      CpuCode::StepCode& step_code = code.code.emplace_back();
+      auto* kernel_step = std::get_if<KernelStep>(&step.work);
+      if (kernel_step == nullptr) continue;
+      for (KernelCall& call : kernel_step->calls) {
+        const bool in_order = are_in_order(call.scalars);
+        step_code.calls.push_back({find_kernel(std::exchange(call.program, {})), in_order});
+        if (tier == Tier::kAsync && !step_code.calls.back().kernel->is_requested()) {
+          CompileThreads::get().expect();
+        }
+        step_code.num_buffers += call.buffers.size();
+        if (!in_order) step_code.num_gathered_scalars += call.scalars.size();
+      }
+    }
+    return std::make_unique<CpuPlanCode>(std::move(code));
+  }
+  CacheStats cache_stats() const override { return kernels::cache_stats(); }
+  void wait_for_compiler() override { CompileThreads::get().wait(); }
+};
+
+}  // namespace
+
+Executor& cpu_executor() {
+  static Executor* executor = new CpuExecutor;
+  return *executor;
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,143 @@
+#include "kernels/cpu/launch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "fusion/ir/cost.h"
+#include "kernels/reduction.h"
+#include "runtime/cpu/parallel.h"
+#include "runtime/integers.h"
+
+namespace sluice::kernels {
+namespace {
+
+using fusion::Program;
+using fusion::Schedule;
+
+// Waking another thread takes microseconds; each must have this much to do.
+constexpr double kWorthAThread = 8e3;  // ns
+// Points are given to threads in units of this many: whole cache lines for every type, and lanes
+// enough for a vector.
+constexpr int64_t kUnit = kStreamUnit;
+// The rows of a column reduction that one work item takes.
+constexpr int64_t kColumnRange = 1024;
+
+int64_t product(const int64_t* extents, int count) {
+  int64_t result = 1;
+  for (int i = 0; i < count; ++i) result *= extents[i];
+  return result;
+}
+
+// A call as it is to be divided.
+struct Work {
+  explicit Work(const Call& call) : call(&call) {
+    const Program& program = *call.program;
+    rows = product(call.args.extents, program.kept_rank);
+    reduced = product(call.args.extents + program.kept_rank, program.reduced_rank);
+    row_cost = call.cost_of_point * static_cast<double>(std::max<int64_t>(reduced, 1));
+    unit = program.lanes_reduced() ? 1 : kUnit;
+    if (program.tiled) unit = kTileHeight * call.args.extents[program.kept_rank - 1];
+    blocks = num_blocks(program.schedule, reduced);
+  }
+
+  double cost() const { return row_cost * static_cast<double>(rows); }
+  // Rows are too few to go round, but they can be cut.
+  bool splits_rows() const {
+    const EntryPoints& entry = call->executable->entry();
+    return call->program->reduced_rank > 0 && rows < num_threads() * unit * 2 && blocks > 1 &&
+           entry.block != nullptr && entry.finish != nullptr;
+  }
+  int64_t units() const { return ceil_div(rows, unit); }
+  void run_units(int64_t begin, int64_t end) const {
+    call->executable->entry().rows(call->executable->context(), &call->args, begin * unit,
+                                   std::min(end * unit, rows));
+  }
+
+  const Call* call;
+  int64_t rows;     // points, in a pointwise kernel
+  int64_t reduced;  // elements of a row
+  double row_cost;  // ns
+  int64_t unit;     // rows are given to threads in multiples of this
+  int64_t blocks;   // of a row
+};
+
+// Each thread takes some blocks of ranges of rows; what the blocks gave is then combined.
+void split_blocks(const Work& work) {
+  const Program& program = *work.call->program;
+  const Executable& executable = *work.call->executable;
+  const KernelArgs& args = work.call->args;
+  const int64_t range = std::min(program.lanes_reduced() ? 1 : kColumnRange, work.rows);
+  const int64_t reductions =
+      std::count_if(program.body.begin(), program.body.end(),
+                    [](const fusion::Instr& instr) { return fusion::is_reduction(instr.op); });
+  const int64_t bytes_per_row = reductions * 2 * 8;
+  const int64_t stride = bytes_per_row * range;  // of one block's partials
+  const int64_t ranges = ceil_div(work.rows, range);
+  thread_local std::vector<uint64_t> scratch;
+  scratch.resize(std::max(scratch.size(), static_cast<size_t>(ranges * work.blocks * stride / 8)));
+  char* const partials = reinterpret_cast<char*>(scratch.data());
+  const EntryPoints& entry = executable.entry();
+  parallel_for(ranges * work.blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t first = item / work.blocks * range;
+      entry.block(executable.context(), &args, first, std::min(first + range, work.rows),
+                  item % work.blocks, partials + item * stride);
+    }
+  });
+  for (int64_t r = 0; r < ranges; ++r) {
+    entry.finish(executable.context(), &args, r * range, std::min((r + 1) * range, work.rows),
+                 work.blocks, partials + r * work.blocks * stride, stride);
+  }
+}
+
+// One parallel loop over pieces of about equal cost of all of `works`.
+void run_together(absl::Span<const Work> works) {
+  absl::InlinedVector<int64_t, 16> first_piece = {0};  // by work; at last, the number of pieces
+  for (const Work& work : works) {
+    const int64_t wanted = static_cast<int64_t>(work.cost() / kWorthAThread);
+    first_piece.push_back(first_piece.back() + std::clamp<int64_t>(wanted, 1, work.units()));
+  }
+  parallel_for(first_piece.back(), 1, [&](int64_t begin, int64_t end) {
+    size_t w =
+        std::upper_bound(first_piece.begin(), first_piece.end(), begin) - first_piece.begin() - 1;
+    for (; begin < end; ++w) {
+      const int64_t last = std::min(end, first_piece[w + 1]);
+      const int64_t pieces = first_piece[w + 1] - first_piece[w];
+      auto unit_of = [&](int64_t piece) {
+        return works[w].units() * (piece - first_piece[w]) / pieces;
+      };
+      works[w].run_units(unit_of(begin), unit_of(last));
+      begin = last;
+    }
+  });
+}
+
+}  // namespace
+
+void launch(absl::Span<const Call> calls) {
+  absl::InlinedVector<Work, 1> works;
+  double cost = 0;
+  for (const Call& call : calls) {
+    Work work(call);
+    if (work.rows == 0) continue;
+    cost += work.cost();
+    works.push_back(work);
+  }
+  if (num_threads() == 1 || cost < 2 * kWorthAThread) {
+    for (const Work& work : works) work.run_units(0, work.units());
+    return;
+  }
+  const auto together = std::partition(works.begin(), works.end(),
+                                       [](const Work& work) { return work.splits_rows(); });
+  for (auto work = works.begin(); work != together; ++work) split_blocks(*work);
+  if (together != works.end())
+    run_together({&*together, static_cast<size_t>(works.end() - together)});
+}
+
+void launch(const Program& program, const Executable& executable, const KernelArgs& args) {
+  const Call call{&program, &executable, args, fusion::cost_of_point(program)};
+  launch({&call, 1});
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,44 @@
+// The generic kernel (generic.h) on one GPU.
+#ifndef SLUICE_KERNELS_CUDA_COMPILE_GENERIC_KERNEL_H_
+#define SLUICE_KERNELS_CUDA_COMPILE_GENERIC_KERNEL_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "kernels/cuda/compile/compiler.h"
+#include "runtime/cuda/driver/context.h"
+#include "runtime/cuda/driver/module.h"
+
+namespace sluice::kernels::cuda {
+
+// Thread-safe.
+class GenericKernel {
+ public:
+  // `context` outlives it.
+  explicit GenericKernel(runtime::cuda::Context* context);
+  ~GenericKernel();  // waits for a compilation under way
+  GenericKernel(const GenericKernel&) = delete;
+  GenericKernel& operator=(const GenericKernel&) = delete;
+
+  // Null until it is loaded. Whoever launches it keeps this object until the device has run it.
+  const runtime::cuda::Function* function() const;
+
+  // From what was compiled ahead of time: see Module::load().
+  absl::Status load(const void* image);
+  // On another thread, some time: a compiler takes seconds.
+  void compile(std::unique_ptr<Compiler> compiler);
+
+  // Returns once no compilation is under way or waiting.
+  void wait();
+
+  // Why the compilation came to nothing; ok if it did not, or has not ended.
+  absl::Status failure() const;
+
+ private:
+  struct Shared;
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace sluice::kernels::cuda
+
+#endif  // SLUICE_KERNELS_CUDA_COMPILE_GENERIC_KERNEL_H_

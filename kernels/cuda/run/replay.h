@@ -1,0 +1,58 @@
+// Launches of a plan that recurs, submitted as one graph.
+#ifndef SLUICE_KERNELS_CUDA_RUN_REPLAY_H_
+#define SLUICE_KERNELS_CUDA_RUN_REPLAY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "kernels/cuda/gpu.h"
+#include "runtime/cuda/cuda_stream.h"
+#include "runtime/cuda/driver/graph.h"
+
+namespace sluice::kernels::cuda {
+
+// One kernel of a run.
+struct Launch {
+  size_t step = 0;
+  const runtime::cuda::Function* function = nullptr;
+  uint32_t blocks = 0;
+  size_t words_at = 0, num_words = 0;  // its parameters, among those of all launches
+
+  bool operator==(const Launch&) const = default;
+};
+
+runtime::cuda::KernelLaunch kernel_launch(const Launch& launch, absl::Span<const uint64_t> words);
+
+// Of one plan, whose runs begin one after another. It outlives them.
+class Replay {
+ public:
+  explicit Replay(Gpu* gpu) : gpu_(*gpu) {}
+  ~Replay();
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  // Submits all launches as one graph, if they have recurred often enough for it to pay. False:
+  // nothing has been submitted, and they have to be launched one by one. A graph that cannot be
+  // made, changed or launched, is given up for good.
+  bool submit(runtime::cuda::CudaStream* stream, absl::Span<const Launch> launches,
+              absl::Span<const uint64_t> words, const std::string& label);
+
+ private:
+  bool make(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
+  bool patch(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
+
+  Gpu& gpu_;
+  int runs_ = 0;
+  bool given_up_ = false;
+  std::unique_ptr<runtime::cuda::Graph> graph_;
+  // As the graph has them now.
+  std::vector<Launch> launches_;
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace sluice::kernels::cuda
+
+#endif  // SLUICE_KERNELS_CUDA_RUN_REPLAY_H_

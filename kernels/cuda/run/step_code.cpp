@@ -1,0 +1,126 @@
+#include "kernels/cuda/run/step_code.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "kernels/gpu/generic/generic.h"
+#include "runtime/integers.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+constexpr int64_t kWordBytes = 8;
+constexpr int64_t kPartialAlignment = 256;
+
+KernelArgs without_addresses(const fusion::KernelCall& call) {
+  KernelArgs args{};
+  args.extents = call.extents.data();
+  args.accesses = call.accesses.data();
+  args.params = call.params.data();
+  return args;
+}
+
+// The program without what it says of how a CPU best walks over its data: kernels that differ in
+// nothing else are one.
+fusion::Program for_gpu(fusion::Program program) {
+  using fusion::StrideClass;
+  for (fusion::Access& access : program.accesses) {
+    if (access.lanes == StrideClass::kTile) access.lanes = StrideClass::kAny;
+    if (program.rows_abreast) {
+      // Its class was that of the rows' dim.
+      access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
+    }
+  }
+  program.keeps_rows = program.rows_abreast = program.one_block = false;
+  program.tiled = program.streams = false;
+  return program;
+}
+
+// The number of `program` among `programs`, where it is put if it is new.
+int number_of(fusion::Program program, std::vector<fusion::Program>* programs) {
+  const auto it = std::find(programs->begin(), programs->end(), program);
+  const auto number = static_cast<int>(it - programs->begin());
+  if (it == programs->end()) programs->push_back(std::move(program));
+  return number;
+}
+
+}  // namespace
+
+StepCode::StepCode(fusion::KernelStep* step, int multiprocessors, std::string label)
+    : label(std::move(label)), multiprocessors_(multiprocessors) {
+  for (fusion::KernelCall& call : step->calls) {
+    CallCode& code = calls.emplace_back();
+    code.call = &call;
+    code.program = number_of(for_gpu(std::exchange(call.program, {})), &programs_);
+    const fusion::Program& program = programs_[code.program];
+    wide_ |= needs_wide_indices(program, without_addresses(call));
+    code.geometry = geometry_of(program, call.extents.data(), multiprocessors);
+    num_stages = std::max(num_stages, code.geometry.num_stages);
+    code.partials_at = static_cast<int64_t>(partial_bytes);
+    partial_bytes += round_up(code.geometry.partial_bytes, kPartialAlignment);
+  }
+  by_table_ = calls.size() > 1 || kWordBytes * num_words(programs_[0]) > kMaxParameterBytes;
+}
+
+LaunchCode StepCode::launch_code() const {
+  LaunchCode code{{}, by_table_, wide_, label};
+  for (const fusion::Program& program : programs_) code.programs.push_back(&program);
+  return code;
+}
+
+bool StepCode::is_encodable() {
+  if (encoded_.tried) return !encoded_.programs.empty();
+  encoded_.tried = true;
+  for (const fusion::Program& program : programs_) {
+    std::optional<std::vector<uint64_t>> code = encode_generic(program);
+    if (!code) {
+      encoded_.programs.clear();
+      return false;
+    }
+    encoded_.programs.push_back(*std::move(code));
+  }
+  for (const CallCode& call : calls) {
+    encoded_.geometries.push_back(
+        generic_geometry_of(programs_[call.program], call.call->extents.data(), multiprocessors_));
+  }
+  return true;
+}
+
+size_t StepCode::table_bytes(bool generic) const {
+  if (!uses_table(generic)) return 0;
+  constexpr size_t kEntryWords = 3;
+  size_t words = 1;
+  for (const CallCode& call : calls) {
+    words += kEntryWords + num_words(programs_[call.program]);
+    if (generic) words += encoded_.programs[call.program].size();
+  }
+  return words * kWordBytes;
+}
+
+void StepCode::pack(size_t number, int stage, bool generic, const Bindings& bindings,
+                    const StepMemory& memory, std::vector<uint64_t>* words) const {
+  const CallCode& own = calls[number];
+  const fusion::Program& program = programs_[own.program];
+  absl::InlinedVector<void*, 16> buffers;
+  for (const fusion::MemoryRef& ref : own.call->buffers) buffers.push_back(bindings.at(ref));
+  absl::InlinedVector<uint64_t, 16> scalars;
+  for (int32_t scalar : own.call->scalars) scalars.push_back(bindings.scalars[scalar]);
+  KernelArgs args = without_addresses(*own.call);
+  args.buffers = buffers.data();
+  args.scalars = scalars.data();
+  args.errors = memory.errors[number];
+  void* partials = own.geometry.partial_bytes == 0
+                       ? nullptr
+                       : static_cast<std::byte*>(memory.partials) + own.partials_at;
+  if (generic) {
+    *words = pack_generic(program, encoded_.programs[own.program], encoded_.geometries[number],
+                          args, stage, partials);
+  } else {
+    words->resize(num_words(program));
+    pack_call(program, own.geometry, args, stage, partials, words->data());
+  }
+}
+
+}  // namespace sluice::kernels::cuda

@@ -1,0 +1,76 @@
+// What a step of a plan is on a GPU, but for addresses and scalars.
+#ifndef SLUICE_KERNELS_CUDA_RUN_STEP_CODE_H_
+#define SLUICE_KERNELS_CUDA_RUN_STEP_CODE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "fusion/plan/plan.h"
+#include "kernels/cuda/kernel_cache.h"
+#include "kernels/executor.h"
+#include "kernels/gpu/run/call.h"
+
+namespace sluice::kernels::cuda {
+
+// Where the parts of a step's run lie.
+struct StepMemory {
+  void* partials = nullptr;
+  std::vector<ErrorSlot*> errors;  // by call; null where there are none
+};
+
+// A fusion::KernelCall as a step runs it.
+struct CallCode {
+  const fusion::KernelCall* call = nullptr;
+  int program = 0;  // of StepCode::programs
+  Geometry geometry;
+  int64_t partials_at = 0;  // from the start of the step's partial results, in bytes
+};
+
+// A step's calls, launched together, once for each stage: by a kernel of their own or by the
+// generic one, which takes all arguments by table and counts its calls as of one program.
+class StepCode {
+ public:
+  // Takes the programs out of the step's calls.
+  StepCode(fusion::KernelStep* step, int multiprocessors, std::string label);
+
+  LaunchCode launch_code() const;
+
+  // Whether the generic kernel can run it; encodes it when it is first asked.
+  bool is_encodable();
+
+  bool uses_table(bool generic) const { return generic || by_table_; }
+  // The most bytes that a stage's table takes; 0 if it has none.
+  size_t table_bytes(bool generic) const;
+  const Geometry& geometry(size_t call, bool generic) const {
+    return generic ? encoded_.geometries[call] : calls[call].geometry;
+  }
+  // The words of one call at one stage, with its addresses and scalars.
+  void pack(size_t call, int stage, bool generic, const Bindings& bindings,
+            const StepMemory& memory, std::vector<uint64_t>* words) const;
+
+  std::vector<CallCode> calls;
+  int num_stages = 0;
+  size_t partial_bytes = 0;
+  const std::string label;
+  KernelRef kernel;  // to be set by whoever has the cache
+
+ private:
+  // For the generic kernel.
+  struct Encoded {
+    bool tried = false;
+    std::vector<std::vector<uint64_t>> programs;  // empty if some program cannot be encoded
+    std::vector<Geometry> geometries;             // by call
+  };
+
+  std::vector<fusion::Program> programs_;  // different from one another
+  bool by_table_ = false;
+  bool wide_ = false;
+  const int multiprocessors_;
+  Encoded encoded_;
+};
+
+}  // namespace sluice::kernels::cuda
+
+#endif  // SLUICE_KERNELS_CUDA_RUN_STEP_CODE_H_

@@ -1,0 +1,65 @@
+#include "kernels/gpu/emit/emit.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/gpu/emit/functions.h"
+#include "kernels/gpu/emit/program_emitter.h"
+#include "kernels/gpu/emit/writer.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+std::string program_name(const Kernel& kernel, size_t program) {
+  return absl::StrCat(kernel.name, "_program", program);
+}
+
+std::string block_index(const Kernel& kernel, size_t program, const char* first) {
+  return absl::StrCat(program_name(kernel, program), "::Index(sl_block()", first, ")");
+}
+
+void emit_direct(const Kernel& kernel, Writer* writer) {
+  const std::string program = program_name(kernel, 0);
+  writer->open("SL_KERNEL(", kernel.name, ", ", program, "::Args)");
+  writer->line(program, "::run(p, ", block_index(kernel, 0, ""), ");");
+  writer->close();
+}
+
+void emit_by_table(const Kernel& kernel, Writer* writer) {
+  writer->open("SL_KERNEL(", kernel.name, ", sl_table)");
+  writer->line("const sl_entry entry = sl_find_call(p);");
+  writer->open("switch (entry.program)");
+  for (size_t k = 0; k < kernel.programs.size(); ++k) {
+    const std::string program = program_name(kernel, k);
+    writer->open("case ", k, ":");
+    // A copy, so that no store can seem to change the arguments.
+    writer->line("const ", program, "::Args args = *reinterpret_cast<const ", program,
+                 "::Args*>(p.words + entry.words);");
+    writer->line(program, "::run(args, ", block_index(kernel, k, " - sl_u32(entry.first_block)"),
+                 ");");
+    writer->line("break;");
+    writer->close();
+  }
+  writer->close();
+  writer->close();
+}
+
+}  // namespace
+
+std::string emit(absl::Span<const Kernel> kernels) {
+  Functions functions;
+  Writer programs;
+  for (const Kernel& kernel : kernels) {
+    for (size_t k = 0; k < kernel.programs.size(); ++k) {
+      programs.blank();
+      emit_program(*kernel.programs[k], program_name(kernel, k), kernel.wide, &functions,
+                   &programs);
+    }
+    programs.blank();
+    if (kernel.by_table)
+      emit_by_table(kernel, &programs);
+    else
+      emit_direct(kernel, &programs);
+  }
+  return absl::StrCat(functions.text(), programs.text());
+}
+
+}  // namespace sluice::kernels::cuda

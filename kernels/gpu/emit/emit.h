@@ -1,0 +1,38 @@
+// Makes CUDA C++ of Programs: text that compiles after the prelude (kernels/gpu/prelude/prelude.h)
+// of the device or of the host, and needs nothing else.
+//
+// A source has any number of kernels. A kernel runs its calls in blocks of kThreads threads, with
+// no dynamic shared memory (kernels/gpu/run/call.h says how many blocks and in how many launches).
+// It has one parameter:
+//   - direct: the words of the one call, by value, for one program whose words are not more than
+//     kMaxParameterBytes;
+//   - by table: the address in device memory of a table of calls, each of one of the kernel's
+//     programs. The blocks of call i are those from its first block on to the next call's.
+//
+// Bits depend on the program and the extents alone, not on how a call is cut, what else is in the
+// source or where buffers lie. Of the hints that a program carries, none is followed yet but
+// `contracts`, which is an option of the compiler (device_options()).
+#ifndef SLUICE_KERNELS_GPU_EMIT_EMIT_H_
+#define SLUICE_KERNELS_GPU_EMIT_EMIT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "fusion/ir/program.h"
+
+namespace sluice::kernels::cuda {
+
+struct Kernel {
+  std::string name;                              // an identifier, the source's own
+  std::vector<const fusion::Program*> programs;  // verified; one, if direct
+  bool by_table = false;
+  bool wide = false;  // 64-bit indices, for calls that need them (needs_wide_indices())
+};
+
+// Without the prelude. The text depends on nothing but the kernels' members.
+std::string emit(absl::Span<const Kernel> kernels);
+
+}  // namespace sluice::kernels::cuda
+
+#endif  // SLUICE_KERNELS_GPU_EMIT_EMIT_H_

@@ -1,0 +1,180 @@
+// The value type that builds C++ text: the primitives of kernels/math/primitives.h for code that is
+// being emitted, so that the functions of kernels/math and the expressions of ops.def become text.
+//
+// A Value names an operand, a literal or the result of an earlier statement. Each operation adds a
+// statement to the Statements that are being recorded on this thread; there have to be some.
+#ifndef SLUICE_KERNELS_GPU_EMIT_TEXT_VALUE_H_
+#define SLUICE_KERNELS_GPU_EMIT_TEXT_VALUE_H_
+
+#include <string>
+#include <vector>
+
+#include <sluice/dtype.h>
+#include "kernels/math/external.h"
+#include "kernels/math/primitives.h"
+
+namespace sluice::kernels::cuda {
+
+// `const <type of dtype> t<k> = <expression>;`, where k is the statement's number.
+struct Statement {
+  DType dtype;
+  std::string expression;
+};
+
+// Records the statements made on this thread while it lives; these don't nest.
+class Statements {
+ public:
+  Statements();
+  ~Statements();
+  Statements(const Statements&) = delete;
+  Statements& operator=(const Statements&) = delete;
+
+  std::vector<Statement> list;
+};
+
+// T is bool, an integer, float or double; half types are Value<float>.
+template <typename T>
+struct Value {
+  std::string text;
+};
+
+// The untyped operations behind the primitives. `dtype` is a compute type.
+namespace raw {
+
+std::string literal(bool value);
+std::string literal(float value);
+std::string literal(double value);
+std::string literal(DType dtype, int64_t value);
+std::string literal(DType dtype, uint64_t value);
+
+// Adds a statement and returns its name.
+std::string statement(DType dtype, std::string expression);
+// a <op> b, where integers wrap.
+std::string arithmetic(DType dtype, const char* op, const std::string& a, const std::string& b);
+// The operands' dtype is left to C++'s promotions, the result is converted back.
+std::string binary(DType dtype, const char* op, const std::string& a, const std::string& b);
+std::string compare(const char* op, const std::string& a, const std::string& b);
+std::string call(DType dtype, const char* function, const std::string& a);
+std::string call(DType dtype, const char* function, const std::string& a, const std::string& b);
+std::string fma(DType dtype, const std::string& a, const std::string& b, const std::string& c);
+std::string select(DType dtype, const std::string& mask, const std::string& a,
+                   const std::string& b);
+std::string bits_as(DType from, DType to, const std::string& a);
+std::string convert(DType to, const std::string& a);
+const char* external_name(math::External f);
+
+}  // namespace raw
+
+template <typename T>
+Value<T> make_constant(T value) {
+  if constexpr (std::is_same_v<T, bool> || std::is_floating_point_v<T>)
+    return {raw::literal(value)};
+  else if constexpr (std::is_signed_v<T>)
+    return {raw::literal(dtype_of<T>(), int64_t{value})};
+  else
+    return {raw::literal(dtype_of<T>(), uint64_t{value})};
+}
+
+#define SLUICE_TEXT_BINARY(name, form, op)                 \
+  template <typename T>                                    \
+  Value<T> name(Value<T> a, Value<T> b) {                  \
+    return {raw::form(dtype_of<T>(), op, a.text, b.text)}; \
+  }
+SLUICE_TEXT_BINARY(add, arithmetic, "+")
+SLUICE_TEXT_BINARY(sub, arithmetic, "-")
+SLUICE_TEXT_BINARY(mul, arithmetic, "*")
+SLUICE_TEXT_BINARY(raw_div, binary, "/")
+SLUICE_TEXT_BINARY(raw_rem, binary, "%")
+SLUICE_TEXT_BINARY(bit_and, binary, "&")
+SLUICE_TEXT_BINARY(bit_or, binary, "|")
+SLUICE_TEXT_BINARY(bit_xor, binary, "^")
+SLUICE_TEXT_BINARY(shl, arithmetic, "<<")
+SLUICE_TEXT_BINARY(shr, binary, ">>")
+#undef SLUICE_TEXT_BINARY
+
+#define SLUICE_TEXT_UNARY(name, function)                \
+  template <typename T>                                  \
+  Value<T> name(Value<T> a) {                            \
+    return {raw::call(dtype_of<T>(), function, a.text)}; \
+  }
+SLUICE_TEXT_UNARY(sqrt, "sl_sqrt")
+SLUICE_TEXT_UNARY(raw_floor, "sl_floor")
+SLUICE_TEXT_UNARY(raw_ceil, "sl_ceil")
+SLUICE_TEXT_UNARY(raw_trunc, "sl_trunc")
+SLUICE_TEXT_UNARY(raw_rint, "sl_rint")
+SLUICE_TEXT_UNARY(raw_abs, "sl_abs")
+#undef SLUICE_TEXT_UNARY
+
+#define SLUICE_TEXT_COMPARE(name, op)          \
+  template <typename T>                        \
+  Value<bool> name(Value<T> a, Value<T> b) {   \
+    return {raw::compare(op, a.text, b.text)}; \
+  }
+SLUICE_TEXT_COMPARE(lt, "<")
+SLUICE_TEXT_COMPARE(le, "<=")
+SLUICE_TEXT_COMPARE(eq, "==")
+SLUICE_TEXT_COMPARE(ne, "!=")
+#undef SLUICE_TEXT_COMPARE
+
+template <typename T>
+Value<T> fma(Value<T> a, Value<T> b, Value<T> c) {
+  return {raw::fma(dtype_of<T>(), a.text, b.text, c.text)};
+}
+
+inline Value<bool> mask_and(Value<bool> a, Value<bool> b) {
+  return {raw::compare("&&", a.text, b.text)};
+}
+inline Value<bool> mask_or(Value<bool> a, Value<bool> b) {
+  return {raw::compare("||", a.text, b.text)};
+}
+inline Value<bool> mask_xor(Value<bool> a, Value<bool> b) {
+  return {raw::compare("!=", a.text, b.text)};
+}
+inline Value<bool> mask_not(Value<bool> a) { return {raw::call(DType::kBool, "!", a.text)}; }
+
+template <typename T>
+Value<T> select(Value<bool> mask, Value<T> a, Value<T> b) {
+  return {raw::select(dtype_of<T>(), mask.text, a.text, b.text)};
+}
+
+template <typename To, typename From>
+To bits_as(Value<From> a) {
+  return {raw::bits_as(dtype_of<From>(), dtype_of<math::ScalarOf<To>>(), a.text)};
+}
+template <typename To, typename From>
+To raw_convert(Value<From> a) {
+  return {raw::convert(dtype_of<math::ScalarOf<To>>(), a.text)};
+}
+
+template <typename T>
+Value<T> call_external(math::External f, Value<T> a) {
+  return {raw::call(dtype_of<T>(), raw::external_name(f), a.text)};
+}
+template <typename T>
+Value<T> call_external(math::External f, Value<T> a, Value<T> b) {
+  return {raw::call(dtype_of<T>(), raw::external_name(f), a.text, b.text)};
+}
+
+}  // namespace sluice::kernels::cuda
+
+namespace sluice::kernels::math {
+
+template <typename T>
+struct Types<cuda::Value<T>> {
+  using Scalar = T;
+  using Mask = cuda::Value<bool>;
+  using Int = cuda::Value<typename Types<T>::Int>;
+  using UInt = cuda::Value<typename Types<T>::UInt>;
+
+  template <typename U>
+  using Rebind = cuda::Value<U>;
+
+  template <typename U>
+  static cuda::Value<T> constant(U value) {
+    return cuda::make_constant<T>(static_cast<T>(value));
+  }
+};
+
+}  // namespace sluice::kernels::math
+
+#endif  // SLUICE_KERNELS_GPU_EMIT_TEXT_VALUE_H_

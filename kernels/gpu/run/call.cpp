@@ -1,0 +1,250 @@
+#include "kernels/gpu/run/call.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+
+#include "kernels/gpu/emit/plan.h"
+#include "runtime/integers.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+using fusion::Access;
+using fusion::Op;
+using fusion::Program;
+using fusion::Schedule;
+using fusion::StrideClass;
+
+// As in the teams of prelude_rows.inc.
+constexpr int64_t kWarp = 32;
+constexpr int64_t kRowChunk = 8192, kRowGroup = 4;
+constexpr int64_t kColumnChunk = 512, kColumnSize = 8;
+constexpr int64_t kColumns = kThreads / kColumnSize;  // of a block
+// Rows up to this long are reduced by a warp or a part of one.
+constexpr int64_t kWarpRow = 1024;
+// Fewer blocks than this many for each multiprocessor leave it waiting for memory.
+constexpr int64_t kBlocksWanted = 2;
+constexpr int64_t kPartialBytes = 16;  // sl_slot
+
+// sl_error.
+static_assert(sizeof(ErrorSlot) == 24 && offsetof(ErrorSlot, raised) == 0 &&
+              offsetof(ErrorSlot, index) == 8 && offsetof(ErrorSlot, extent) == 16);
+
+// The first words: sl_call.
+enum Word {
+  kStage,
+  kAligned,
+  kGrouped,
+  kRows,
+  kLength,
+  kChunks,
+  kSplits,
+  kTeam,
+  kTeamDivisor,
+  kErrors,
+  kPartials,
+  kNumCallWords
+};
+
+int64_t product(const int64_t* extents, int count) {
+  int64_t result = 1;
+  for (int d = 0; d < count; ++d) result *= extents[d];
+  return result;
+}
+
+uint64_t word_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+// See sl_divide(): n / extent == (high word of n * multiplier + n) >> shift for 0 <= n < 2^31.
+uint64_t divisor_of(int64_t extent) {
+  if (extent <= 0 || extent > std::numeric_limits<int32_t>::max()) return 0;
+  const uint64_t d = static_cast<uint64_t>(extent);
+  const int shift = std::bit_width(d - 1);
+  const uint64_t multiplier = ((uint64_t{1} << 32) * ((uint64_t{1} << shift) - d)) / d + 1;
+  return uint64_t(shift) << 32 | multiplier;
+}
+
+// Threads for a row: a group of elements for each, a warp at most, a block for long rows.
+int64_t row_team(int64_t length) {
+  if (length > kWarpRow) return kThreads;
+  const uint64_t groups = static_cast<uint64_t>(ceil_div(std::max<int64_t>(length, 1), kRowGroup));
+  return std::min<int64_t>(kWarp, static_cast<int64_t>(std::bit_ceil(groups)));
+}
+
+// What blocks of whole rows do, and how rows are split among blocks.
+void set_row_blocks(int64_t blocks_wanted, Geometry* geometry) {
+  const int64_t team = row_team(geometry->length);
+  geometry->team[0] = geometry->team[1] = team;
+  geometry->chunks = std::max<int64_t>(1, ceil_div(geometry->length, kRowChunk));
+  geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kThreads / team);
+  geometry->is_split = geometry->chunks > 1 && geometry->blocks[0] < blocks_wanted;
+  if (!geometry->is_split) return;
+  geometry->splits[0] = geometry->chunks;
+  geometry->blocks[0] = geometry->rows * geometry->chunks;
+}
+
+void set_column_blocks(int64_t blocks_wanted, Geometry* geometry) {
+  geometry->team[0] = geometry->team[1] = kColumns;
+  geometry->chunks = std::max<int64_t>(1, ceil_div(geometry->length, kColumnChunk));
+  geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kColumns);
+  geometry->is_split = geometry->chunks > 1 && geometry->blocks[0] < blocks_wanted;
+  if (!geometry->is_split) return;
+  // A block with room for more columns than there are takes several chunks.
+  const uint64_t rows = static_cast<uint64_t>(std::min(geometry->rows, kColumns));
+  const int64_t columns = static_cast<int64_t>(std::bit_ceil(std::max<uint64_t>(rows, 1)));
+  geometry->team[0] = columns;
+  geometry->splits[0] = ceil_div(geometry->chunks, kColumns / columns);
+  geometry->blocks[0] = ceil_div(geometry->rows, columns) * geometry->splits[0];
+}
+
+// Vectors of lanes along the innermost dim.
+int64_t vectors_of_line(const Program& program, int64_t extent) {
+  return ceil_div(extent, lanes_of(program));
+}
+
+Geometry pointwise_geometry(const Program& program, const int64_t* extents) {
+  Geometry geometry;
+  const int innermost = program.kept_rank - 1;
+  geometry.length = extents[innermost];
+  geometry.team[0] = geometry.team[1] = vectors_of_line(program, geometry.length);
+  geometry.rows = product(extents, innermost) * geometry.team[0];
+  geometry.blocks[0] = geometry.blocks[1] = ceil_div(geometry.rows, kThreads);
+  return geometry;
+}
+
+// True if lanes of an access can be moved as vectors: all of them start where a vector is aligned.
+bool is_aligned(const Program& program, const KernelArgs& args, size_t a, int64_t lanes) {
+  const Access& access = program.accesses[a];
+  const int64_t size = static_cast<int64_t>(size_of(access.dtype));
+  const int64_t bytes = std::min<int64_t>(16, lanes * size);
+  const int64_t* strides = args.accesses + a * (program.rank() + 1);
+  const int64_t offset = strides[program.rank()] * size;
+  if ((word_of(args.buffers[access.buffer]) + static_cast<uint64_t>(offset)) % bytes != 0) {
+    return false;
+  }
+  for (int d = 0; d < program.rank(); ++d) {
+    if (d == program.lane_dim() || args.extents[d] <= 1) continue;
+    if (strides[d] * size % bytes != 0) return false;
+  }
+  return true;
+}
+
+// As moves_vectors() of the body emitter: loads under no predicate, and stores.
+bool all_vectors_aligned(const Program& program, const KernelArgs& args) {
+  const int64_t lanes = lanes_of(program);
+  if (lanes == 1) return false;
+  auto fits = [&](uint16_t access) {
+    return program.accesses[access].lanes != StrideClass::kUnit ||
+           is_aligned(program, args, access, lanes);
+  };
+  for (const fusion::Instr& instr : program.body) {
+    if (instr.op == Op::kLoad && instr.num_operands == 0 && !fits(instr.aux)) return false;
+  }
+  return std::all_of(program.stores.begin(), program.stores.end(),
+                     [&](const fusion::Store& store) { return fits(store.access); });
+}
+
+bool is_grouped(const Program& program, const int64_t* extents) {
+  return program.reduced_rank <= 1 || extents[program.rank() - 1] % kRowGroup == 0;
+}
+
+}  // namespace
+
+Geometry geometry_of(const Program& program, const int64_t* extents, int multiprocessors) {
+  if (program.schedule == Schedule::kPointwise) return pointwise_geometry(program, extents);
+  Geometry geometry;
+  geometry.rows = product(extents, program.kept_rank);
+  geometry.length = product(extents + program.kept_rank, program.reduced_rank);
+  const int64_t blocks_wanted = kBlocksWanted * multiprocessors;
+  if (program.schedule == Schedule::kRow)
+    set_row_blocks(blocks_wanted, &geometry);
+  else
+    set_column_blocks(blocks_wanted, &geometry);
+  if (!geometry.is_split) return geometry;
+  const Plan plan(program);
+  geometry.ends_with_rows = !plan.row_stores.empty();
+  geometry.num_stages = static_cast<int>(plan.passes.size()) + geometry.ends_with_rows;
+  geometry.partial_bytes = kPartialBytes * static_cast<int64_t>(plan.reductions.size()) *
+                           geometry.rows * geometry.chunks;
+  return geometry;
+}
+
+bool needs_wide_indices(const Program& program, const KernelArgs& args) {
+  // Teams run past the end of a row by less than this.
+  constexpr int64_t kMargin = int64_t{1} << 16;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - kMargin;
+  if (product(args.extents, program.kept_rank) > kMost ||
+      product(args.extents + program.kept_rank, program.reduced_rank) > kMost) {
+    return true;
+  }
+  const int rank = program.rank();
+  for (size_t a = 0; a < program.accesses.size(); ++a) {
+    if (program.accesses[a].buffer == fusion::kNoBuffer) continue;  // computed in 64 bits
+    int64_t reach = 0;
+    for (int d = 0; d < rank; ++d) {
+      const int64_t last = std::max<int64_t>(args.extents[d] - 1, 0);
+      const int64_t stride = std::abs(args.accesses[a * (rank + 1) + d]);
+      if (last != 0 && stride > (kMost - reach) / last) return true;
+      reach += last * stride;
+    }
+  }
+  return false;
+}
+
+int64_t num_words(const Program& program) {
+  const int64_t rank = program.rank();
+  return kNumCallWords + 2 * rank + program.num_scalars + program.num_params +
+         static_cast<int64_t>(program.accesses.size()) * (rank + 1);
+}
+
+void pack_call(const Program& program, const Geometry& geometry, const KernelArgs& args, int stage,
+               void* partials, uint64_t* words) {
+  const bool last = geometry.is_last_kind(stage);
+  words[kStage] = static_cast<uint64_t>(geometry.is_split ? stage : -1);
+  words[kAligned] = all_vectors_aligned(program, args);
+  words[kGrouped] = is_grouped(program, args.extents);
+  words[kRows] = geometry.rows;
+  words[kLength] = geometry.length;
+  words[kChunks] = geometry.chunks;
+  words[kSplits] = geometry.splits[last];
+  words[kTeam] = geometry.team[last];
+  words[kTeamDivisor] = divisor_of(geometry.team[last]);
+  words[kErrors] = word_of(args.errors);
+  words[kPartials] = word_of(partials);
+
+  const int rank = program.rank();
+  uint64_t* out = std::copy_n(args.extents, rank, words + kNumCallWords);
+  out = std::transform(args.extents, args.extents + rank, out, divisor_of);
+  out = std::copy_n(args.scalars, program.num_scalars, out);
+  out = std::copy_n(args.params, program.num_params, out);
+  for (size_t a = 0; a < program.accesses.size(); ++a) {
+    const Access& access = program.accesses[a];
+    const int64_t* strides = args.accesses + a * (rank + 1);
+    const bool in_memory = access.buffer != fusion::kNoBuffer;
+    const uint64_t offset = static_cast<uint64_t>(strides[rank]);
+    *out++ =
+        in_memory ? word_of(args.buffers[access.buffer]) + offset * size_of(access.dtype) : offset;
+    out = std::copy_n(strides, rank, out);
+  }
+}
+
+std::vector<uint64_t> pack_table(absl::Span<const TableCall> calls) {
+  std::vector<uint64_t> table(1);
+  for (const TableCall& call : calls) table[0] += call.blocks > 0;
+  size_t entry = 1;
+  table.resize(1 + 3 * table[0]);
+  uint64_t first_block = 0;
+  for (const TableCall& call : calls) {
+    if (call.blocks == 0) continue;
+    table[entry++] = first_block;
+    table[entry++] = static_cast<uint64_t>(call.program);
+    table[entry++] = table.size();
+    table.insert(table.end(), call.words.begin(), call.words.end());
+    first_block += static_cast<uint64_t>(call.blocks);
+  }
+  return table;
+}
+
+}  // namespace sluice::kernels::cuda

@@ -1,0 +1,12 @@
+// Thread-local variables that take one instruction to find, for what every op asks for. Only for
+// those with neither a constructor nor a destructor.
+#ifndef SLUICE_RUNTIME_FAST_TLS_H_
+#define SLUICE_RUNTIME_FAST_TLS_H_
+
+#if defined(__GNUC__)
+#define SLUICE_FAST_TLS __attribute__((tls_model("initial-exec"))) thread_local constinit
+#else
+#define SLUICE_FAST_TLS thread_local constinit
+#endif
+
+#endif  // SLUICE_RUNTIME_FAST_TLS_H_

@@ -1,0 +1,142 @@
+// Emitted kernels that reduce rows or columns.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/gpu/run/call.h"
+#include "tests/cuda/cuda_cases.h"
+#include "tests/cuda/cuda_emit_checks.h"
+#include "tests/cuda/cuda_programs.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+using namespace testing;  // NOLINT
+
+const int64_t kLengths[] = {0, 1, 5, 31, 128, 129, 1000, 1024, 1025, 4099, 8192, 8193, 20000};
+
+TEST(CudaEmitTest, RowReductions) {
+  Cases cases;
+  for (const int64_t length : kLengths) {
+    add_reductions(cases, {Schedule::kRow, length > 5000 ? 2 : 13, length}, false);
+    add_reductions(cases, {Schedule::kRow, 3, length}, true);
+  }
+  check(cases);
+}
+
+TEST(CudaEmitTest, ColumnReductions) {
+  Cases cases;
+  for (const int64_t length : {0, 1, 7, 8, 100, 512, 513, 2000}) {
+    add_reductions(cases, {Schedule::kColumn, length > 600 ? 3 : 83, length}, false);
+    add_reductions(cases, {Schedule::kColumn, 19, length}, true);
+  }
+  check(cases);
+}
+
+TEST(CudaEmitTest, ArgReductionsOfEqualsTakeTheFirst) {
+  Cases cases;
+  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+    for (const float value : {-kInf, kInf, kNan, 0.f}) {
+      const Matrix m{schedule, 3, 2000};
+      Case& c = m.add(cases, absl::StrCat(value));
+      const ValueId v = m.load(c, kFloat32, std::vector<float>(m.count(), value));
+      c.store(c->op(Op::kArgMax, {v}), {m.rows, 0});
+      c.store(c->op(Op::kArgMin, {v}), {m.rows, 0});
+    }
+  }
+  check(cases);
+}
+
+TEST(CudaEmitTest, FullReductionOfAMillion) {
+  Cases cases;
+  const Matrix m{Schedule::kRow, 1, 1'000'003};
+  add_reductions(cases, m, false);
+  check(cases);
+  const Geometry geometry = geometry_of(cases[0].program(), cases[0].args().extents, 132);
+  EXPECT_EQ(geometry.num_stages, 2);
+  EXPECT_EQ(geometry.num_blocks(0), 123);
+  EXPECT_EQ(geometry.num_blocks(1), 1);
+}
+
+TEST(CudaEmitTest, SeveralReducedDimsAreOneRow) {
+  Cases cases;
+  add_several_reduced_dims(cases);
+  check(cases);
+}
+
+TEST(CudaEmitTest, RowsOfSeveralPasses) {
+  Cases cases;
+  for (const int64_t length : {1, 31, 32, 45, 1024, 4096, 8200, 20000}) {
+    for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+      if (schedule == Schedule::kColumn && length > 5000) continue;
+      add_softmax(cases, {schedule, length > 2000 ? 2 : 11, length}, kFloat32);
+      add_layer_norm(cases, {schedule, length > 2000 ? 3 : 9, length});
+      add_update(cases, {schedule, 5, length});
+    }
+  }
+  check(cases);
+}
+
+TEST(CudaEmitTest, HalfAndDoubleReductions) {
+  Cases cases;
+  for (const DType dtype : {kFloat16, kBFloat16, kFloat64, kInt8, kUInt16, kInt64}) {
+    for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+      const Matrix m{schedule, 2, 9000};
+      Case& c = m.add(cases, name_of(dtype));
+      std::vector<float> values = floats(m.count());
+      for (float& value : values) value = std::abs(value / 8192);
+      const ValueId x = m.load(c, dtype, values);
+      const Tolerance tolerance = is_half(dtype) ? Tolerance{1} : kSumTolerance;
+      c.store(c->op(Op::kSum, {x}), {m.rows, 0}, tolerance);
+      c.store(c->op(Op::kMin, {x}), {m.rows, 0});
+      c.store(c->op(Op::kArgMax, {x}), {m.rows, 0});
+    }
+  }
+  check(cases);
+}
+
+// No bit of a reduction depends on how a call is cut, on what is fused with it or on where its
+// operand lies.
+TEST(CudaEmitTest, OrderOfAReductionFollowsFromItsLength) {
+  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+    const Matrix m{schedule, 5, schedule == Schedule::kRow ? 20'001 : 3001};
+    const std::vector<float> x = floats(m.count(), 1), y = floats(m.count(), 2);
+    std::vector<float> product(x.size()), transposed(x.size());
+    for (size_t i = 0; i < x.size(); ++i) product[i] = x[i] * y[i];
+    for (size_t i = 0; i < x.size(); ++i) {
+      const size_t across = m.by_row() ? m.length : m.rows;
+      transposed[i % across * (x.size() / across) + i / across] = product[i];
+    }
+    Cases cases;
+    Case& fused = m.add(cases, "fused");
+    const ValueId xy =
+        fused->op(Op::kMul, {m.load(fused, kFloat32, x), m.load(fused, kFloat32, y)});
+    fused.store(fused->op(Op::kSum, {xy}), {m.rows, 0});
+    Case& alone = m.add(cases, "alone");
+    alone.store(alone->op(Op::kSum, {m.load(alone, kFloat32, product)}), {m.rows, 0});
+    Case& other = m.add(cases, "transposed");
+    std::vector<int64_t> strides = {1, m.rows};
+    if (!m.by_row()) strides = {m.length, 1};
+    other.store(other->op(Op::kSum, {add_load(other, kFloat32, transposed, strides)}), {m.rows, 0});
+    // Among other work, in other types.
+    Case& busy = m.add(cases, "busy");
+    const ValueId v = m.load(busy, kFloat32, product);
+    busy.store(busy->op(Op::kSum, {v}), {m.rows, 0});
+    const ValueId wide = busy->op(Op::kSum, {busy->cast(v, kFloat64)});
+    m.store(busy, busy->op(Op::kDiv, {busy->cast(v, kFloat64), wide}));
+    const OwnKernels own(cases.all());
+    check_with_nvrtc(own.text());
+    const std::string expected = own.run(fused, 0)[0];
+    for (Case* const c : cases.all()) {
+      for (const int multiprocessors : {0, 1, 8, 132}) {
+        EXPECT_EQ(own.run(*c, multiprocessors)[0], expected) << c->name() << " " << multiprocessors;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::kernels::cuda

@@ -1,0 +1,366 @@
+// Shape and indexing ops against the oracle, and that views launch nothing of their own.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+NdArray counted(const Shape& shape, DType dtype = DType::kFloat32) {
+  NdArray x(dtype, shape);
+  for (int64_t i = 0; i < x.numel(); ++i) x.values[i] = static_cast<Real>(i % 120);
+  return x;
+}
+
+// Kernels that reading `x` launches.
+int64_t kernels_to_read(const Tensor& x) {
+  reset_stats();
+  read_bytes(x);
+  return stats().kernels_launched;
+}
+
+NdArray plus_one(const NdArray& x) {
+  return oracle::binary("add", x, oracle::full({}, 1, x.dtype));
+}
+
+// Checks an op on a leaf, on a computed value, and as the operand of another op.
+void check(const NdArray& x, const std::function<Tensor(const Tensor&)>& engine,
+           const std::function<NdArray(const NdArray&)>& expected) {
+  const Tensor t = to_tensor(x);
+  EXPECT_TRUE(matches(engine(t), expected(x)));
+  EXPECT_TRUE(matches(engine(t + 1), expected(plus_one(x))));
+  EXPECT_TRUE(matches(engine(t) + 1, plus_one(expected(x))));
+}
+
+TEST(ShapeOps, Reshape) {
+  const NdArray x = counted({4, 6});
+  const Tensor t = to_tensor(x);
+  EXPECT_TRUE(matches(reshape(t, {2, 2, 6}), oracle::reshape(x, {2, 2, 6})));
+  EXPECT_TRUE(
+      matches(Tensor(t.T()).reshape({3, 8}), oracle::reshape(oracle::transpose(x), {3, 8})));
+  EXPECT_TRUE(matches(t.slice(1, 1, 6, 2).reshape({12}),
+                      oracle::reshape(oracle::slice(x, 1, 1, 6, 2), {12})));
+  EXPECT_TRUE(matches(full({}, 3.f).reshape({1, 1}), oracle::full({1, 1}, 3, DType::kFloat32)));
+  EXPECT_EQ(zeros({2, 0, 3}).reshape({0, 5}).shape(), (Shape{0, 5}));
+  EXPECT_EQ((zeros({2, 0, 3}).slice(2, 0, 2).reshape({0, 5, 7}) + 1).numel(), 0);
+  EXPECT_EQ((zeros({0, 3}) + 1).reshape({3, 0}).to_vector<float>().size(), 0u);
+}
+
+TEST(ShapeOps, PermuteTransposeSwapaxes) {
+  const NdArray x = counted({3, 4, 5});
+  check(
+      x, [](const Tensor& t) { return transpose(t); },
+      [](const NdArray& a) { return oracle::transpose(a); });
+  check(
+      x,
+      [](const Tensor& t) {
+        return permute(t, {1, 2, 0});
+      },
+      [](const NdArray& a) {
+        return oracle::permute(a, {1, 2, 0});
+      });
+  check(
+      x,
+      [](const Tensor& t) {
+        return permute(t, {-1, 0, -2});
+      },
+      [](const NdArray& a) {
+        return oracle::permute(a, {-1, 0, -2});
+      });
+  check(
+      x, [](const Tensor& t) { return swapaxes(t, 0, -1); },
+      [](const NdArray& a) { return oracle::swapaxes(a, 0, -1); });
+  EXPECT_EQ(full({}, 1.f).T().shape(), Shape{});
+}
+
+TEST(ShapeOps, SliceLikePython) {
+  const NdArray x = counted({3, 7});
+  const int64_t ends[] = {-100, -8, -7, -3, -1, 0, 1, 3, 6, 7, 8, 100};
+  for (int64_t start : ends) {
+    for (int64_t stop : ends) {
+      for (int64_t step : {1, 2, 3, -1, -2, -7}) {
+        EXPECT_TRUE(matches(slice(to_tensor(x), 1, start, stop, step),
+                            oracle::slice(x, 1, start, stop, step)))
+            << start << ":" << stop << ":" << step;
+      }
+    }
+  }
+}
+
+TEST(ShapeOps, FlipSqueezeExpandBroadcast) {
+  const NdArray x = counted({2, 3, 4});
+  for (const std::vector<int>& axes : {std::vector<int>{}, {0}, {-1}, {0, 2}}) {
+    check(
+        x, [&](const Tensor& t) { return flip(t, axes); },
+        [&](const NdArray& a) { return oracle::flip(a, axes); });
+  }
+  for (int axis = -4; axis < 4; ++axis) {
+    check(
+        x, [&](const Tensor& t) { return expand_dims(t, axis); },
+        [&](const NdArray& a) { return oracle::expand_dims(a, axis); });
+  }
+  const NdArray y = counted({1, 3, 1});
+  check(
+      y, [](const Tensor& t) { return squeeze(t); },
+      [](const NdArray& a) { return oracle::squeeze(a, {}); });
+  check(
+      y, [](const Tensor& t) { return squeeze(t, {-1}); },
+      [](const NdArray& a) { return oracle::squeeze(a, {-1}); });
+  check(
+      y,
+      [](const Tensor& t) {
+        return broadcast_to(t, {2, 5, 3, 4});
+      },
+      [](const NdArray& a) {
+        return oracle::broadcast_to(a, {2, 5, 3, 4});
+      });
+  check(
+      y,
+      [](const Tensor& t) {
+        return broadcast_to(t, {0, 3, 4});
+      },
+      [](const NdArray& a) {
+        return oracle::broadcast_to(a, {0, 3, 4});
+      });
+}
+
+TEST(ShapeOps, ConcatAndStack) {
+  for (DType dtype : {DType::kFloat32, DType::kInt8, DType::kBool, DType::kFloat16}) {
+    const NdArray a = oracle::cast(counted({2, 3}), dtype);
+    const NdArray b = oracle::cast(counted({2, 1}), dtype);
+    const NdArray empty(dtype, Shape{2, 0});
+    const Tensor s = to_tensor(a), t = to_tensor(b), u = to_tensor(empty);
+    EXPECT_TRUE(matches(concat({s, t, u, s}, 1), oracle::concat({a, b, empty, a}, 1)));
+    EXPECT_TRUE(matches(concat({s, t}, -1), oracle::concat({a, b}, -1)));
+    EXPECT_TRUE(matches(concat({s, s}), oracle::concat({a, a}, 0)));
+    EXPECT_TRUE(matches(concat({s}, 0), a));
+    for (int axis = -3; axis < 3; ++axis) {
+      EXPECT_TRUE(matches(stack({s, s, s}, axis), oracle::stack({a, a, a}, axis)));
+    }
+  }
+  const NdArray f = counted({3}), i = counted({2}, DType::kInt32);
+  EXPECT_TRUE(matches(concat({to_tensor(f) * 2, to_tensor(i) + 1}),
+                      oracle::concat({oracle::binary("add", f, f), plus_one(i)}, 0)));
+}
+
+// Bounds at every place of a vector, of indices that step by 1, by -1 and by more, several of them
+// near each other or none; selections along the rows and across them.
+TEST(ShapeOps, PartsThatEndAnywhereInAVector) {
+  const ConfigGuard guard;
+  for (const CompileMode mode : {CompileMode::kBlocking, CompileMode::kOff}) {
+    config().compile = mode;
+    for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16}) {
+      for (const int64_t width : {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 257}) {
+        const NdArray x = oracle::cast(counted({5, width}), dtype);
+        const NdArray y = plus_one(x);
+        const Tensor s = to_tensor(x);
+        const Tensor t = s + 1;
+        const int64_t part = (width + 1) / 2;
+        SCOPED_TRACE(testing::Message() << name_of(dtype) << " " << width);
+        const NdArray joined =
+            oracle::concat({oracle::slice(x, 1, 0, 1, 1), y, oracle::slice(x, 1, 0, part, 1)}, 1);
+        auto join = [&] { return concat({s.slice(1, 0, 1), t, s.slice(1, 0, part)}, 1) + 0; };
+        EXPECT_TRUE(matches(join(), joined));
+        const int64_t all = joined.shape[1];
+        EXPECT_TRUE(matches(flip(join(), 1), oracle::flip(joined, {1})));
+        for (const int64_t step : {2, 3, -2}) {
+          const int64_t first = step > 0 ? 0 : all - 1, last = step > 0 ? all : -all - 1;
+          EXPECT_TRUE(matches(concat({s, join().slice(1, first, last, step)}, 1) + 0,
+                              oracle::concat({x, oracle::slice(joined, 1, first, last, step)}, 1)));
+        }
+        EXPECT_TRUE(
+            matches(pad(join(), {{1, 2}, {3, 0}}, 9), oracle::pad(joined, {{1, 2}, {3, 0}}, 9)));
+        EXPECT_TRUE(matches(roll(t, 1, 1) + roll(t, -2, 0),
+                            oracle::binary("add", oracle::roll(y, 1, 1), oracle::roll(y, -2, 0))));
+        EXPECT_TRUE(matches(
+            concat({s, concat({t, s}, 1).slice(1, part, part + width)}, 0) + 0,
+            oracle::concat({x, oracle::slice(oracle::concat({y, x}, 1), 1, part, part + width, 1)},
+                           0)));
+      }
+    }
+  }
+}
+
+TEST(ShapeOps, Split) {
+  const NdArray x = counted({4, 6});
+  const std::vector<Tensor> parts = split(to_tensor(x), 3, -1);
+  ASSERT_EQ(parts.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(matches(parts[i], oracle::slice(x, 1, 2 * i, 2 * i + 2, 1)));
+  }
+}
+
+TEST(ShapeOps, PadTileRepeatRoll) {
+  const NdArray x = counted({2, 3});
+  check(
+      x,
+      [](const Tensor& t) {
+        return pad(t, {{1, 2}, {0, 3}}, 9);
+      },
+      [](const NdArray& a) {
+        return oracle::pad(a, {{1, 2}, {0, 3}}, 9);
+      });
+  check(
+      x,
+      [](const Tensor& t) {
+        return pad(t, {{0, 0}, {0, 0}});
+      },
+      [](const NdArray& a) { return a; });
+  EXPECT_TRUE(matches(pad(to_tensor(NdArray(DType::kFloat32, Shape{0, 2})), {{1, 1}, {1, 1}}, 1.f),
+                      oracle::full({2, 4}, 1, DType::kFloat32)));
+  for (const std::vector<int64_t>& reps :
+       {std::vector<int64_t>{2}, {2, 3}, {4, 1, 2}, {1, 1}, {0, 2}}) {
+    check(
+        x, [&](const Tensor& t) { return tile(t, reps); },
+        [&](const NdArray& a) { return oracle::tile(a, reps); });
+  }
+  for (int axis : {0, 1, -1}) {
+    for (int64_t n : {0, 1, 3}) {
+      check(
+          x, [&](const Tensor& t) { return repeat(t, n, axis); },
+          [&](const NdArray& a) { return oracle::repeat(a, n, axis); });
+    }
+    for (int64_t n : {0, 1, -1, 2, 50, -50}) {
+      check(
+          x, [&](const Tensor& t) { return roll(t, n, axis); },
+          [&](const NdArray& a) { return oracle::roll(a, n, axis); });
+    }
+  }
+}
+
+TEST(ShapeOps, Triangles) {
+  for (const Shape& shape : {Shape{4, 4}, Shape{3, 5}, Shape{5, 2}, Shape{2, 3, 3}}) {
+    for (int64_t k = -6; k <= 6; ++k) {
+      check(
+          counted(shape), [&](const Tensor& t) { return tril(t, k); },
+          [&](const NdArray& a) { return oracle::tril(a, k); });
+      check(
+          counted(shape), [&](const Tensor& t) { return triu(t, k); },
+          [&](const NdArray& a) { return oracle::triu(a, k); });
+    }
+  }
+  // What is masked away leaves no trace.
+  const Tensor nan = full({2, 2}, NAN);
+  EXPECT_EQ(tril(nan, -5).to_vector<float>(), (std::vector<float>{0, 0, 0, 0}));
+}
+
+TEST(ShapeOps, TakeOverEveryDType) {
+  const NdArray rows(DType::kInt64, Shape{5}, {2, -1, 0, -200, 199});
+  for (DType dtype : all_dtypes()) {
+    std::mt19937_64 rng(1);
+    const NdArray x = random_array(rng, dtype, {200, 3});
+    for (DType index : {DType::kInt64, DType::kInt32, DType::kInt16}) {
+      const NdArray i = oracle::cast(rows, index);
+      EXPECT_TRUE(matches(take(to_tensor(x), to_tensor(i), 0), oracle::take(x, i, 0)))
+          << name_of(dtype) << " by " << name_of(index);
+    }
+  }
+}
+
+TEST(ShapeOps, TakeShapes) {
+  const NdArray x = counted({4, 5, 6});
+  const NdArray i(DType::kInt64, Shape{2, 3}, {0, -1, 3, -4, 2, 1});
+  for (int axis = -3; axis < 3; ++axis) {
+    EXPECT_TRUE(matches(take(to_tensor(x), to_tensor(i), axis), oracle::take(x, i, axis)));
+    EXPECT_TRUE(matches(take(to_tensor(x) + 1, to_tensor(i), axis) * 2,
+                        oracle::binary("mul", oracle::take(plus_one(x), i, axis),
+                                       oracle::full({}, 2, DType::kFloat32))));
+  }
+  const NdArray one(DType::kInt64, Shape{}, {-2});
+  EXPECT_TRUE(matches(take(to_tensor(x), to_tensor(one), 1), oracle::take(x, one, 1)));
+}
+
+TEST(ShapeOps, TakeAlongAxis) {
+  const NdArray x = counted({3, 4});
+  const NdArray i(DType::kInt64, Shape{3, 2}, {0, -1, 3, -4, 2, 1});
+  EXPECT_TRUE(
+      matches(take_along_axis(to_tensor(x), to_tensor(i), 1), oracle::take_along_axis(x, i, 1)));
+  EXPECT_TRUE(matches(gather(to_tensor(x), to_tensor(i), -1), oracle::take_along_axis(x, i, 1)));
+  const NdArray j(DType::kInt32, Shape{2, 4}, {0, 1, 2, -1, 2, -2, 0, 0});
+  EXPECT_TRUE(
+      matches(take_along_axis(to_tensor(x), to_tensor(j), 0), oracle::take_along_axis(x, j, 0)));
+}
+
+TEST(ShapeOps, OneHot) {
+  const NdArray i(DType::kInt32, Shape{2, 3}, {0, 1, 2, 4, 3, 1});
+  EXPECT_TRUE(matches(one_hot(to_tensor(i), 5), oracle::one_hot(i, 5, DType::kFloat32)));
+  EXPECT_TRUE(
+      matches(one_hot(to_tensor(i), 7, DType::kInt64), oracle::one_hot(i, 7, DType::kInt64)));
+}
+
+TEST(ShapeOps, CreationMatchesTheOracle) {
+  EXPECT_TRUE(matches(arange(7), oracle::arange(0, 7, 1, DType::kInt64)));
+  EXPECT_TRUE(matches(arange(1, 10, 3), oracle::arange(1, 10, 3, DType::kInt64)));
+  EXPECT_TRUE(matches(arange(10, 1, -4), oracle::arange(10, 1, -4, DType::kInt64)));
+  EXPECT_TRUE(matches(arange(5, 1), oracle::arange(5, 1, 1, DType::kInt64)));
+  EXPECT_TRUE(matches(arange(0.f, 1.f, 0.1f), oracle::arange(0, 1, 0.1f, DType::kFloat32)));
+  EXPECT_TRUE(matches(arange(0, 5, 1, DType::kFloat64), oracle::arange(0, 5, 1, DType::kFloat64)));
+  for (int64_t n : {0, 1, 2, 7, 1000}) {
+    EXPECT_TRUE(matches(linspace(-1.5, 3, n), oracle::linspace(-1.5, 3, n, DType::kFloat32)));
+  }
+  EXPECT_EQ(linspace(0, 0.1, 7, DType::kFloat64).to_vector<double>().back(), 0.1);
+  EXPECT_TRUE(matches(eye(3), oracle::eye(3, 3, DType::kFloat32)));
+  EXPECT_TRUE(matches(eye(2, 4, DType::kInt32), oracle::eye(2, 4, DType::kInt32)));
+  for (DType dtype : all_dtypes()) {
+    EXPECT_TRUE(matches(zeros({2, 3}, dtype), oracle::full({2, 3}, 0, dtype)));
+    EXPECT_TRUE(matches(ones({4}, dtype), oracle::full({4}, 1, dtype)));
+    EXPECT_TRUE(matches(full({}, 1, dtype), oracle::full({}, 1, dtype)));
+    EXPECT_TRUE(matches(ones_like(zeros({2}, dtype)), oracle::full({2}, 1, dtype)));
+  }
+  EXPECT_EQ(full({2}, 1.f).dtype(), DType::kFloat32);
+  EXPECT_EQ(full({2}, 1).dtype(), DType::kInt32);
+  EXPECT_EQ(empty({2, 5}).shape(), (Shape{2, 5}));
+}
+
+TEST(ShapeOps, ViewsOfViews) {
+  const NdArray x = counted({6, 8});
+  const Tensor t = to_tensor(x);
+  const Tensor y = t.slice(0, 4, -100, -2)
+                       .T()
+                       .flip({0})
+                       .slice(0, 1, 7, 3)
+                       .expand_dims(1)
+                       .broadcast_to({2, 5, 3})
+                       .reshape({10, 3})
+                       .slice(1, 2, -100, -1);
+  const NdArray z = oracle::slice(
+      oracle::reshape(
+          oracle::broadcast_to(
+              oracle::expand_dims(
+                  oracle::slice(
+                      oracle::flip(oracle::transpose(oracle::slice(x, 0, 4, -100, -2)), {0}), 0, 1,
+                      7, 3),
+                  1),
+              Shape{2, 5, 3}),
+          Shape{10, 3}),
+      1, 2, -100, -1);
+  EXPECT_TRUE(matches(y, z));
+  EXPECT_TRUE(matches(y + y.flip(), oracle::binary("add", z, oracle::flip(z, {}))));
+}
+
+TEST(ShapeOps, ViewsOfLeavesCostOneKernelWhereTheyAreRead) {
+  const NdArray x = counted({8, 8});
+  const Tensor a = to_tensor(x), b = to_tensor(counted({8, 8}));
+  EXPECT_EQ(kernels_to_read(a.T() + b), 1);
+  EXPECT_EQ(kernels_to_read(a.slice(0, 0, 7) + a.slice(0, 1, 8)), 1);
+  EXPECT_EQ(kernels_to_read(a.slice(1, 7, -100, -1) * b), 1);
+  EXPECT_EQ(kernels_to_read(a.flip() - b.flip({0})), 1);
+  EXPECT_EQ(kernels_to_read(a.reshape({64}) + b.reshape({64})), 1);
+  EXPECT_EQ(kernels_to_read(a.permute({1, 0}).reshape({64}) + 1), 1);
+  EXPECT_EQ(kernels_to_read(a + b.slice(0, 2, 3)), 1);
+  EXPECT_EQ(kernels_to_read(a.expand_dims(0) + b.expand_dims(1)), 1);
+  EXPECT_EQ(kernels_to_read(a.broadcast_to({3, 8, 8}) + 1), 1);
+}
+
+TEST(ShapeOps, ViewsOfComputedValuesJoinTheirKernel) {
+  const Tensor a = to_tensor(counted({8, 8})), b = to_tensor(counted({8, 8}));
+  EXPECT_EQ(kernels_to_read((a + b).reshape({64}) * 2), 1);
+  EXPECT_EQ(kernels_to_read((a + b).T() * a), 1);
+  EXPECT_EQ(kernels_to_read(exp((a * 2).slice(0, 1, 8)) + (b * 3).slice(0, 0, 7)), 1);
+  EXPECT_LE(kernels_to_read((a.sum({0}) * 2).expand_dims(0).reshape({8}) + 1), 2);
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,121 @@
+// Plans of graphs made by hand: which passes run, and which kernels share a launch.
+#include "fusion/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::fusion {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsSubsetOf;
+
+NodeId add_input(Graph* graph, const Shape& shape) {
+  GraphNode node;
+  node.shape = shape;
+  node.strides = contiguous_layout(shape).strides;
+  graph->nodes.push_back(node);
+  return static_cast<NodeId>(graph->nodes.size()) - 1;
+}
+
+NodeId add_op(Graph* graph, Op op, const std::vector<NodeId>& operands, bool live = false) {
+  GraphNode node;
+  node.op = op;
+  node.shape = graph->nodes[operands[0]].shape;
+  node.live = live;
+  for (NodeId operand : operands) node.operands.push_back({.node = operand});
+  graph->nodes.push_back(node);
+  return static_cast<NodeId>(graph->nodes.size()) - 1;
+}
+
+size_t num_calls(const Step& step) { return std::get<KernelStep>(step.work).calls.size(); }
+
+TEST(PlanTest, ObserverSeesEveryPassThatChangesSomething) {
+  Graph graph;
+  const NodeId x = add_input(&graph, {64});
+  const NodeId once = add_op(&graph, Op::kNeg, {x});
+  const NodeId twice = add_op(&graph, Op::kNeg, {once});
+  add_op(&graph, Op::kExp, {twice}, /*live=*/true);
+  std::set<std::string> passes;
+  PlanOptions options;
+  options.observer = [&](const std::string& pass, const std::string& before,
+                         const std::string& after) {
+    EXPECT_NE(before, after) << pass;
+    passes.insert(pass.substr(0, pass.find(':')));
+    if (pass == "simplify programs: signs") {
+      EXPECT_THAT(before, HasSubstr("neg"));
+    }
+  };
+  const auto plan = make_plan(graph, options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(passes, Contains("partition and lower"));
+  EXPECT_THAT(passes, Contains("simplify programs"));
+  const std::vector<const char*> names = plan_passes();
+  EXPECT_THAT(passes, IsSubsetOf(std::vector<std::string>(names.begin(), names.end())));
+  // The two negations are gone: a load and the exponential are left.
+  EXPECT_EQ(std::get<KernelStep>(plan->steps[0].work).calls[0].program.body.size(), 2u);
+}
+
+TEST(PlanTest, IndependentSmallKernelsShareALaunch) {
+  Graph graph;
+  for (const int64_t length : {10, 20, 30}) {
+    add_op(&graph, Op::kExp, {add_input(&graph, {length})}, /*live=*/true);
+  }
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->steps.size(), 1u);
+  EXPECT_EQ(num_calls(plan->steps[0]), 3u);
+  EXPECT_EQ(plan->steps[0].bytes_written, 60 * 4);
+}
+
+TEST(PlanTest, LargeKernelsKeepTheirOwnLaunches) {
+  Graph graph;
+  for (int i = 0; i < 2; ++i) {
+    add_op(&graph, Op::kExp, {add_input(&graph, {64 << 20})}, /*live=*/true);
+  }
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->steps.size(), 2u);
+}
+
+// Whether or not the result may take its operand's memory, which only shows when it runs.
+TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
+  for (const int64_t length : {8 << 20, 4 << 20}) {
+    Graph graph;
+    add_op(&graph, Op::kExp, {add_input(&graph, {length})}, /*live=*/true);
+    const auto plan = make_plan(graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_FALSE(plan->results[0].donors.empty());
+    EXPECT_EQ(std::get<KernelStep>(plan->steps[0].work).calls[0].program.streams,
+              length == 8 << 20);
+  }
+}
+
+// Both chains are cut by their sums; the second halves wait for the first.
+TEST(PlanTest, WhatWaitsForALaunchIsNotInIt) {
+  Graph graph;
+  for (const int64_t length : {1 << 20, 1 << 21}) {
+    const NodeId x = add_input(&graph, {length});
+    GraphNode sum;
+    sum.op = Op::kSum;
+    sum.shape = {1};
+    sum.operands = {{.node = x}};
+    sum.attrs = {0};
+    graph.nodes.push_back(sum);
+    const auto total = static_cast<NodeId>(graph.nodes.size()) - 1;
+    add_op(&graph, Op::kDiv, {x, total}, /*live=*/true);
+  }
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->steps.size(), 2u);
+  EXPECT_EQ(num_calls(plan->steps[0]), 2u);
+  EXPECT_EQ(num_calls(plan->steps[1]), 2u);
+}
+
+}  // namespace
+}  // namespace sluice::fusion

@@ -1,0 +1,26 @@
+// The kernels of a trace, and what they were compiled from.
+#ifndef SLUICE_TOOLS_TRACE_KERNEL_LIST_H_
+#define SLUICE_TOOLS_TRACE_KERNEL_LIST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "trace/trace.h"
+
+namespace sluice::trace {
+
+// A line for each: its number, the beginning of its key, where its code is from, how long compiling
+// it took, how often it ran, its name, what the compiler said of it.
+std::string list_kernels(const Trace& trace);
+
+// By its number, or by the beginning of its key. InvalidArgument if there is none or not only one.
+absl::StatusOr<int32_t> find_kernel(const Trace& trace, absl::string_view number_or_key);
+
+// Its loop program, source and assembly, as far as the trace has them.
+std::string describe_kernel(const Trace& trace, int32_t kernel);
+
+}  // namespace sluice::trace
+
+#endif  // SLUICE_TOOLS_TRACE_KERNEL_LIST_H_
