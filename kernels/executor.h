@@ -19,7 +19,7 @@
 #include "fusion/plan/plan.h"
 #include "kernels/cache/cache.h"
 #include "kernels/description.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/library/matmul.h"
 #include "runtime/stream.h"
 

@@ -4,9 +4,9 @@
 
 namespace sluice::fusion {
 
-Projection all_dims(const Shape& space) { return kept_dims(space, {}); }
+Projection all_dims(const Shape& space) { return outer_dims(space, {}); }
 
-Projection kept_dims(const Shape& space, const std::vector<int>& axes) {
+Projection outer_dims(const Shape& space, const std::vector<int>& axes) {
   Projection dims = 0;
   for (int d = 0; d < space.rank(); ++d) {
     if (space[d] != 1 && std::find(axes.begin(), axes.end(), d) == axes.end()) dims |= 1 << d;

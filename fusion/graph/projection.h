@@ -19,7 +19,7 @@ using Projection = uint8_t;
 Projection all_dims(const Shape& space);
 
 // Those of `space` that are not in `axes`.
-Projection kept_dims(const Shape& space, const std::vector<int>& axes);
+Projection outer_dims(const Shape& space, const std::vector<int>& axes);
 
 // The index of a node of shape `shape` that varies along `dims` of `space`, one axis of extent
 // other than 1 for each; axis k of the space is iteration dim k.

@@ -84,10 +84,10 @@ class GroupLowering {
            node(n).shape.numel() != group_.space.numel();
   }
 
-  // The index of a value of this shape that varies along all dims, or along the kept ones only.
+  // The index of a value of this shape that varies along all dims, or along the outer ones only.
   IndexMap output_map(const Shape& shape, bool row_level) const {
     const Projection dims =
-        row_level ? kept_dims(group_.space, group_.axes) : all_dims(group_.space);
+        row_level ? outer_dims(group_.space, group_.axes) : all_dims(group_.space);
     const IndexMap by_axis = map_of(dims, group_.space, shape);
     IndexMap map;
     map.rank = shape.rank();
@@ -380,7 +380,7 @@ bool is_reduced(const Group& group, int axis) {
   return std::find(group.axes.begin(), group.axes.end(), axis) != group.axes.end();
 }
 
-// Kept axes before reduced ones, each in order.
+// Outer axes before reduced ones, each in order.
 std::vector<Dim> initial_dims(const Group& group) {
   std::vector<Dim> dims;
   for (const bool reduced : {false, true}) {

@@ -22,7 +22,7 @@ struct Dim {
 
 class ProgramBuilder {
  public:
-  // `dims`: kept before reduced.
+  // `dims`: outer before reduced.
   ProgramBuilder(std::vector<Dim> dims, Schedule schedule);
 
   // An access to `memory` at `address`; nullptr: the address itself is the value.

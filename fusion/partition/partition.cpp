@@ -141,7 +141,7 @@ class Partitioner {
     const std::optional<Projection> position = position_in(n, g);
     if (!position) return false;
     if (*position == all_dims(group(g).space)) return true;
-    return !group(g).axes.empty() && *position == kept_dims(group(g).space, group(g).axes);
+    return !group(g).axes.empty() && *position == outer_dims(group(g).space, group(g).axes);
   }
 
   bool has_room(int g, NodeId n) const {
@@ -219,7 +219,7 @@ class Partitioner {
         if (group(g).space != space) walk_rows(n, g, space, axes);
         group(g).axes = axes;
         add_member(n, g);
-        positions_[n] = kept_dims(space, axes);
+        positions_[n] = outer_dims(space, axes);
         if (reason || readers.size() > 1) {
           finish_store(n, g, readers, reason.value_or(own_reason));
         }
@@ -228,14 +228,14 @@ class Partitioner {
     }
     const int g = store_in_new_group(n, space, reason.value_or(own_reason));
     group(g).axes = axes;
-    positions_[n] = kept_dims(space, axes);
+    positions_[n] = outer_dims(space, axes);
   }
 
   bool walks_rows(NodeId n, int g, const Shape& space, const std::vector<int>& axes) {
     const Group& reader = group(g);
     return !reader.library && reader.space == space &&
            (reader.axes.empty() || reader.axes == axes) && rows_fit(space, axes) &&
-           position_in(n, g) == kept_dims(space, axes);
+           position_in(n, g) == outer_dims(space, axes);
   }
 
   bool is_epilogue(NodeId n, int g, const Shape& space, const std::vector<int>& axes) {
@@ -347,7 +347,7 @@ class Partitioner {
       const int g = readers[0];
       // What varies along rows only is computed once a row.
       const bool once_a_row =
-          !group(g).axes.empty() && position_in(n, g) == kept_dims(group(g).space, group(g).axes);
+          !group(g).axes.empty() && position_in(n, g) == outer_dims(group(g).space, group(g).axes);
       const bool repeated = elements > 1 && is_costly(node(n).op) && !once_a_row &&
                             group(g).space.numel() / elements >= kMaxBroadcastOfCostly &&
                             !axes_to_come(n, g);
@@ -380,7 +380,7 @@ class Partitioner {
         if (is_reduction(node(value).op)) {
           const auto [space, axes] = rows_of(value);
           const bool fits = space == group(g).space && rows_fit(space, axes) &&
-                            kept_dims(space, axes) == *position;
+                            outer_dims(space, axes) == *position;
           return fits ? std::optional(axes) : std::nullopt;
         }
         if (next == kNoNode && is_pointwise(node(value).op)) next = value;

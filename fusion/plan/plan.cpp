@@ -16,7 +16,7 @@ namespace sluice::fusion {
 namespace {
 
 // Outputs of less than this may still be in a cache when somebody reads them.
-constexpr int64_t kStreamBytes = 32LL << 20;
+constexpr int64_t kNontemporalBytes = 32LL << 20;
 
 class Planner {
  public:
@@ -253,17 +253,17 @@ class Planner {
 
   // Kernels whose outputs no cache can hold until somebody reads them. Those that turn out to work
   // in place too: what they have read is in the caches, but has to leave them all the same.
-  void find_streams() {
+  void find_nontemporal_stores() {
     for (Step& step : plan_.steps) {
       KernelStep* kernel = std::get_if<KernelStep>(&step.work);
       if (kernel == nullptr) continue;
       for (KernelCall& call : kernel->calls) {
-        call.program.streams = may_stream(call);
+        call.program.nontemporal = may_be_nontemporal(call);
       }
     }
   }
 
-  bool may_stream(const KernelCall& call) const {
+  bool may_be_nontemporal(const KernelCall& call) const {
     const Program& program = call.program;
     const size_t words = program.rank() + 1;
     int64_t bytes = 0;
@@ -277,11 +277,11 @@ class Planner {
       const auto size = static_cast<int64_t>(size_of(access.dtype));
       const int64_t* strides = call.accesses.data() + number * words;
       for (int d = 0; d < program.rank(); ++d) {
-        if (d != program.lane_dim() && strides[d] * size % kStreamAlignment != 0) return false;
+        if (d != program.lane_dim() && strides[d] * size % kNontemporalAlignment != 0) return false;
       }
       bytes += result.bytes;
     }
-    return bytes >= kStreamBytes;
+    return bytes >= kNontemporalBytes;
   }
 
   bool dies_at(const MemoryRef& memory, int32_t step) const {
@@ -333,7 +333,7 @@ constexpr Planner::Pass Planner::kPasses[] = {
     {"share launches", When::kFusing, &Planner::share_launches},
     {"find lifetimes", When::kAlways, &Planner::find_lifetimes},
     {"find donors", When::kAlways, &Planner::find_donors},
-    {"find streams", When::kAlways, &Planner::find_streams},
+    {"find non-temporal stores", When::kAlways, &Planner::find_nontemporal_stores},
 };
 
 std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {

@@ -91,7 +91,7 @@ TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
     const auto plan = make_plan(graph, {});
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_FALSE(plan->results[0].donors.empty());
-    EXPECT_EQ(std::get<KernelStep>(plan->steps[0].work).calls[0].program.streams,
+    EXPECT_EQ(std::get<KernelStep>(plan->steps[0].work).calls[0].program.nontemporal,
               length == 8 << 20);
   }
 }
