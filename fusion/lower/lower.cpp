@@ -163,7 +163,8 @@ class GroupLowering {
   }
 
   MapId through_view(NodeId n, NodeId operand, MapId map) {
-    const MapResult result = map_through_view(node(n), node(operand).shape, maps_[map], extents_);
+    const MapResult result =
+        map_through_view(view_of(node(n)), node(operand).shape, maps_[map], extents_);
     if (const IndexMap* found = std::get_if<IndexMap>(&result)) return intern(*found);
     failed_ = true;
     const SplitDim* split = std::get_if<SplitDim>(&result);
@@ -418,7 +419,7 @@ std::optional<Located> locate(const Graph& graph, const Constraints& constraints
     located.memory = {MemoryRef::Kind::kResult, memory.result[node]};
   }
   for (auto view = views.rbegin(); view != views.rend(); ++view) {
-    const auto layout = layout_through_view(graph.nodes[*view], located.layout);
+    const auto layout = layout_through_view(view_of(graph.nodes[*view]), located.layout);
     if (!layout) {
       *blocking = *view;
       return std::nullopt;

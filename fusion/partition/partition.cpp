@@ -115,7 +115,8 @@ class Partitioner {
     const std::vector<int64_t> extents(space.begin(), space.end());
     while (is_view(node(value).op) && !constraints_.copied_view[value]) {
       const NodeId operand = node(value).operands[0].node;
-      const MapResult through = map_through_view(node(value), node(operand).shape, map, extents);
+      const MapResult through =
+          map_through_view(view_of(node(value)), node(operand).shape, map, extents);
       if (!std::holds_alternative<IndexMap>(through)) return std::nullopt;
       map = std::get<IndexMap>(through);
       value = operand;
