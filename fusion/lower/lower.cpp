@@ -87,7 +87,7 @@ class GroupLowering {
   // The index of a value of this shape that varies along all dims, or along the kept ones only.
   IndexMap output_map(const Shape& shape, bool row_level) const {
     const Projection dims =
-        row_level ? kept_dims(group_.space, group_.axes) : all_dims(group_.space);
+        row_level ? outer_dims(group_.space, group_.axes) : all_dims(group_.space);
     const IndexMap by_axis = map_of(dims, group_.space, shape);
     IndexMap map;
     map.rank = shape.rank();
