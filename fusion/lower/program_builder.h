@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/graph/index_map.h"
-#include "fusion/plan/plan.h"
+#include "fusion/lower/step.h"
 
 namespace sluice::fusion {
 

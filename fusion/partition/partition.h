@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fusion/graph/graph.h"
-#include "fusion/plan/plan.h"
+#include "fusion/partition/cut.h"
 
 namespace sluice::fusion {
 
