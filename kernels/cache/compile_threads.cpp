@@ -1,10 +1,8 @@
 #include "kernels/cache/compile_threads.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -14,7 +12,6 @@
 #include <utility>
 
 #include "runtime/cpu/parallel.h"
-#include "runtime/integers.h"
 
 namespace sluice::kernels {
 namespace {
@@ -28,24 +25,6 @@ size_t max_threads() {
 
 // How long a thread without a task keeps its claim to a core.
 constexpr std::chrono::milliseconds kKeepsCores{10};
-
-// Code generation takes megabytes in small pieces, and the first touch of each page takes
-// microseconds. This has the calling thread's heap get its pages at once. What is freed below a
-// piece that is in use stays with the heap: below the last one, which is returned.
-std::unique_ptr<char[]> warm_heap() {
-  constexpr size_t kPiece = 96 << 10;  // larger ones glibc would map by themselves
-  std::array<std::unique_ptr<char[]>, 20> pieces;
-  for (std::unique_ptr<char[]>& piece : pieces) {
-    piece.reset(new char[kPiece]);
-#ifdef MADV_POPULATE_WRITE
-    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(piece.get()) & ~(page - 1);
-    const uintptr_t end = round_up(reinterpret_cast<uintptr_t>(piece.get()) + kPiece, page);
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
-#endif
-  }
-  return std::move(pieces.back());
-}
 
 std::atomic<CompileThreads*> instance{nullptr};
 
@@ -101,7 +80,6 @@ void CompileThreads::start_thread() {
 }
 
 void CompileThreads::work() {
-  std::unique_ptr<char[]> top_of_heap;
   std::optional<SharedCores> cores;
   std::unique_lock lock(mutex_);
   const auto wakes = [&] {
@@ -128,7 +106,6 @@ void CompileThreads::work() {
     std::function<void()> task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    if (top_of_heap == nullptr) top_of_heap = warm_heap();
     task();
     task = nullptr;
     // The compiler may have made more static objects.
