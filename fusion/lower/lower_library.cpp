@@ -11,8 +11,8 @@ namespace {
 LibraryKind kind_of(Op op) {
   switch (op) {
 #define SLUICE_LIBRARY_OP(id, name, arity, kind) \
-  case Op::k##id: return LibraryKind::k##kind;   \
-      #include "fusion/ir/library.def"
+  case Op::k##id: return LibraryKind::k##kind;
+#include "fusion/ir/library.def"
     default: return LibraryKind::kCount;
   }
 }
