@@ -120,7 +120,7 @@ void read(Node* node, void* destination) {
   if (layout.shape.numel() == 0) return;
   const int64_t size = static_cast<int64_t>(size_of(node->dtype));
   // All that the layout reaches, from its first byte in memory on.
-  const auto [least, greatest] = reach_of(layout);
+  const auto [least, greatest] = address_range(layout);
   const auto bytes = static_cast<size_t>((greatest - least + 1) * size);
   const auto offset = static_cast<size_t>((layout.offset + least) * size);
   const bool in_order = is_contiguous(layout);

@@ -8,7 +8,8 @@
 
 #include "fusion/graph/constraints.h"
 #include "fusion/graph/graph.h"
-#include "fusion/plan/plan.h"
+#include "fusion/graph/memory_ref.h"
+#include "runtime/layout.h"
 
 namespace sluice::fusion {
 

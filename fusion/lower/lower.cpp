@@ -50,53 +50,13 @@ bool lower(const Graph& graph, const Partition& partition, const Group& group,
     std::optional<KernelCall> call = lowering.run(&step->bytes_read, &step->bytes_written);
     if (call) {
       step->cost = cost_of_point(call->program) * static_cast<double>(group.space.numel());
-      step->work.emplace<KernelStep>().calls.push_back(*std::move(call));
+      step->kernels.push_back(*std::move(call));
       return true;
     }
     const std::optional<SplitDim> split = lowering.split();
     if (!split) return false;
     split_dim(dims, *split);
   }
-}
-
-bool lower_matmul(const Graph& graph, const Group& group, const MemoryMap& memory,
-                  Constraints* constraints, Step* step) {
-  const NodeId n = group.members[0];
-  const GraphNode& node = graph.nodes[n];
-  MatmulStep matmul;
-  matmul.nodes = {n};
-  matmul.dtype = node.dtype;
-  matmul.c = {MemoryRef::Kind::kResult, memory.result[n]};
-
-  const int rank = node.shape.rank();  // 2 or 3
-  matmul.batch = rank == 3 ? node.shape[0] : 1;
-  matmul.m = node.shape[rank - 2];
-  matmul.n = node.shape[rank - 1];
-
-  for (int k = 0; k < 2; ++k) {
-    NodeId blocking = kNoNode;
-    const NodeId operand = node.operands[k].node;
-    const auto located = locate(graph, *constraints, memory, operand, &blocking);
-    if (!located) {
-      constraints->copied_view[blocking] = true;
-      return false;
-    }
-    const Layout& layout = located->layout;
-    const int r = layout.shape.rank();
-    int64_t* strides = k == 0 ? matmul.a_strides : matmul.b_strides;
-    strides[0] = r == 3 ? layout.strides[0] : 0;
-    strides[1] = layout.strides[r - 2];
-    strides[2] = layout.strides[r - 1];
-    (k == 0 ? matmul.a : matmul.b) = located->memory;
-    (k == 0 ? matmul.a_offset : matmul.b_offset) = layout.offset;
-    if (k == 0) matmul.k = layout.shape[r - 1];
-    step->bytes_read += layout.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
-  }
-  step->bytes_written = node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
-  step->cost = 0.01 * static_cast<double>(matmul.batch * matmul.m) *
-               static_cast<double>(matmul.n * matmul.k);
-  step->work = matmul;
-  return true;
 }
 
 }  // namespace sluice::fusion

@@ -4,8 +4,8 @@
 
 #include "fusion/graph/graph.h"
 #include "fusion/lower/locate.h"
+#include "fusion/lower/step.h"
 #include "fusion/partition/partition.h"
-#include "fusion/plan/plan.h"
 
 namespace sluice::fusion {
 
@@ -13,10 +13,6 @@ namespace sluice::fusion {
 // and then has added a constraint under which the graph has to be partitioned again.
 bool lower(const Graph& graph, const Partition& partition, const Group& group,
            const MemoryMap& memory, Constraints* constraints, Step* step);
-
-// Likewise for a library group, whose one member is a matmul.
-bool lower_matmul(const Graph& graph, const Group& group, const MemoryMap& memory,
-                  Constraints* constraints, Step* step);
 
 }  // namespace sluice::fusion
 

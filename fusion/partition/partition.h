@@ -6,7 +6,7 @@
 
 #include "fusion/graph/constraints.h"
 #include "fusion/graph/graph.h"
-#include "fusion/plan/plan.h"
+#include "fusion/partition/cut.h"
 
 namespace sluice::fusion {
 
