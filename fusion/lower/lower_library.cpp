@@ -8,13 +8,18 @@
 namespace sluice::fusion {
 namespace {
 
-LibraryKind kind_of(Op op) {
-  constexpr std::pair<Op, LibraryKind> kKinds[] = {
+struct LibraryOp {
+  Op op;
+  LibraryKind kind;
+};
+constexpr LibraryOp kLibraryOps[] = {
 #define SLUICE_LIBRARY_OP(id, name, arity, kind) {Op::k##id, LibraryKind::k##kind},
 #include "fusion/ir/library.def"
-  };
-  for (const auto& [library_op, kind] : kKinds) {
-    if (library_op == op) return kind;
+};
+
+LibraryKind kind_of(Op op) {
+  for (const LibraryOp& library : kLibraryOps) {
+    if (library.op == op) return library.kind;
   }
   return LibraryKind::kCount;
 }
