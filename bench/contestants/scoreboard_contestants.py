@@ -125,7 +125,7 @@ def contestants():
     def scripted(name, *options):
         return [PYTHON, str(ROOT / "bench" / "peers" / f"with_{name}.py"), *options]
 
-    # MLX's package bundles the reference BLAS.
+    # MLX's package bundles the unoptimised reference BLAS; OpenBLAS replaces it.
     openblas = next(PEERS.glob("openblas/usr/lib/*/openblas-pthread/libopenblas.so.0"), None)
     return [
         Contestant("sluice", built("sluice"), is_peer=False),
