@@ -8,7 +8,7 @@
 
 #include "bench/support.h"
 #include "fusion/graph/graph.h"
-#include "fusion/plan/plan.h"
+#include "fusion/plan/planner.h"
 #include "kernels/interp/interpreter.h"
 #include "kernels/llvm/compiler.h"
 
@@ -93,8 +93,8 @@ void plan(benchmark::State& state, const fusion::Graph& graph) {
 template <typename Make>
 void make_executable(benchmark::State& state, const fusion::Graph& graph, Make make) {
   const auto plan = fusion::make_plan(graph, {});
-  const auto& step = std::get<fusion::KernelStep>(plan->steps[0].work);
-  for (auto _ : state) benchmark::DoNotOptimize(make(step.calls[0].program));
+  const fusion::Program& program = plan->steps[0].kernels[0].program;
+  for (auto _ : state) benchmark::DoNotOptimize(make(program));
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -70,7 +70,6 @@ void read(const char* name, Validate* setting) {
 Config from_environment() {
   Config config;
   read("SLUICE_FUSE", &config.fuse);
-  read("SLUICE_JIT", &config.jit);
   read("SLUICE_COMPILE", &config.compile);
   read("SLUICE_DETERMINISTIC", &config.deterministic);
   read("SLUICE_FAST_MATH", &config.fast_math);

@@ -17,10 +17,7 @@ namespace sluice::engine {
 namespace {
 
 NodeRef alias(const Recording& recording, const Node& operand) {
-  fusion::GraphNode view;
-  view.op = recording.op;
-  view.shape = recording.shape;
-  view.attrs.assign(recording.attrs.begin(), recording.attrs.end());
+  const fusion::View view{recording.op, recording.attrs, recording.shape};
   const std::optional<Layout> layout = fusion::layout_through_view(view, operand.layout);
   if (!layout) return NodeRef();
   NodeRef node(make_node(Node::kHandle));

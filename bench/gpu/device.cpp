@@ -6,7 +6,7 @@
 
 #include "bench/gpu/measure.h"
 #include "kernels/cuda/compile/nvrtc.h"
-#include "kernels/cuda/products/cublaslt.h"
+#include "kernels/cuda/library/cublaslt.h"
 #include "runtime/cuda/cuda_device.h"
 
 namespace sluice::bench {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "engine/observe/names.h"
@@ -12,8 +11,6 @@ namespace {
 
 using fusion::Graph;
 using fusion::GraphNode;
-using fusion::KernelStep;
-using fusion::MatmulStep;
 using fusion::MemoryRef;
 using fusion::NodeId;
 
@@ -44,15 +41,12 @@ trace::Step describe_step(const Graph& graph, const fusion::Plan& plan, const fu
   auto node_of = [&](const MemoryRef& memory) {
     return memory.kind == MemoryRef::Kind::kInput ? memory.index : plan.results[memory.index].node;
   };
-  if (const auto* kernel = std::get_if<KernelStep>(&step.work)) {
-    for (const fusion::KernelCall& call : kernel->calls) {
-      for (NodeId n : call.nodes) add_once(&result.ops, n);
-    }
-  } else {
-    const auto& matmul = std::get<MatmulStep>(step.work);
+  for (size_t k = 0; k < step.num_calls(); ++k) {
+    for (NodeId n : step.call(k).nodes) add_once(&result.ops, n);
+  }
+  if (step.library) {
     result.kind = trace::StepKind::kLibrary;
-    result.ops = matmul.nodes;
-    result.flops = 2 * matmul.batch * matmul.m * matmul.n * matmul.k;
+    result.flops = step.library->attributes->flops();
   }
   fusion::for_each_output(
       step, [&](const MemoryRef& memory) { add_once(&result.outputs, node_of(memory)); });
@@ -99,12 +93,12 @@ trace::Graph describe(const Window& window, const Graph& graph, const ReadyPlan&
     const Node* node = n < num_inputs ? window.inputs()[n] : window.node(n - num_inputs);
     described.ops[n].name = NodeNames::get().text(node);
   }
-  for (const fusion::Step& step : plan.plan.steps) {
-    described.steps.push_back(describe_step(graph, plan.plan, step));
+  for (const fusion::Step& step : plan.plan().steps) {
+    described.steps.push_back(describe_step(graph, plan.plan(), step));
   }
   mark_removed(graph, &described);
-  described.temporaries_elided = plan.plan.temporaries_elided;
-  described.bytes_elided = plan.plan.bytes_elided;
+  described.temporaries_elided = plan.plan().temporaries_elided;
+  described.bytes_elided = plan.plan().bytes_elided;
   return described;
 }
 

@@ -226,7 +226,7 @@ std::shared_ptr<DescribedGraph> Recorder::make_description(const Window& window,
   }
   std::vector<bool> held(num_inputs + window.size(), false);
   for (size_t i = 0; i < window.size(); ++i) held[num_inputs + i] = window.node(i)->has_handles();
-  made->graph.cuts = explain_cuts(made->graph, graph, plan->plan, held, inputs);
+  made->graph.cuts = explain_cuts(made->graph, graph, plan->plan(), held, inputs);
   made->plan = std::move(plan);
   // When the process ends, compilers cannot be asked any more.
   if (!path_at_exit().empty()) describe_kernels(made.get());

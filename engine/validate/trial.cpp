@@ -2,7 +2,6 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 
 #include <sluice/error.h>
 #include "absl/strings/str_cat.h"
@@ -27,15 +26,13 @@ class TrialBatch : public runtime::CommandBatch {
   void run() override { code_->start(bindings_); }
 
   void finish() override {
-    const std::vector<fusion::Step>& steps = plan_->plan.steps;
+    const std::vector<fusion::Step>& steps = plan_->plan().steps;
     for (size_t s = 0; s < steps.size(); ++s) {
       trial_.status.Update(code_->status(s));
-      const auto* kernels = std::get_if<fusion::KernelStep>(&steps[s].work);
-      if (kernels == nullptr) continue;
-      for (size_t k = 0; k < kernels->calls.size(); ++k) {
+      for (size_t k = 0; k < steps[s].num_calls(); ++k) {
         const kernels::ErrorSlot* slots = code_->error_slots(s, k);
         if (slots == nullptr) continue;
-        for (size_t i = 0; i < kernels->calls[k].error_slots.size(); ++i) {
+        for (size_t i = 0; i < steps[s].call(k).error_slots.size(); ++i) {
           trial_.is_out_of_range |= slots[i].raised.load() != 0;
         }
       }
@@ -58,7 +55,7 @@ class TrialBatch : public runtime::CommandBatch {
 runtime::BufferRef allocate(const ReadyPlan& plan, size_t r, runtime::Backend* backend,
                             runtime::Stream* stream) {
   absl::StatusOr<runtime::BufferRef> buffer =
-      backend->allocate(static_cast<size_t>(plan.plan.results[r].bytes), stream);
+      backend->allocate(static_cast<size_t>(plan.plan().results[r].bytes), stream);
   if (!buffer.ok()) fail(plan.results[r], buffer.status());
   return *std::move(buffer);
 }
@@ -69,9 +66,9 @@ Trial run_trial(const std::shared_ptr<const ReadyPlan>& plan, absl::Span<Node* c
                 absl::Span<const uint64_t> scalars, kernels::Tier tier, runtime::Backend* backend,
                 runtime::Stream* stream) {
   Trial trial;
-  trial.results.resize(plan->plan.results.size());
+  trial.results.resize(plan->plan().results.size());
   for (int32_t r : plan->unwritten) trial.results[r] = allocate(*plan, r, backend, stream);
-  if (plan->plan.steps.empty()) return trial;
+  if (plan->plan().steps.empty()) return trial;
 
   kernels::Bindings bindings;
   bindings.scalars.assign(scalars.begin(), scalars.end());

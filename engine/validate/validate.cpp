@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <sluice/error.h>
@@ -78,8 +77,8 @@ class Validator {
       }
     }
     if (!compares_plan_) return;
-    for (const fusion::Result& result : plan_->plan.results) ++num_readers_[result.node];
-    for (const fusion::Output& output : plan_->plan.outputs) ++num_readers_[output.node];
+    for (const fusion::Result& result : plan_->plan().results) ++num_readers_[result.node];
+    for (const fusion::Output& output : plan_->plan().outputs) ++num_readers_[output.node];
   }
   void forget(NodeId n) {
     if (--num_readers_[n] == 0) values_[n] = {};
@@ -143,10 +142,10 @@ class Validator {
     const auto run = [&](Tier tier) {
       const Trial trial = run_trial(plan, op.inputs, op.scalars, tier, backend_, stream_);
       if (!trial.status.ok() || trial.is_out_of_range) return NodeRef();
-      return make_value(plan->plan.outputs[0], dtype, op.inputs, trial.results);
+      return make_value(plan->plan().outputs[0], dtype, op.inputs, trial.results);
     };
     values_[n] = run(Tier::kInterpreted);
-    if (values_[n] == nullptr || plan->plan.steps.empty()) return;
+    if (values_[n] == nullptr || plan->plan().steps.empty()) return;
     const HostValue expected(values_[n].get());
     if (tiers_.back() == Tier::kCompiled) {
       if (const NodeRef compiled = run(Tier::kCompiled); !(compiled == nullptr)) {
@@ -161,15 +160,15 @@ class Validator {
     const Trial trial =
         run_trial(plan_, window_.inputs(), window_.scalars(), tier, backend_, stream_);
     if (!trial.status.ok()) return;
-    for (size_t s = 0; s < plan_->plan.steps.size(); ++s) {
+    for (size_t s = 0; s < plan_->plan().steps.size(); ++s) {
       for (const int32_t r : plan_->written_by[s]) {
-        const NodeId n = plan_->plan.results[r].node;
+        const NodeId n = plan_->plan().results[r].node;
         const fusion::Output output{
             n, {MemoryRef::Kind::kResult, r}, contiguous_layout(graph_.nodes[n].shape)};
         check_output(output, trial, absl::StrCat(name_of(tier), name_of_step(s, r)));
       }
     }
-    for (const fusion::Output& output : plan_->plan.outputs) {
+    for (const fusion::Output& output : plan_->plan().outputs) {
       check_output(output, trial, absl::StrCat(name_of(tier), " by the window's plan"));
     }
   }
@@ -182,21 +181,18 @@ class Validator {
     compare(n, HostValue(value.get()), how, HostValue(value_of(n)), "interpreted op by op");
   }
 
-  // " in the kernel mul+exp+sum": the one that writes result `r`.
+  // " in the kernel mul+exp+sum": the call of a step that writes result `r`.
   std::string name_of_step(size_t step, int32_t r) const {
-    const fusion::Step& work = plan_->plan.steps[step];
-    const auto* kernels = std::get_if<fusion::KernelStep>(&work.work);
-    if (kernels == nullptr) {
-      return absl::StrCat(" in the library call ",
-                          names_of(std::get<fusion::MatmulStep>(work.work).nodes));
-    }
-    const auto writes = [&](const fusion::KernelCall& call) {
-      return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
-        return call.buffers[output.buffer] == MemoryRef{MemoryRef::Kind::kResult, r};
-      });
-    };
-    const auto call = std::find_if(kernels->calls.begin(), kernels->calls.end(), writes);
-    return absl::StrCat(" in the kernel ", names_of(call->nodes));
+    const fusion::Step& work = plan_->plan().steps[step];
+    size_t number = 0;
+    while (!writes(work.call(number), r)) ++number;
+    return absl::StrCat(work.library ? " in the library call " : " in the kernel ",
+                        names_of(work.call(number).nodes));
+  }
+  static bool writes(const fusion::Call& call, int32_t r) {
+    return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
+      return call.memory_of(output) == MemoryRef{MemoryRef::Kind::kResult, r};
+    });
   }
 
   std::string names_of(const std::vector<NodeId>& nodes) const {

@@ -49,8 +49,9 @@ class Demo {
     std::vector<Comparison> comparisons;
     if (options_.compare) {
       sl::Config& config = sl::config();
-      compare(run, "fusion off", "SLUICE_FUSE=off", config.fuse, comparisons);
-      compare(run, "compilation off", "SLUICE_JIT=off", config.jit, comparisons);
+      compare(run, "fusion off", "SLUICE_FUSE=off", config.fuse, false, comparisons);
+      compare(run, "compilation off", "SLUICE_COMPILE=off", config.compile, sl::CompileMode::kOff,
+              comparisons);
       print(comparison_table(run, comparisons));
     }
     if (json.is_open()) {
@@ -84,16 +85,17 @@ class Demo {
   }
 
   // Trains again with `setting` off, unless it is off already.
-  void compare(const Run& run, const char* name, const char* variable, bool& setting,
+  template <typename T>
+  void compare(const Run& run, const char* name, const char* variable, T& setting, T off,
                std::vector<Comparison>& comparisons) {
-    if (!setting) {
+    if (setting == off) {
       print(std::string("\n  ") + variable + " is set: nothing to compare it with\n");
       return;
     }
-    setting = false;
+    const T former = std::exchange(setting, off);
     if (comparisons.empty() && !options_.quiet) print("\n");
     Comparison other{name, variable, train(name, /*brief=*/true), false};
-    setting = true;
+    setting = former;
     other.same_losses = same_bits(run.losses, other.run.losses);
     comparisons.push_back(std::move(other));
   }

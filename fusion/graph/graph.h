@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "fusion/graph/index_map.h"
 #include "fusion/ir/op.h"
 #include "runtime/layout.h"
 
@@ -51,6 +52,9 @@ struct Graph {
 
   // Inputs are numbered in the order of their nodes.
 };
+
+// The view that `node`, whose op is a view, is of its operand. Refers to `node`.
+inline View view_of(const GraphNode& node) { return {node.op, node.attrs, node.shape}; }
 
 std::string to_text(const Graph& graph);
 

@@ -22,7 +22,9 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
   at(Op::kPad) = structural("pad", OpClass::kPad, 2);
   at(Op::kConcat) = structural("concat", OpClass::kConcat, -1);
   at(Op::kTakeAlongAxis) = structural("take_along_axis", OpClass::kGather, 2);
-  at(Op::kMatmul) = structural("matmul", OpClass::kLibrary, 2);
+#define SLUICE_LIBRARY_OP(id, name, arity, kind) \
+  at(Op::k##id) = structural(name, OpClass::kLibrary, arity);
+#include "fusion/ir/library.def"
   at(Op::kArgMax) = structural("argmax", OpClass::kReduction, 1);
   at(Op::kArgMin) = structural("argmin", OpClass::kReduction, 1);
   at(Op::kLoad) = structural("load", OpClass::kProgramOnly, -1);

@@ -26,7 +26,8 @@ enum class Op : uint8_t {
   kConcat,         // attrs: axis; operands are laid one after another along it
   kTakeAlongAxis,  // attrs: axis; operand 0 at operand 1's index along it
 
-  kMatmul,  // operand 0 (.., m, k) times operand 1 (.., k, n); rank 2 or 3, equal leading axis
+#define SLUICE_LIBRARY_OP(id, name, arity, kind) k##id,
+#include "fusion/ir/library.def"
 
 #define SLUICE_POINTWISE(id, name, arity, rule, domain, ...) k##id,
 #define SLUICE_INTERNAL(id, name, arity, in, out, ...) k##id,

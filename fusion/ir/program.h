@@ -1,7 +1,8 @@
 // The loop program: what fusion hands to the kernels, and the only thing they have to understand.
 //
 // A Program is one fused kernel. It has
-//   - an iteration space: `kept` dims, each point of which gives one row, and inside them `reduced`
+//   - an iteration space: `outer` dims, each point of which gives one row, and inside them
+//   `reduced`
 //     dims, over which reductions run (none in a pointwise kernel);
 //   - accesses: how a buffer is addressed from a point of that space, always
 //       offset + sum over dims d of index[d] * stride[d]     (in elements);
@@ -9,9 +10,9 @@
 //   - stores.
 //
 // Extents, strides, offsets, scalar operands and pointers are *arguments* of the kernel
-// (KernelArgs in kernels/kernel.h), never part of the Program: one compiled kernel serves all sizes
-// and all constants. What is part of it, and so of the kernel key: instructions, dtypes, ranks and
-// the class of each access's stride along the innermost dim.
+// (KernelArgs in kernels/executable.h), never part of the Program: one compiled kernel serves all
+// sizes and all constants. What is part of it, and so of the kernel key: instructions, dtypes,
+// ranks and the class of each access's stride along the innermost dim.
 //
 // Levels. An instruction that depends on nothing but scalars is uniform; one that does not vary
 // along the reduced dims is of row level; the rest are of element level. A reduction takes an
@@ -39,14 +40,14 @@ inline constexpr uint16_t kNoBuffer = 0xffff;
 // Which values vary where; ordered: an instruction's level is the maximum of its operands'.
 enum class Level : uint8_t { kUniform, kRow, kElement };
 
-inline constexpr int64_t kOneBlock = 1024;       // elements
-inline constexpr int64_t kStreamAlignment = 64;  // bytes
+inline constexpr int64_t kOneBlock = 1024;            // elements
+inline constexpr int64_t kNontemporalAlignment = 64;  // bytes
 
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
 enum class Schedule : uint8_t {
-  kPointwise,  // no reduced dims; lanes along the last kept dim
-  kRow,        // lanes along the last reduced dim (but see Program::rows_abreast)
-  kColumn,     // lanes along the last kept dim
+  kPointwise,  // no reduced dims; lanes along the last outer dim
+  kRow,        // lanes along the last reduced dim (but see Program::lanes_across_rows)
+  kColumn,     // lanes along the last outer dim
 };
 
 // The class of an access's stride along the lane dim.
@@ -61,7 +62,7 @@ struct Access {
   uint16_t buffer = kNoBuffer;  // kNoBuffer: the address itself is the value (Op::kCoordinate)
   DType dtype = DType::kFloat32;
   StrideClass lanes = StrideClass::kAny;
-  bool varies_along_kept = true;     // false: all strides along kept dims are 0
+  bool varies_along_outer = true;    // false: all strides along outer dims are 0
   bool varies_along_reduced = true;  // false: all strides along reduced dims are 0
 
   bool operator==(const Access&) const = default;
@@ -109,33 +110,33 @@ struct Store {
 
 struct Program {
   Schedule schedule = Schedule::kPointwise;
-  uint8_t kept_rank = 1;     // >= 1; dims [0, kept_rank) of the arguments, outermost first
-  uint8_t reduced_rank = 0;  // dims [kept_rank, kept_rank + reduced_rank)
+  uint8_t outer_rank = 1;    // >= 1; dims [0, outer_rank) of the arguments, outermost first
+  uint8_t reduced_rank = 0;  // dims [outer_rank, outer_rank + reduced_rank)
   uint16_t num_buffers = 0;
   uint16_t num_scalars = 0;
   uint16_t num_params = 0;
   uint16_t num_error_slots = 0;
-  // Rows are short enough for a cache to hold: what several passes need and is dear to compute is
-  // best kept from one to the next. No bit depends on it.
-  bool keeps_rows = false;
-  // Row schedule only: operands are consecutive along the last kept dim, not along the rows, so
-  // lanes run there, over rows abreast. The order of reductions stays the row schedule's.
-  bool rows_abreast = false;
+  // Rows are short enough to cache: expensive values that several passes need are best kept from
+  // one pass to the next. No bit depends on it.
+  bool caches_rows = false;
+  // Row schedule only: operands are consecutive along the last outer dim, not along the rows, so
+  // lanes run across rows. The order of reductions stays the row schedule's.
+  bool lanes_across_rows = false;
   bool one_block = false;  // rows have at most kOneBlock elements: less than a reduction's block
   bool tiled = false;      // some access is kTile
-  // What is stored once a point is best written past the caches: it is large, and each whole vector
-  // of it lies at a multiple of kStreamAlignment.
-  bool streams = false;
+  // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
+  // them lies at a multiple of kNontemporalAlignment.
+  bool nontemporal = false;
   // Products and sums may be computed as one fused operation.
   bool contracts = false;
   std::vector<Access> accesses;
   std::vector<Instr> body;
   std::vector<Store> stores;
 
-  int rank() const { return kept_rank + reduced_rank; }
-  bool lanes_reduced() const { return schedule == Schedule::kRow && !rows_abreast; }
+  int rank() const { return outer_rank + reduced_rank; }
+  bool lanes_reduced() const { return schedule == Schedule::kRow && !lanes_across_rows; }
   // The dim that lanes run along.
-  int lane_dim() const { return lanes_reduced() ? rank() - 1 : kept_rank - 1; }
+  int lane_dim() const { return lanes_reduced() ? rank() - 1 : outer_rank - 1; }
 
   bool operator==(const Program&) const = default;
 };

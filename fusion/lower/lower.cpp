@@ -84,10 +84,10 @@ class GroupLowering {
            node(n).shape.numel() != group_.space.numel();
   }
 
-  // The index of a value of this shape that varies along all dims, or along the kept ones only.
+  // The index of a value of this shape that varies along all dims, or along the outer ones only.
   IndexMap output_map(const Shape& shape, bool row_level) const {
     const Projection dims =
-        row_level ? kept_dims(group_.space, group_.axes) : all_dims(group_.space);
+        row_level ? outer_dims(group_.space, group_.axes) : all_dims(group_.space);
     const IndexMap by_axis = map_of(dims, group_.space, shape);
     IndexMap map;
     map.rank = shape.rank();
@@ -163,7 +163,8 @@ class GroupLowering {
   }
 
   MapId through_view(NodeId n, NodeId operand, MapId map) {
-    const MapResult result = map_through_view(node(n), node(operand).shape, maps_[map], extents_);
+    const MapResult result =
+        map_through_view(view_of(node(n)), node(operand).shape, maps_[map], extents_);
     if (const IndexMap* found = std::get_if<IndexMap>(&result)) return intern(*found);
     failed_ = true;
     const SplitDim* split = std::get_if<SplitDim>(&result);
@@ -380,7 +381,7 @@ bool is_reduced(const Group& group, int axis) {
   return std::find(group.axes.begin(), group.axes.end(), axis) != group.axes.end();
 }
 
-// Kept axes before reduced ones, each in order.
+// Outer axes before reduced ones, each in order.
 std::vector<Dim> initial_dims(const Group& group) {
   std::vector<Dim> dims;
   for (const bool reduced : {false, true}) {
@@ -418,7 +419,7 @@ std::optional<Located> locate(const Graph& graph, const Constraints& constraints
     located.memory = {MemoryRef::Kind::kResult, memory.result[node]};
   }
   for (auto view = views.rbegin(); view != views.rend(); ++view) {
-    const auto layout = layout_through_view(graph.nodes[*view], located.layout);
+    const auto layout = layout_through_view(view_of(graph.nodes[*view]), located.layout);
     if (!layout) {
       *blocking = *view;
       return std::nullopt;
@@ -436,7 +437,7 @@ bool lower(const Graph& graph, const Partition& partition, const Group& group,
     std::optional<KernelCall> call = lowering.run(&step->bytes_read, &step->bytes_written);
     if (call) {
       step->cost = cost_of_point(call->program) * static_cast<double>(group.space.numel());
-      step->work.emplace<KernelStep>().calls.push_back(*std::move(call));
+      step->kernels.push_back(*std::move(call));
       return true;
     }
     const std::optional<SplitDim> split = lowering.split();
@@ -446,46 +447,6 @@ bool lower(const Graph& graph, const Partition& partition, const Group& group,
     dims[split->dim].extent /= split->inner;
     dims.insert(dims.begin() + split->dim + 1, inner);
   }
-}
-
-bool lower_matmul(const Graph& graph, const Group& group, const MemoryMap& memory,
-                  Constraints* constraints, Step* step) {
-  const NodeId n = group.members[0];
-  const GraphNode& node = graph.nodes[n];
-  MatmulStep matmul;
-  matmul.nodes = {n};
-  matmul.dtype = node.dtype;
-  matmul.c = {MemoryRef::Kind::kResult, memory.result[n]};
-
-  const int rank = node.shape.rank();  // 2 or 3
-  matmul.batch = rank == 3 ? node.shape[0] : 1;
-  matmul.m = node.shape[rank - 2];
-  matmul.n = node.shape[rank - 1];
-
-  for (int k = 0; k < 2; ++k) {
-    NodeId blocking = kNoNode;
-    const NodeId operand = node.operands[k].node;
-    const auto located = locate(graph, *constraints, memory, operand, &blocking);
-    if (!located) {
-      constraints->copied_view[blocking] = true;
-      return false;
-    }
-    const Layout& layout = located->layout;
-    const int r = layout.shape.rank();
-    int64_t* strides = k == 0 ? matmul.a_strides : matmul.b_strides;
-    strides[0] = r == 3 ? layout.strides[0] : 0;
-    strides[1] = layout.strides[r - 2];
-    strides[2] = layout.strides[r - 1];
-    (k == 0 ? matmul.a : matmul.b) = located->memory;
-    (k == 0 ? matmul.a_offset : matmul.b_offset) = layout.offset;
-    if (k == 0) matmul.k = layout.shape[r - 1];
-    step->bytes_read += layout.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
-  }
-  step->bytes_written = node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
-  step->cost = 0.01 * static_cast<double>(matmul.batch * matmul.m) *
-               static_cast<double>(matmul.n * matmul.k);
-  step->work = matmul;
-  return true;
 }
 
 }  // namespace sluice::fusion

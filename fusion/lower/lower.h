@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fusion/graph/graph.h"
+#include "fusion/lower/step.h"
 #include "fusion/partition/partition.h"
-#include "fusion/plan/plan.h"
 
 namespace sluice::fusion {
 
@@ -30,10 +30,6 @@ std::optional<Located> locate(const Graph& graph, const Constraints& constraints
 // has then been added.
 bool lower(const Graph& graph, const Partition& partition, const Group& group,
            const MemoryMap& memory, Constraints* constraints, Step* step);
-
-// Likewise for a library group, whose one member is a matmul.
-bool lower_matmul(const Graph& graph, const Group& group, const MemoryMap& memory,
-                  Constraints* constraints, Step* step);
 
 }  // namespace sluice::fusion
 

@@ -11,7 +11,7 @@ namespace sluice::fusion {
 namespace {
 
 // What of a row, or of a vector of columns, a thread may keep: a part of its second-level cache.
-constexpr int64_t kMaxKeptElements = 65536;
+constexpr int64_t kMaxCachedElements = 65536;
 constexpr int64_t kLanesOfColumn = 16;
 // Tiles less wide are not worth it.
 constexpr int64_t kMinTileSide = 8;
@@ -30,7 +30,7 @@ ProgramBuilder::ProgramBuilder(std::vector<Dim> dims, Schedule schedule) : dims_
 
 bool ProgramBuilder::varies(const Affine& address, bool reduced) const {
   for (size_t d = 0; d < dims_.size(); ++d) {
-    // A row of one element has nothing to vary along; kept dims of extent 1 stay as any other, so
+    // A row of one element has nothing to vary along; outer dims of extent 1 stay as any other, so
     // that a single point needs no kernel of its own.
     if (reduced && dims_[d].extent == 1) continue;
     if (dims_[d].reduced == reduced && address.coefficient[d] != 0) return true;
@@ -56,7 +56,7 @@ uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affi
     Access access;
     access.buffer = memory != nullptr ? buffer(*memory) : kNoBuffer;
     access.dtype = dtype;
-    access.varies_along_kept = varies(address, false);
+    access.varies_along_outer = varies(address, false);
     access.varies_along_reduced = varies(address, true);
     call_.program.accesses.push_back(access);
     addresses_.push_back(address);
@@ -79,7 +79,7 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
   }
   if (op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate) {
     const Access& access = call_.program.accesses[aux];
-    if (access.varies_along_kept) instr.level = std::max(instr.level, Level::kRow);
+    if (access.varies_along_outer) instr.level = std::max(instr.level, Level::kRow);
     if (access.varies_along_reduced) instr.level = Level::kElement;
   }
   if (is_reduction(op)) instr.level = Level::kRow;
@@ -127,7 +127,7 @@ ValueId ProgramBuilder::along_row(ValueId value) {
   const uint16_t zero = access(nullptr, DType::kInt64, Affine{.offset = 0});
   call_.program.accesses.push_back(call_.program.accesses[zero]);
   addresses_.push_back(addresses_[zero]);
-  call_.program.accesses.back().varies_along_kept = true;
+  call_.program.accesses.back().varies_along_outer = true;
   call_.program.accesses.back().varies_along_reduced = true;
   const uint16_t varying = static_cast<uint16_t>(addresses_.size() - 1);
   const ValueId mask = cast(emit(Op::kCoordinate, DType::kInt64, {}, varying), DType::kBool);
@@ -195,8 +195,8 @@ void ProgramBuilder::simplify_dims() {
   }
 }
 
-// If more of the elements of rows are consecutive along some kept dim than along the rows, that dim
-// becomes the last kept one and lanes run along it.
+// If more of the elements of rows are consecutive along some outer dim than along the rows, that
+// dim becomes the last outer one and lanes run along it.
 void ProgramBuilder::arrange_rows() {
   if (call_.program.schedule != Schedule::kRow) return;
   auto is_element = [&](size_t i) {
@@ -209,9 +209,9 @@ void ProgramBuilder::arrange_rows() {
     if (is_element(i)) most += std::abs(addresses_[i].coefficient[along_row]) <= 1 ? 1 : 0;
   }
   size_t best = along_row;
-  size_t num_kept = 0;
+  size_t num_outer = 0;
   for (size_t d = 0; d < dims_.size() && !dims_[d].reduced; ++d) {
-    ++num_kept;
+    ++num_outer;
     if (dims_[d].extent < kMinTileSide) continue;
     int64_t count = 0;
     for (size_t i = 0; i < addresses_.size(); ++i) {
@@ -223,8 +223,8 @@ void ProgramBuilder::arrange_rows() {
     }
   }
   if (best == along_row) return;
-  move_dim(best, num_kept - 1);
-  call_.program.rows_abreast = true;
+  move_dim(best, num_outer - 1);
+  call_.program.lanes_across_rows = true;
 }
 
 // Makes dim `from` dim `to`, which is not before it; those between move up.
@@ -278,9 +278,9 @@ void ProgramBuilder::arrange_tiles() {
 
 void ProgramBuilder::write_arguments() {
   Program& program = call_.program;
-  program.kept_rank = static_cast<uint8_t>(
+  program.outer_rank = static_cast<uint8_t>(
       std::count_if(dims_.begin(), dims_.end(), [](const Dim& dim) { return !dim.reduced; }));
-  program.reduced_rank = static_cast<uint8_t>(dims_.size() - program.kept_rank);
+  program.reduced_rank = static_cast<uint8_t>(dims_.size() - program.outer_rank);
   program.num_buffers = static_cast<uint16_t>(call_.buffers.size());
   program.num_scalars = static_cast<uint16_t>(call_.scalars.size());
   program.num_params = static_cast<uint16_t>(call_.params.size());
@@ -310,7 +310,7 @@ void ProgramBuilder::classify_rows() {
   }
   program.one_block = elements <= kOneBlock;
   if (!program.lanes_reduced()) elements *= kLanesOfColumn;
-  program.keeps_rows = num_passes(program) > 1 && elements <= kMaxKeptElements;
+  program.caches_rows = num_passes(program) > 1 && elements <= kMaxCachedElements;
 }
 
 void ProgramBuilder::find_dependence() {

@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/graph/index_map.h"
-#include "fusion/plan/plan.h"
+#include "fusion/lower/step.h"
 
 namespace sluice::fusion {
 
@@ -22,7 +22,7 @@ struct Dim {
 
 class ProgramBuilder {
  public:
-  // `dims`: kept before reduced.
+  // `dims`: outer before reduced.
   ProgramBuilder(std::vector<Dim> dims, Schedule schedule);
 
   // An access to `memory` at `address`; nullptr: the address itself is the value.

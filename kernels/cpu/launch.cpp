@@ -19,7 +19,7 @@ using fusion::Schedule;
 constexpr double kWorthAThread = 8e3;  // ns
 // Points are given to threads in units of this many: whole cache lines for every type, and lanes
 // enough for a vector.
-constexpr int64_t kUnit = kStreamUnit;
+constexpr int64_t kUnit = kNontemporalUnit;
 // The rows of a column reduction that one work item takes.
 constexpr int64_t kColumnRange = 1024;
 
@@ -33,11 +33,11 @@ int64_t product(const int64_t* extents, int count) {
 struct Work {
   explicit Work(const Call& call) : call(&call) {
     const Program& program = *call.program;
-    rows = product(call.args.extents, program.kept_rank);
-    reduced = product(call.args.extents + program.kept_rank, program.reduced_rank);
+    rows = product(call.args.extents, program.outer_rank);
+    reduced = product(call.args.extents + program.outer_rank, program.reduced_rank);
     row_cost = call.cost_of_point * static_cast<double>(std::max<int64_t>(reduced, 1));
     unit = program.lanes_reduced() ? 1 : kUnit;
-    if (program.tiled) unit = kTileHeight * call.args.extents[program.kept_rank - 1];
+    if (program.tiled) unit = kTileHeight * call.args.extents[program.outer_rank - 1];
     blocks = num_blocks(program.schedule, reduced);
   }
 

@@ -4,7 +4,7 @@
 
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 
 namespace sluice::kernels {
 

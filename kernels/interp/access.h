@@ -111,8 +111,8 @@ void scatter_strided(void* out, int64_t stride, const void* in, int64_t count, s
 // Writes `count` copies of the element at `value`, `stride` elements apart.
 void fill_strided(void* out, int64_t stride, const void* value, int64_t count, size_t size);
 
-// Makes stores past the caches visible to other threads as other stores are.
-void fence_streams();
+// Orders non-temporal stores before later stores, as other threads see them.
+void fence_nontemporal_stores();
 
 }  // namespace sluice::kernels::interp
 

@@ -65,12 +65,12 @@ class Translator {
   Bytecode run() {
     code_.has_reduced = program_.reduced_rank > 0;
     code_.column = program_.schedule == Schedule::kColumn;
-    code_.kept_rank = program_.kept_rank;
+    code_.outer_rank = program_.outer_rank;
     code_.reduced_rank = program_.reduced_rank;
     code_.num_passes = code_.has_reduced ? fusion::num_passes(program_) : 0;
     code_.accesses = program_.accesses;
     code_.passes.resize(code_.num_passes + 1);
-    code_.streams = program_.streams;
+    code_.nontemporal = program_.nontemporal;
     for (const Store& store : program_.stores) {
       code_.stored_buffers.push_back(program_.accesses[store.access].buffer);
     }

@@ -81,7 +81,7 @@ struct Pass {
 struct Bytecode {
   bool has_reduced = false;
   bool column = false;
-  int kept_rank = 1;
+  int outer_rank = 1;
   int reduced_rank = 0;
   int num_passes = 0;
   std::vector<Step> uniform_steps;
@@ -91,7 +91,7 @@ struct Bytecode {
   std::vector<Binding> bindings;
   std::vector<fusion::Access> accesses;
   std::vector<uint16_t> stored_buffers;
-  bool streams = false;  // fusion::Program::streams
+  bool nontemporal = false;  // fusion::Program::nontemporal
 
   // Registers: byte offsets in the scratch. Registers in [0, num_uniform) hold one element each.
   std::vector<uint32_t> registers;

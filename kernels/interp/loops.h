@@ -71,7 +71,7 @@ static_assert(is_paired(fusion::Op::kAdd) && is_paired(fusion::Op::kSub) &&
               is_paired(fusion::Op::kMul));
 inline constexpr int kReversedSub = kNumPaired;
 
-inline constexpr int64_t kStreamedAlignment = 64;  // bytes
+inline constexpr int64_t kNontemporalLoopAlignment = 64;  // bytes
 
 // Entries that don't exist are null.
 struct LoopTable {
@@ -81,9 +81,9 @@ struct LoopTable {
   MapLoops cast[kNumDTypes][kNumDTypes];  // compute types: from, to
   MapFn load[kNumDTypes];                 // memory to register; null: the same bytes
   MapFn store[kNumDTypes];  // register to memory, NaN made canonical; null: the same bytes
-  // As `store`, past the caches, to places at multiples of kStreamedAlignment. Others see what is
-  // written in no order before fence_streams() (access.h). Null: not to be had.
-  MapFn stream[kNumDTypes];
+  // Like `store`, with non-temporal stores to places at multiples of kNontemporalLoopAlignment.
+  // Others see them in no order before fence_nontemporal_stores() (access.h). Null: there is none.
+  MapFn nontemporal[kNumDTypes];
   MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
   ReduceLoops reduce[kNumReductions][kNumDTypes];
   ArgLoops arg[2][kNumDTypes];  // kArgMax, kArgMin

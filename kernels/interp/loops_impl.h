@@ -33,7 +33,7 @@ void fill_int32(LoopTable& table);
 void fill_int64(LoopTable& table);
 void fill_bool(LoopTable& table);
 void fill_conversions(LoopTable& table);
-void fill_streams(LoopTable& table);
+void fill_nontemporal(LoopTable& table);
 
 // The expressions of ops.def, as types.
 namespace expressions {

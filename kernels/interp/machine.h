@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/executable.h"
 #include "kernels/interp/access.h"
 #include "kernels/interp/bytecode.h"
-#include "kernels/kernel.h"
 
 namespace sluice::kernels::interp {
 
@@ -28,7 +28,7 @@ class Machine {
  public:
   Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch);
 
-  // The three entry points of kernels/kernel.h.
+  // The three entry points of kernels/executable.h.
   void rows(int64_t begin, int64_t end);
   void block(int64_t begin, int64_t end, int64_t block, char* partials);
   void finish(int64_t begin, int64_t end, int64_t num_blocks, const char* partials,
@@ -78,7 +78,7 @@ class Machine {
   Value* values_;
   BoundAccess* accesses_;
 
-  int64_t num_kept_ = 1;     // rows in all
+  int64_t num_outer_ = 1;    // rows in all
   int64_t num_reduced_ = 1;  // elements in a row
   int64_t batch_ = 1;        // rows in a batch, at most
   // A tile spans several rows (row schedule) or several elements of each of all rows (column

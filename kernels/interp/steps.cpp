@@ -19,7 +19,7 @@ int64_t end_of_run(const bool* predicate, bool value, int64_t i, int64_t n) {
 constexpr uint64_t kZero = 0;
 
 // What the planner takes care of is enough for the loops.
-static_assert(fusion::kStreamAlignment % kStreamedAlignment == 0);
+static_assert(fusion::kNontemporalAlignment % kNontemporalLoopAlignment == 0);
 
 }  // namespace
 
@@ -234,8 +234,8 @@ void Machine::expand(const Step& step) {
   const char* in = static_cast<const char*>(value.data);
   char* out = memory(step.out);
   if (code_.column) {
-    const int64_t bytes = num_kept_ * size;
-    for (int64_t k = 0; k < code_.tile / num_kept_; ++k) std::memcpy(out + k * bytes, in, bytes);
+    const int64_t bytes = num_outer_ * size;
+    for (int64_t k = 0; k < code_.tile / num_outer_; ++k) std::memcpy(out + k * bytes, in, bytes);
   } else {
     for (int64_t k = 0; k < num_rows_; ++k) {
       fill_strided(out + k * num_reduced_ * size, 1, in + k * size, num_reduced_, size);
@@ -278,7 +278,8 @@ void Machine::store(const Step& step, int64_t start, int64_t n) {
   const BoundAccess& access = accesses_[step.aux];
   const Value& value = values_[step.in[0]];
   const MapFn conversion = table_.store[static_cast<int>(step.dtype)];
-  const MapFn streamed = code_.streams ? table_.stream[static_cast<int>(step.dtype)] : nullptr;
+  const MapFn nontemporal =
+      code_.nontemporal ? table_.nontemporal[static_cast<int>(step.dtype)] : nullptr;
   const size_t size = access.element_size;
   const size_t in_size = register_size(step.dtype);
   const char* in = static_cast<const char*>(value.data);
@@ -292,9 +293,9 @@ void Machine::store(const Step& step, int64_t start, int64_t n) {
     char* out = access.base + element * size;
     if (value.uniform) {
       fill_strided(out, stride, converted, count, size);
-    } else if (streamed != nullptr && stride == 1 &&
-               reinterpret_cast<uintptr_t>(out) % kStreamedAlignment == 0) {
-      convert(streamed, out, in + done * in_size, count);
+    } else if (nontemporal != nullptr && stride == 1 &&
+               reinterpret_cast<uintptr_t>(out) % kNontemporalLoopAlignment == 0) {
+      convert(nontemporal, out, in + done * in_size, count);
     } else if (stride == 1 && conversion != nullptr) {
       convert(conversion, out, in + done * in_size, count);
     } else {

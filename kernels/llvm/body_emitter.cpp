@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/llvm/emit_ops.h"
 #include "kernels/llvm/host_functions.h"
 
@@ -234,13 +234,13 @@ void BodyEmitter::emit_store(const fusion::Store& store) {
   } else if (at.lanes != StrideClass::kUnit) {
     store_lanes(encoded, lane_pointers(at, access.dtype), access.dtype, active_);
   } else if (active_ == nullptr) {
-    const bool streams = program_.streams &&
-                         (access.varies_along_reduced || program_.reduced_rank == 0) &&
-                         builder_.lanes() * size_of(access.dtype) % fusion::kStreamAlignment == 0;
+    const bool nontemporal =
+        program_.nontemporal && (access.varies_along_reduced || program_.reduced_rank == 0) &&
+        builder_.lanes() * size_of(access.dtype) % fusion::kNontemporalAlignment == 0;
     llvm::StoreInst* written =
         ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype),
-                               streams ? llvm::Align(fusion::kStreamAlignment) : align);
-    if (streams) {
+                               nontemporal ? llvm::Align(fusion::kNontemporalAlignment) : align);
+    if (nontemporal) {
       written->setMetadata(
           llvm::LLVMContext::MD_nontemporal,
           llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));

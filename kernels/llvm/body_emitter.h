@@ -20,18 +20,18 @@ class BodyEmitter {
 
   llvm::Value* extent(int dim);
 
-  // The place that emitted instructions stand at. Kept dims first: `outer` are the indices of all
+  // The place that emitted instructions stand at. Outer dims first: `outer` are the indices of all
   // but the last.
   void set_outer(const std::vector<llvm::Value*>& outer);
-  // Lanes along a reduced dim: the index of the last kept dim.
+  // Lanes along a reduced dim: the index of the last outer dim.
   void set_row(llvm::Value* index);
-  // Lanes along a kept dim: the first lane's index.
+  // Lanes along an outer dim: the first lane's index.
   void set_lane_start(llvm::Value* index) { lane_start_ = index; }
   // The linear index along the reduced dims; of the first lane if lanes run along them.
   void set_reduced(llvm::Value* index);
   // Where an access that is read by tiles finds the element of lane index 0.
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
-  // The element of `access` at the indices of all kept dims.
+  // The element of `access` at the indices of all outer dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   // A comparison of an index along the lanes with what is the same in all of them: its outcome in
   // the lane of index `lane_index`, and the first lane index whose outcome is not that of all
@@ -73,7 +73,7 @@ class BodyEmitter {
   llvm::Value* buffer(uint16_t access);
   llvm::Value* lane_strides(uint16_t access);
 
-  // The address of `access` at the indices of the first so many kept dims, in elements.
+  // The address of `access` at the indices of the first so many outer dims, in elements.
   llvm::Value* element_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   llvm::Value* base(uint16_t access);
   Address address(uint16_t access, fusion::Level level);

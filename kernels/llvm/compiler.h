@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "fusion/ir/program.h"
 #include "kernels/cache/disk_cache.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 
 namespace sluice::kernels {
 

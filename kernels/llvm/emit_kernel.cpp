@@ -56,7 +56,7 @@ void KernelEmitter::emit() {
   auto* start = llvm::BasicBlock::Create(ir_.getContext(), "start", function_);
   ir_.SetInsertPoint(start);
   reduced_extent_ = builder_.index(1);
-  for (int d = program_.kept_rank; d < program_.rank(); ++d) {
+  for (int d = program_.outer_rank; d < program_.rank(); ++d) {
     reduced_extent_ = ir_.CreateMul(reduced_extent_, body_->extent(d));
   }
   // Nothing may be read, nor any error raised, for no rows.
@@ -71,7 +71,7 @@ void KernelEmitter::emit() {
         emit_lane_run(outer, first, last, row);
     });
   });
-  if (program_.streams) builder_.fence_streams();
+  if (program_.nontemporal) builder_.fence_nontemporal_stores();
   ir_.CreateRetVoid();
   llvm::BranchInst::Create(start, args_block_);
 }
@@ -82,17 +82,17 @@ llvm::Value* KernelEmitter::call_thread_buffer(llvm::Value* bytes) {
 }
 
 void KernelEmitter::emit_runs(const RunBody& body) {
-  const int outer_rank = program_.kept_rank - 1;
-  if (outer_rank == 0) {
+  const int rank_before_lanes = program_.outer_rank - 1;
+  if (rank_before_lanes == 0) {
     body({}, row_begin_, row_end_, builder_.index(0));
     return;
   }
   // Carried: the first point's index in the run, then the outer indices.
-  llvm::Value* length = body_->extent(outer_rank);
+  llvm::Value* length = body_->extent(rank_before_lanes);
   llvm::Value* rest = ir_.CreateSDiv(row_begin_, length);
-  Values start(1 + outer_rank);
+  Values start(1 + rank_before_lanes);
   start[0] = ir_.CreateSub(row_begin_, ir_.CreateMul(rest, length));
-  for (int d = outer_rank - 1; d > 0; --d) {
+  for (int d = rank_before_lanes - 1; d > 0; --d) {
     llvm::Value* quotient = ir_.CreateSDiv(rest, body_->extent(d));
     start[1 + d] = ir_.CreateSub(rest, ir_.CreateMul(quotient, body_->extent(d)));
     rest = quotient;
@@ -108,7 +108,7 @@ void KernelEmitter::emit_runs(const RunBody& body) {
     Values next = in;
     next[0] = builder_.index(0);
     llvm::Value* carry = ir_.getTrue();
-    for (int d = outer_rank - 1; d >= 0; --d) {
+    for (int d = rank_before_lanes - 1; d >= 0; --d) {
       llvm::Value* advanced = ir_.CreateAdd(in[1 + d], ir_.CreateZExt(carry, ir_.getInt64Ty()));
       if (d > 0) {
         carry = ir_.CreateICmpEQ(advanced, body_->extent(d));
@@ -172,7 +172,7 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
     // At one bound, which is two comparisons where one part ends and another begins, two vectors
     // with some lanes each take less time than one that asks lane by lane.
     llvm::Value* agrees = ir_.CreateICmpSLE(changes_near, builder_.index(2));
-    if (program_.streams) {
+    if (program_.nontemporal) {
       // Vectors stay aligned: whole ones, unless it is the last.
       llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(end, i), -lanes);
       llvm::Value* inside = ir_.CreateICmpSLT(end, last);
@@ -259,7 +259,7 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
     return body(i, in);
   };
   // There are no masked stores past the caches, and short rows are mostly whole vectors.
-  if (host().masked_vectors && !program_.streams && !lanes_reduced()) {
+  if (host().masked_vectors && !program_.nontemporal && !lanes_reduced()) {
     return builder_.loop(first, last, lanes, carried, masked);
   }
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
@@ -298,7 +298,7 @@ void KernelEmitter::emit_row(llvm::Value* row) {
 }
 
 void emit_kernel(const Program& program, llvm::Module& module) {
-  KernelEmitter(program, RowPlan(program, program.keeps_rows), Entry::kRows, module).emit();
+  KernelEmitter(program, RowPlan(program, program.caches_rows), Entry::kRows, module).emit();
   const RowPlan plan(program, /*keep=*/false);
   if (!plan.splits_rows()) return;
   KernelEmitter(program, plan, Entry::kBlock, module).emit();

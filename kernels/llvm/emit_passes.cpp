@@ -1,7 +1,7 @@
 // Passes over rows: their reductions, and what they keep for each other.
 #include <algorithm>
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -99,7 +99,7 @@ ArgState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
 
 KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass, llvm::Value* first,
                                                       llvm::Value* last) {
-  if (program_.rows_abreast) return emit_block_abreast(pass, first, last);
+  if (program_.lanes_across_rows) return emit_block_across_rows(pass, first, last);
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
     emit_element(pass, r);
     Accumulators state = unflatten(pass.reductions, program_, in);
@@ -137,9 +137,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass,
   return result;
 }
 
-KernelEmitter::Accumulators KernelEmitter::emit_block_abreast(const RowPlan::Step& pass,
-                                                              llvm::Value* first,
-                                                              llvm::Value* last) {
+KernelEmitter::Accumulators KernelEmitter::emit_block_across_rows(const RowPlan::Step& pass,
+                                                                  llvm::Value* first,
+                                                                  llvm::Value* last) {
   // Too many vectors for registers: kLanes of them for each accumulator, in memory.
   const Values start = flatten(identities(pass.reductions));
   struct Slots {

@@ -2,7 +2,7 @@
 // at a time and through a transposition in registers, to where lanes find it in order.
 #include <algorithm>
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
@@ -37,7 +37,7 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Val
 }  // namespace
 
 void KernelEmitter::emit_tiles() {
-  const int rank = program_.kept_rank;
+  const int rank = program_.outer_rank;
   llvm::Value* height = builder_.index(kTileHeight);
   llvm::Value* width = builder_.index(kTileWidth);
   llvm::Value* columns = body_->extent(rank - 1);

@@ -3,7 +3,7 @@
 #ifndef SLUICE_KERNELS_LLVM_HOST_FUNCTIONS_H_
 #define SLUICE_KERNELS_LLVM_HOST_FUNCTIONS_H_
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/math/external.h"
 
 namespace sluice::kernels {

@@ -62,8 +62,8 @@ class Builder {
   // for (i = begin; i < end; i = body(i)), signed.
   void walk(llvm::Value* begin, llvm::Value* end,
             const std::function<llvm::Value*(llvm::Value* i)>& body);
-  // Makes stores past the caches visible to other threads as other stores are.
-  void fence_streams();
+  // Orders non-temporal stores before later stores, as other threads see them.
+  void fence_nontemporal_stores();
   // Runs `body` if the i1 `condition` holds.
   void if_then(llvm::Value* condition, bool likely, const std::function<void()>& body);
   void if_then_else(llvm::Value* condition, const std::function<void()>& then_body,

@@ -37,7 +37,7 @@ class KernelEmitter {
   llvm::Value* argument(int i) const { return function_->getArg(i); }
 
   // Calls `body(outer indices, first, last, row)` in a loop for each run of points [first, last)
-  // along the last kept dim; `row` is the number of the first, from `begin` of the entry point on.
+  // along the last outer dim; `row` is the number of the first, from `begin` of the entry point on.
   using RunBody = std::function<void(const Values&, llvm::Value*, llvm::Value*, llvm::Value*)>;
   void emit_runs(const RunBody& body);
   void emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
@@ -79,8 +79,9 @@ class KernelEmitter {
   void emit_row(llvm::Value* row);
   Accumulators emit_pass(const RowPlan::Step& pass);
   Accumulators emit_block(const RowPlan::Step& pass, llvm::Value* first, llvm::Value* last);
-  // Rows abreast: each of the row schedule's lanes is a vector of rows.
-  Accumulators emit_block_abreast(const RowPlan::Step& pass, llvm::Value* first, llvm::Value* last);
+  // Lanes across rows: each of the row schedule's lanes is a vector of rows.
+  Accumulators emit_block_across_rows(const RowPlan::Step& pass, llvm::Value* first,
+                                      llvm::Value* last);
   void emit_element(const RowPlan::Step& pass, llvm::Value* r);
   // The element that `reduction` takes at `r`.
   ArgState element_of(ValueId reduction, llvm::Value* r);

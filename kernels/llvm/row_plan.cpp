@@ -20,7 +20,7 @@ using fusion::Store;
 using fusion::StrideClass;
 using fusion::ValueId;
 
-// Row-level values that are equal in all lanes, where lanes run along a kept dim.
+// Row-level values that are equal in all lanes, where lanes run along an outer dim.
 std::vector<bool> find_invariant(const Program& program) {
   std::vector<bool> invariant(program.body.size(), false);
   if (program.lanes_reduced()) return invariant;
@@ -90,18 +90,19 @@ RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& inv
 }
 
 // Element-level values that cost more to compute again than to keep and read back.
-std::vector<bool> find_dear(const Program& program) {
-  std::vector<bool> dear(program.body.size(), false);
+std::vector<bool> find_expensive(const Program& program) {
+  std::vector<bool> expensive(program.body.size(), false);
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
     if (instr.level != Level::kElement) continue;
     const bool is_load = instr.op == Op::kLoad || instr.op == Op::kGather;
-    dear[i] = fusion::is_costly(instr.op) || instr.op == Op::kGather ||
-              (is_load &&
-               (instr.num_operands > 0 || program.accesses[instr.aux].lanes == StrideClass::kAny));
-    for (int k = 0; k < instr.num_operands; ++k) dear[i] = dear[i] || dear[instr.operands[k]];
+    expensive[i] = fusion::is_costly(instr.op) || instr.op == Op::kGather ||
+                   (is_load && (instr.num_operands > 0 ||
+                                program.accesses[instr.aux].lanes == StrideClass::kAny));
+    for (int k = 0; k < instr.num_operands; ++k)
+      expensive[i] = expensive[i] || expensive[instr.operands[k]];
   }
-  return dear;
+  return expensive;
 }
 
 // Lanes that fill one vector with values of the type that most of the body computes in.
@@ -173,7 +174,7 @@ RowPlan::RowPlan(const Program& program, bool keep) {
       stage(store.value).stores.push_back(store);
     }
   }
-  const std::vector<bool> dear = find_dear(program);
+  const std::vector<bool> expensive = find_expensive(program);
   // The pass that first computes an element-level value.
   std::vector<int> made_in(program.body.size(), -1);
   for (size_t p = 0; p < passes.size(); ++p) {
@@ -181,7 +182,7 @@ RowPlan::RowPlan(const Program& program, bool keep) {
       const Instr& instr = program.body[i];
       if (!needed[p][i] || instr.level != Level::kElement) continue;
       const ValueId id = static_cast<ValueId>(i);
-      if (keep && made_in[i] >= 0 && dear[i]) {
+      if (keep && made_in[i] >= 0 && expensive[i]) {
         passes[p].restored.push_back(id);
         std::vector<ValueId>& made_kept = passes[made_in[i]].kept;
         if (std::find(kept.begin(), kept.end(), id) == kept.end()) {
@@ -206,7 +207,7 @@ RowPlan::RowPlan(const Program& program, bool keep) {
       lanes = std::min(64, lanes_of_vector(program) * kPointwiseVectors);
       break;
     case Schedule::kRow:
-      if (!program.rows_abreast) {
+      if (!program.lanes_across_rows) {
         lanes = static_cast<int>(kLanes);
         break;
       }

@@ -34,8 +34,8 @@ struct RowPlan {
 
   // Once a call.
   std::vector<fusion::ValueId> uniform;
-  // Row-level values that are the same in all lanes, where lanes run along a kept dim: computed as
-  // scalars, outside the loop over that dim.
+  // Row-level values that are the same in all lanes, where lanes run along an outer dim: computed
+  // as scalars, outside the loop over that dim.
   std::vector<fusion::ValueId> invariant;
   // before[p]: row level, known before pass p; before[passes.size()]: after the last.
   std::vector<Step> before;

@@ -288,9 +288,9 @@ TEST_F(Fusion, TransposedOperandsOfAllSizesAreReadByTiles) {
       const auto work = [&] { return read_bytes(where(permute(x, order) > 0, 1, 3) + 1); };
       config().fuse = true;
       const auto tiled = work();
-      config().jit = false;
+      config().compile = CompileMode::kOff;
       EXPECT_EQ(work(), tiled) << name_of(dtype);
-      config().jit = true;
+      config().compile = CompileMode::kBlocking;
     }
   }
 }

@@ -187,7 +187,7 @@ class Evaluator {
   void run() {
     int64_t rows = 1, reduced = 1;
     for (int d = 0; d < program_.rank(); ++d) {
-      (d < program_.kept_rank ? rows : reduced) *= args_.extents[d];
+      (d < program_.outer_rank ? rows : reduced) *= args_.extents[d];
     }
     for (int64_t row = 0; row < rows; ++row) run_row(row, reduced);
   }
@@ -199,7 +199,7 @@ class Evaluator {
     int64_t at = strides[rank];
     for (int d = rank - 1; d >= 0; --d) {
       if (args_.extents[d] == 0) continue;  // then there is no element to ask for
-      int64_t& position = d < program_.kept_rank ? row : element;
+      int64_t& position = d < program_.outer_rank ? row : element;
       at += position % args_.extents[d] * strides[d];
       position /= args_.extents[d];
     }
@@ -322,7 +322,7 @@ void expect_exact(ProgramBuilder& b, const std::vector<Region>& outputs) {
 
   int64_t rows = 1, reduced = 1;
   for (int d = 0; d < program.rank(); ++d) {
-    (d < program.kept_rank ? rows : reduced) *= args.extents[d];
+    (d < program.outer_rank ? rows : reduced) *= args.extents[d];
   }
   const auto executable = make_interpreter(program);
   const EntryPoints& entry = executable->entry();
@@ -694,7 +694,7 @@ TEST(Interpreter, WhatIsReadTwiceIsInNoPair) {
 }
 
 template <typename T>
-void check_streamed(Op op, DType from) {
+void check_nontemporal(Op op, DType from) {
   for (const int64_t n : {1, 3, 64, 255, 2048, 5003}) {
     for (const int64_t offset : {0, 1, 16}) {
       std::vector<float> x = numbers<float>(n);
@@ -702,7 +702,7 @@ void check_streamed(Op op, DType from) {
       T* aligned = y.data();
       while (reinterpret_cast<uintptr_t>(aligned) % 64 != 0) ++aligned;
       ProgramBuilder b(Schedule::kPointwise, {n});
-      b.program().streams = true;
+      b.program().nontemporal = true;
       const ValueId v = b.cast(b.load(b.access(x.data(), {1})), from);
       b.store(b.cast(b.op(op, {v, v}), dtype_of<T>()), b.access(aligned, {1}, offset));
       expect_exact(b, {region(y)});
@@ -710,15 +710,15 @@ void check_streamed(Op op, DType from) {
   }
 }
 
-// Past the caches, where that can be: not of less than a vector, nor at odd places.
-TEST(Interpreter, StreamsTheSameBits) {
-  check_streamed<float>(Op::kSub, DType::kFloat32);
-  check_streamed<float>(Op::kDiv, DType::kFloat32);
-  check_streamed<double>(Op::kDiv, DType::kFloat64);
-  check_streamed<float16>(Op::kMul, DType::kFloat32);
-  check_streamed<int32_t>(Op::kAdd, DType::kInt32);
-  check_streamed<uint64_t>(Op::kMul, DType::kUInt64);
-  check_streamed<int8_t>(Op::kAdd, DType::kInt8);
+// Non-temporal stores need whole vectors at aligned places.
+TEST(Interpreter, NontemporalStoresGiveTheSameBits) {
+  check_nontemporal<float>(Op::kSub, DType::kFloat32);
+  check_nontemporal<float>(Op::kDiv, DType::kFloat32);
+  check_nontemporal<double>(Op::kDiv, DType::kFloat64);
+  check_nontemporal<float16>(Op::kMul, DType::kFloat32);
+  check_nontemporal<int32_t>(Op::kAdd, DType::kInt32);
+  check_nontemporal<uint64_t>(Op::kMul, DType::kUInt64);
+  check_nontemporal<int8_t>(Op::kAdd, DType::kInt8);
 }
 
 TEST(Interpreter, NoRows) {
@@ -911,7 +911,7 @@ class RandomProgram {
     extents_ = kept;
     extents_.insert(extents_.end(), reduced.begin(), reduced.end());
     size_ = size;
-    kept_rank_ = static_cast<int>(kept.size());
+    outer_rank_ = static_cast<int>(kept.size());
     const int inputs = 1 + pick(4);
     for (int i = 0; i < inputs; ++i) add_load(b);
     if (pick(2)) values_.push_back(b.cast(b.coordinate(random_strides(false)), random_type()));
@@ -944,7 +944,7 @@ class RandomProgram {
     std::vector<int64_t> strides(extents_.size(), 0);
     int64_t stride = 1;
     for (int d = static_cast<int>(extents_.size()) - 1; d >= 0; --d) {
-      if (!element && d >= kept_rank_) continue;
+      if (!element && d >= outer_rank_) continue;
       strides[d] = stride;
       stride *= extents_[d];
     }
@@ -1026,7 +1026,7 @@ class RandomProgram {
   std::mt19937 random_;
   std::vector<int64_t> extents_;
   int64_t size_ = 1;
-  int kept_rank_ = 1;
+  int outer_rank_ = 1;
   std::vector<ValueId> values_;
   std::vector<std::vector<uint64_t>> inputs_, outputs_;
 };

@@ -1,8 +1,8 @@
 // Text of indices and addresses of a program that is being emitted.
 //
 // The points of a program are numbered by one index for the outer dims (`team.line` or `team.row`)
-// and one for what a thread walks: `i` along the last kept dim of a pointwise program, `r` over the
-// reduced dims of others. Here these are taken apart and put together to addresses,
+// and one for what a thread walks: `i` along the last outer dim of a pointwise program, `r` over
+// the reduced dims of others. Here these are taken apart and put together to addresses,
 //     a3 + r0 * Index(p.s3[1]) + (r1 + l)
 // where `a3` has the part that the walk does not change and l is the lane.
 #ifndef SLUICE_KERNELS_GPU_EMIT_ADDRESSES_H_

@@ -9,7 +9,7 @@
 namespace sluice::kernels::cuda {
 
 // Lanes are the points that a thread computes side by side, along the innermost dim: along the last
-// kept dim in a pointwise program, along the last reduced one in a row program. A column program
+// outer dim in a pointwise program, along the last reduced one in a row program. A column program
 // has one. How many there are is fixed here, for all sizes.
 int lanes_of(const fusion::Program& program);
 

@@ -22,8 +22,8 @@
 
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
+#include "kernels/executable.h"
 #include "kernels/gpu/run/call.h"
-#include "kernels/kernel.h"
 
 namespace sluice::kernels::cuda {
 

@@ -324,7 +324,7 @@ std::optional<std::vector<uint64_t>> Encoder::run() {
   }
   generic::Head head;
   head.schedule = static_cast<uint8_t>(program_.schedule);
-  head.kept_rank = program_.kept_rank;
+  head.outer_rank = program_.outer_rank;
   head.reduced_rank = program_.reduced_rank;
   head.passes = narrowed(plan_.passes.size());
   head.has_row_stores = !plan_.row_stores.empty();

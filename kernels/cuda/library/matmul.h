@@ -3,9 +3,8 @@
 #define SLUICE_KERNELS_CUDA_PRODUCTS_MATMUL_H_
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,12 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "kernels/cuda/compile/compiler.h"
-#include "kernels/cuda/products/cublaslt.h"
-#include "kernels/cuda/products/cublaslt_matmul.h"
+#include "kernels/cuda/compile/source_kernel.h"
+#include "kernels/cuda/library/cublaslt.h"
+#include "kernels/cuda/library/cublaslt_matmul.h"
 #include "kernels/library/matmul.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"
-#include "runtime/cuda/driver/module.h"
 
 namespace sluice::kernels::cuda {
 
@@ -57,51 +56,37 @@ class MatmulRunner {
   // Sees to it that enqueue() of such a product waits for no compiler. Pointers are looked at only
   // for their alignment, and may be null. Of a failure the status says which kernel it was; what
   // the compiler refused is not tried again.
-  absl::Status prepare(const Matmul& matmul, bool allow_tf32 = false);
+  absl::Status prepare(const Matmul& matmul);
   // Whether that is so.
-  bool is_ready(const Matmul& matmul, bool allow_tf32 = false);
+  bool is_ready(const Matmul& matmul);
 
   // Within the run() of a batch of `stream`. Addresses in `matmul` are the device's. Compiles what
-  // prepare() has not been asked for. `allow_tf32`: operands may be rounded to 11 bits.
+  // prepare() has not been asked for.
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const Matmul& matmul,
-                       absl::string_view label, bool allow_tf32 = false);
+                       absl::string_view label);
 
   // "cuBLASLt 13.1", or what stands in for it.
   std::string library_name();
 
  private:
-  // A kernel, compiled when it is first needed.
-  struct Code {
-    std::string name;
-    std::function<std::string()> text;
-    std::mutex mutex;      // guards all below but `ready`
-    absl::Status refusal;  // by the compiler
-    std::unique_ptr<runtime::cuda::Module> module;
-    runtime::cuda::Function function;
-    std::atomic<const runtime::cuda::Function*> ready{nullptr};
-  };
   struct Arguments;
 
   // Null if there is none.
   CublasLtMatmul* library();
-  Code* tile_code(const Matmul& matmul);
-  // What a product takes besides the library; null if that is nothing.
-  Code* code_for(const Matmul& matmul, bool allow_tf32);
-  absl::Status compile(Code* code);
-  absl::Status launch(runtime::cuda::CudaStream* stream, Code* code, Arguments* arguments,
-                      int64_t blocks, absl::string_view label);
+  SourceKernel& tile_kernel(const Matmul& matmul);
+  // The kernel that a product needs besides the library; null if it needs none.
+  SourceKernel* kernel_for(const Matmul& matmul);
   absl::Status enqueue_own(runtime::cuda::CudaStream* stream, const Matmul& matmul,
                            absl::string_view label);
   absl::Status enqueue_epilogues(runtime::cuda::CudaStream* stream, const Matmul& matmul,
                                  absl::string_view label);
 
   runtime::cuda::Context* const context_;
-  Compiler* const compiler_;
   const CublasLt* const table_;
   std::once_flag opened_;
-  std::unique_ptr<CublasLtMatmul> library_;         // made under opened_
-  std::array<Code, kMatmulTiles.size()> tiles_[2];  // without and with activations
-  Code epilogues_;
+  std::unique_ptr<CublasLtMatmul> library_;  // made under opened_
+  std::deque<SourceKernel> tiles_[2];        // without and with activations
+  SourceKernel epilogues_;
 };
 
 }  // namespace sluice::kernels::cuda

@@ -1,13 +1,13 @@
-#include "kernels/cuda/products/matmul.h"
+#include "kernels/cuda/library/matmul.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "fusion/ir/activations.h"
 #include "kernels/gpu/emit/functions.h"
 #include "kernels/gpu/emit/writer.h"
-#include "kernels/gpu/run/call.h"
 #include "runtime/integers.h"
 
 namespace sluice::kernels::cuda {
@@ -15,15 +15,13 @@ namespace {
 
 using fusion::Op;
 using runtime::cuda::CudaStream;
-using runtime::cuda::Module;
 
 constexpr const char* kText =
-#include "kernels/cuda/products/matmul_kernel.inc"
+#include "kernels/cuda/library/matmul_kernel.inc"
     ;
 
 constexpr const char* kEpiloguesName = "matmul_epilogues";
 constexpr int64_t kElementsOfBlock = 1024;
-constexpr int64_t kMaxGrid = 0x7fffffff;
 
 std::string name_of(const MatmulTile& tile, bool has_activations) {
   return absl::StrCat("matmul_", tile.rows, "x", tile.columns,
@@ -37,7 +35,7 @@ std::string text_of(const std::string& name, const std::string& body, bool has_a
   text.open("SL_INLINE float sl_activation(sl_i64 op, float x)");
   if (has_activations) {
     text.open("switch (op)");
-    for (const Op op : {Op::kRelu, Op::kGelu, Op::kTanh, Op::kSigmoid, Op::kSilu}) {
+    for (const Op op : fusion::kActivations) {
       text.line("case ", static_cast<int>(op), ": return ",
                 functions.pointwise(op, DType::kFloat32, {"x"}), ";");
     }
@@ -52,7 +50,7 @@ std::string text_of(const std::string& name, const std::string& body, bool has_a
 
 bool has_activations(const Matmul& x) {
   return std::any_of(x.epilogues.begin(), x.epilogues.end(),
-                     [](const Epilogue& epilogue) { return epilogue.op != Op::kAdd; });
+                     [](const fusion::Epilogue& epilogue) { return epilogue.op != Op::kAdd; });
 }
 
 int64_t num_blocks(const Matmul& x, const MatmulTile& tile) {
@@ -134,16 +132,16 @@ struct MatmulRunner::Arguments {
         n(x.n),
         k(x.k),
         elements(x.batch * x.m * x.n) {
-    for (const kernels::Epilogue& epilogue : x.epilogues) {
-      const bool adds = epilogue.op == Op::kAdd;
-      epilogues[num_epilogues++] = {adds ? -1 : static_cast<int64_t>(epilogue.op),
-                                    adds ? epilogue.operand : nullptr, epilogue.one_row};
+    for (const fusion::Epilogue& epilogue : x.epilogues) {
+      epilogues[num_epilogues++] = {
+          epilogue.op == Op::kAdd ? -1 : static_cast<int64_t>(epilogue.op), x.operand(epilogue),
+          epilogue.one_row};
     }
   }
 };
 
-MatmulRunner::Code* MatmulRunner::tile_code(const Matmul& matmul) {
-  return &tiles_[has_activations(matmul)][choose_tile(matmul, context_->info().multiprocessors)];
+SourceKernel& MatmulRunner::tile_kernel(const Matmul& matmul) {
+  return tiles_[has_activations(matmul)][choose_tile(matmul, context_->info().multiprocessors)];
 }
 
 absl::Status MatmulRunner::enqueue_own(CudaStream* stream, const Matmul& matmul,
@@ -152,65 +150,29 @@ absl::Status MatmulRunner::enqueue_own(CudaStream* stream, const Matmul& matmul,
   Arguments arguments(matmul);
   arguments.row_tiles = ceil_div(matmul.m, tile.rows);
   arguments.column_tiles = ceil_div(matmul.n, tile.columns);
-  return launch(stream, tile_code(matmul), &arguments, num_blocks(matmul, tile), label);
+  return tile_kernel(matmul).launch(stream, &arguments, num_blocks(matmul, tile), label);
 }
 
 absl::Status MatmulRunner::enqueue_epilogues(CudaStream* stream, const Matmul& matmul,
                                              absl::string_view label) {
   Arguments arguments(matmul);
-  return launch(stream, &epilogues_, &arguments, ceil_div(arguments.elements, kElementsOfBlock),
-                label);
-}
-
-absl::Status MatmulRunner::launch(CudaStream* stream, Code* code, Arguments* arguments,
-                                  int64_t blocks, absl::string_view label) {
-  absl::Status status = compile(code);
-  while (status.ok() && arguments->first_block < blocks) {
-    runtime::cuda::KernelLaunch launch;
-    launch.function = code->ready.load(std::memory_order_acquire)->handle;
-    launch.grid[0] = static_cast<uint32_t>(std::min(kMaxGrid, blocks - arguments->first_block));
-    launch.block[0] = kThreads;
-    launch.params = {reinterpret_cast<const std::byte*>(arguments), sizeof(*arguments)};
-    status = stream->launch(launch, label);
-    arguments->first_block += launch.grid[0];
-  }
-  return status;
-}
-
-absl::Status MatmulRunner::compile(Code* code) {
-  if (code->ready.load(std::memory_order_acquire) != nullptr) return absl::OkStatus();
-  std::lock_guard lock(code->mutex);
-  if (code->ready.load(std::memory_order_relaxed) != nullptr) return absl::OkStatus();
-  if (!code->refusal.ok()) return code->refusal;
-  const auto named = [&](const absl::Status& status) {
-    return runtime::cuda::prefixed(absl::StrCat("kernel ", code->name), status);
-  };
-  const absl::StatusOr<CompiledCode> compiled =
-      compiler_->compile(code->text(), /*contracts=*/false);
-  if (!compiled.ok()) return code->refusal = named(compiled.status());
-  absl::StatusOr<std::unique_ptr<Module>> module = Module::load(context_, compiled->image.c_str());
-  if (!module.ok()) return named(module.status());
-  const absl::StatusOr<runtime::cuda::Function> function = (*module)->function(code->name.c_str());
-  if (!function.ok()) return named(function.status());
-  code->module = *std::move(module);
-  code->function = *function;
-  code->ready.store(&code->function, std::memory_order_release);
-  return absl::OkStatus();
+  return epilogues_.launch(stream, &arguments, ceil_div(arguments.elements, kElementsOfBlock),
+                           label);
 }
 
 // ---- The choice.
 
 MatmulRunner::MatmulRunner(runtime::cuda::Context* context, Compiler* compiler,
                            const CublasLt* library)
-    : context_(context), compiler_(compiler), table_(library) {
+    : context_(context),
+      table_(library),
+      epilogues_(context, compiler, kEpiloguesName, &matmul_epilogues_text) {
   for (const bool activations : {false, true}) {
-    for (size_t i = 0; i < kMatmulTiles.size(); ++i) {
-      tiles_[activations][i].name = name_of(kMatmulTiles[i], activations);
-      tiles_[activations][i].text = [=] { return matmul_text(kMatmulTiles[i], activations); };
+    for (const MatmulTile& tile : kMatmulTiles) {
+      tiles_[activations].emplace_back(context, compiler, name_of(tile, activations),
+                                       [=] { return matmul_text(tile, activations); });
     }
   }
-  epilogues_.name = kEpiloguesName;
-  epilogues_.text = matmul_epilogues_text;
 }
 
 MatmulRunner::~MatmulRunner() = default;
@@ -228,27 +190,25 @@ std::string MatmulRunner::library_name() {
   return library() == nullptr ? "Sluice's kernels" : library()->name();
 }
 
-MatmulRunner::Code* MatmulRunner::code_for(const Matmul& matmul, bool allow_tf32) {
+SourceKernel* MatmulRunner::kernel_for(const Matmul& matmul) {
   if (matmul.batch * matmul.m * matmul.n == 0) return nullptr;
   const Matmul x = with_fewer_batches(matmul);
-  if (library() == nullptr || !library()->supports(x, allow_tf32)) {
-    return tile_code(x);
-  }
+  if (library() == nullptr || !library()->supports(x)) return &tile_kernel(x);
   return CublasLtMatmul::num_folded(x.epilogues) < x.epilogues.size() ? &epilogues_ : nullptr;
 }
 
-absl::Status MatmulRunner::prepare(const Matmul& matmul, bool allow_tf32) {
-  Code* const code = code_for(matmul, allow_tf32);
-  return code == nullptr ? absl::OkStatus() : compile(code);
+absl::Status MatmulRunner::prepare(const Matmul& matmul) {
+  SourceKernel* const kernel = kernel_for(matmul);
+  return kernel == nullptr ? absl::OkStatus() : kernel->compile();
 }
 
-bool MatmulRunner::is_ready(const Matmul& matmul, bool allow_tf32) {
-  const Code* const code = code_for(matmul, allow_tf32);
-  return code == nullptr || code->ready.load(std::memory_order_acquire) != nullptr;
+bool MatmulRunner::is_ready(const Matmul& matmul) {
+  const SourceKernel* const kernel = kernel_for(matmul);
+  return kernel == nullptr || kernel->is_ready();
 }
 
 absl::Status MatmulRunner::enqueue(CudaStream* stream, const Matmul& matmul,
-                                   absl::string_view label, bool allow_tf32) {
+                                   absl::string_view label) {
   if (matmul.batch * matmul.m * matmul.n == 0) return absl::OkStatus();
   if (matmul.epilogues.size() > kMaxEpilogues) {
     return absl::InternalError(absl::StrCat(std::string(label), ": a product with ",
@@ -256,7 +216,7 @@ absl::Status MatmulRunner::enqueue(CudaStream* stream, const Matmul& matmul,
   }
   Matmul x = with_fewer_batches(matmul);
   if (library() == nullptr) return enqueue_own(stream, x, label);
-  const absl::StatusOr<bool> done = library()->enqueue(stream, x, label, allow_tf32);
+  const absl::StatusOr<bool> done = library()->enqueue(stream, x, label);
   if (!done.ok()) return done.status();
   if (!*done) return enqueue_own(stream, x, label);
   x.epilogues.remove_prefix(CublasLtMatmul::num_folded(x.epilogues));

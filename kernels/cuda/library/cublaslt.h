@@ -15,8 +15,7 @@ namespace sluice::kernels::cuda {
 
 enum class LtStatus : int { kSuccess = 0, kInvalidValue = 7, kNotSupported = 15 };
 enum class LtDataType : int { kFloat32 = 0 };
-// kFloat32 rounds no operand, kTf32 may.
-enum class LtCompute : int { kFloat32 = 68, kTf32 = 77 };
+enum class LtCompute : int { kFloat32 = 68 };  // rounds no operand
 enum class LtLayoutAttribute : int { kBatchCount = 5, kBatchStride = 6 };
 enum class LtOperationAttribute : int {
   kTransposeA = 3,
@@ -53,7 +52,7 @@ struct LtHeuristicResult {
 
 struct CublasLt {
 #define SLUICE_CUBLASLT_CALL(result, name, symbol, ...) result (*name)(__VA_ARGS__) = nullptr;
-#include "kernels/cuda/products/cublaslt.def"
+#include "kernels/cuda/library/cublaslt.def"
 #undef SLUICE_CUBLASLT_CALL
 };
 

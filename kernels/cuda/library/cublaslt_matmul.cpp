@@ -1,4 +1,4 @@
-#include "kernels/cuda/products/cublaslt_matmul.h"
+#include "kernels/cuda/library/cublaslt_matmul.h"
 
 #include <atomic>
 #include <limits>
@@ -21,9 +21,11 @@ uint32_t alignment_of(const void* address) {
   return reinterpret_cast<uintptr_t>(address) % kAlignment == 0 ? kAlignment : sizeof(float);
 }
 
-bool is_bias(const Epilogue& epilogue) { return epilogue.op == Op::kAdd && epilogue.one_row; }
+bool is_bias(const fusion::Epilogue& epilogue) {
+  return epilogue.op == Op::kAdd && epilogue.one_row;
+}
 
-LtEpilogue folded_epilogue(absl::Span<const Epilogue> epilogues) {
+LtEpilogue folded_epilogue(absl::Span<const fusion::Epilogue> epilogues) {
   const size_t count = CublasLtMatmul::num_folded(epilogues);
   if (count == 0) return LtEpilogue::kNone;
   if (count == 2) return LtEpilogue::kReluBias;
@@ -53,7 +55,7 @@ bool make_operand(int64_t rows, int64_t columns, int64_t row_stride, int64_t col
 
 }  // namespace
 
-bool LtCall::make(const Matmul& x, bool allow_tf32, LtCall* call) {
+bool LtCall::make(const Matmul& x, LtCall* call) {
   if (x.k == 0 || x.batch > std::numeric_limits<int32_t>::max()) return false;
   if (!make_operand(x.k, x.n, x.b_strides[1], x.b_strides[2], &call->a) ||
       !make_operand(x.m, x.k, x.a_strides[1], x.a_strides[2], &call->b) ||
@@ -72,9 +74,8 @@ bool LtCall::make(const Matmul& x, bool allow_tf32, LtCall* call) {
   call->c.alignment = alignment_of(x.c);
   call->epilogue = folded_epilogue(x.epilogues);
   if (call->epilogue == LtEpilogue::kBias || call->epilogue == LtEpilogue::kReluBias) {
-    call->bias_alignment = alignment_of(x.epilogues[0].operand);
+    call->bias_alignment = alignment_of(x.operand(x.epilogues[0]));
   }
-  call->compute = allow_tf32 ? LtCompute::kTf32 : LtCompute::kFloat32;
   return true;
 }
 
@@ -142,7 +143,7 @@ LtStatus CublasLtMatmul::Plan::open(LtHandle handle, const LtCall& call,
   make_layout(call.a, &a);
   make_layout(call.b, &b);
   make_layout(call.c, &c);
-  calls(library.operation_create, &operation, call.compute, LtDataType::kFloat32);
+  calls(library.operation_create, &operation, LtCompute::kFloat32, LtDataType::kFloat32);
   calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeA, call.a.transpose);
   calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeB, call.b.transpose);
   calls.set(library.operation_set, operation, LtOperationAttribute::kEpilogue, call.epilogue);
@@ -188,7 +189,7 @@ LtStatus CublasLtMatmul::Plan::run(LtHandle handle, const Matmul& x, void* works
   std::lock_guard lock(mutex_);
   Calls calls;
   if (has_bias) {
-    const void* bias = x.epilogues[0].operand;
+    const void* bias = x.operand(x.epilogues[0]);
     calls.set(library.operation_set, operation, LtOperationAttribute::kBiasPointer, bias);
   }
   calls(library.matmul, handle, operation, &kOne, x.b, a, x.a, b, &kZero, x.c, c, x.c, c,
@@ -219,7 +220,7 @@ std::string CublasLtMatmul::name() const {
   return absl::StrCat("cuBLASLt ", version / 10000, ".", version / 100 % 100);
 }
 
-size_t CublasLtMatmul::num_folded(absl::Span<const Epilogue> epilogues) {
+size_t CublasLtMatmul::num_folded(absl::Span<const fusion::Epilogue> epilogues) {
   const size_t biases = !epilogues.empty() && is_bias(epilogues[0]) ? 1 : 0;
   const bool relu = epilogues.size() > biases && epilogues[biases].op == Op::kRelu;
   return biases + (relu ? 1 : 0);
@@ -240,15 +241,15 @@ std::shared_ptr<CublasLtMatmul::Plan> CublasLtMatmul::find_plan(const LtCall& ca
   return plans_[call] = std::move(plan);
 }
 
-bool CublasLtMatmul::supports(const Matmul& matmul, bool allow_tf32) {
+bool CublasLtMatmul::supports(const Matmul& matmul) {
   LtCall call;
-  return LtCall::make(matmul, allow_tf32, &call) && find_plan(call)->can_run;
+  return LtCall::make(matmul, &call) && find_plan(call)->can_run;
 }
 
 absl::StatusOr<bool> CublasLtMatmul::enqueue(CudaStream* stream, const Matmul& matmul,
-                                             absl::string_view label, bool allow_tf32) {
+                                             absl::string_view label) {
   LtCall call;
-  if (!LtCall::make(matmul, allow_tf32, &call)) return false;
+  if (!LtCall::make(matmul, &call)) return false;
   const std::shared_ptr<Plan> plan = find_plan(call);
   if (!plan->can_run) return false;
   runtime::cuda::DeviceAllocator& allocator = stream->device().allocator();

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "kernels/cuda/products/cublaslt.h"
+#include "kernels/cuda/library/cublaslt.h"
 #include "kernels/library/matmul.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"
@@ -40,16 +40,14 @@ struct LtCall {
   int32_t batch = 1;
   LtEpilogue epilogue = LtEpilogue::kNone;
   uint32_t bias_alignment = 0;  // 0: there is none
-  LtCompute compute = LtCompute::kFloat32;
 
   // False if the library has no layout for the operands, or there is nothing to multiply.
-  static bool make(const Matmul& matmul, bool allow_tf32, LtCall* call);
+  static bool make(const Matmul& matmul, LtCall* call);
 
   bool operator==(const LtCall&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const LtCall& x) {
-    return H::combine(std::move(h), x.a, x.b, x.c, x.batch, x.epilogue, x.bias_alignment,
-                      x.compute);
+    return H::combine(std::move(h), x.a, x.b, x.c, x.batch, x.epilogue, x.bias_alignment);
   }
 };
 
@@ -67,17 +65,17 @@ class CublasLtMatmul {
 
   // How many epilogues, from the first on, become part of the library's call: a bias, a relu, or a
   // bias and then a relu. Not gelu: the library's is another function.
-  static size_t num_folded(absl::Span<const Epilogue> epilogues);
+  static size_t num_folded(absl::Span<const fusion::Epilogue> epilogues);
 
   // Whether enqueue() is going to do it, as far as one can tell. Pointers are looked at for their
   // alignment only.
-  bool supports(const Matmul& matmul, bool allow_tf32);
+  bool supports(const Matmul& matmul);
 
   // Within the run() of a batch of `stream`. False: it has done nothing, and never will for a call
   // that is equal. Else c has the product with num_folded() epilogues applied. There is at least
   // one element in c.
   absl::StatusOr<bool> enqueue(runtime::cuda::CudaStream* stream, const Matmul& matmul,
-                               absl::string_view label, bool allow_tf32);
+                               absl::string_view label);
 
  private:
   struct Plan;

@@ -1,4 +1,4 @@
-// Stores past the caches, a whole vector of the instruction set at a time.
+// Non-temporal stores, a whole vector of the instruction set at a time.
 #include "kernels/interp/loops_impl.h"
 
 #if defined(__SSE2__)
@@ -17,13 +17,13 @@ constexpr int64_t kVectorBytes = 32;
 #else
 constexpr int64_t kVectorBytes = 16;
 #endif
-static_assert(kVectorBytes <= kStreamedAlignment);
+static_assert(kVectorBytes <= kNontemporalLoopAlignment);
 
 template <typename V>
 using Vector __attribute__((vector_size(kVectorBytes))) = V;
 
 template <typename Value>
-void stream(void* out, Value value) {
+void store_nontemporal(void* out, Value value) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(static_cast<__m512i*>(out), reinterpret_cast<__m512i>(value));
 #elif defined(__AVX__)
@@ -35,7 +35,7 @@ void stream(void* out, Value value) {
 
 // out[i] = in[i], NaN made canonical.
 template <typename V>
-void stream_loop(void* out, const void* const* in, int64_t n) {
+void nontemporal_loop(void* out, const void* const* in, int64_t n) {
   V* o = static_cast<V*>(out);
   const V* a = static_cast<const V*>(in[0]);
   constexpr int64_t kCount = kVectorBytes / sizeof(V);
@@ -46,7 +46,7 @@ void stream_loop(void* out, const void* const* in, int64_t n) {
     if constexpr (m::kIsFloat<V>) {
       value = value == value ? value : Vector<V>{} + m::quiet_nan<V>();
     }
-    stream(o + i, value);
+    store_nontemporal(o + i, value);
   }
   for (; i < n; ++i) {
     if constexpr (m::kIsFloat<V>) {
@@ -59,17 +59,19 @@ void stream_loop(void* out, const void* const* in, int64_t n) {
 
 }  // namespace
 
-void fill_streams(LoopTable& table) {
-  auto set = [&table](DType dtype, MapFn loop) { table.stream[static_cast<int>(dtype)] = loop; };
-  set(DType::kFloat32, stream_loop<float>);
-  set(DType::kFloat64, stream_loop<double>);
-  set(DType::kInt32, stream_loop<uint32_t>);
-  set(DType::kUInt32, stream_loop<uint32_t>);
-  set(DType::kInt64, stream_loop<uint64_t>);
-  set(DType::kUInt64, stream_loop<uint64_t>);
+void fill_nontemporal(LoopTable& table) {
+  auto set = [&table](DType dtype, MapFn loop) {
+    table.nontemporal[static_cast<int>(dtype)] = loop;
+  };
+  set(DType::kFloat32, nontemporal_loop<float>);
+  set(DType::kFloat64, nontemporal_loop<double>);
+  set(DType::kInt32, nontemporal_loop<uint32_t>);
+  set(DType::kUInt32, nontemporal_loop<uint32_t>);
+  set(DType::kInt64, nontemporal_loop<uint64_t>);
+  set(DType::kUInt64, nontemporal_loop<uint64_t>);
 }
 #else
-void fill_streams(LoopTable&) {}
+void fill_nontemporal(LoopTable&) {}
 #endif
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE

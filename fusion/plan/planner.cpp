@@ -1,22 +1,20 @@
-#include "fusion/plan/plan.h"
+#include "fusion/plan/planner.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "fusion/lower/lower.h"
+#include "fusion/lower/lower_library.h"
 #include "fusion/partition/partition.h"
 #include "fusion/plan/epilogues.h"
 #include "fusion/plan/launches.h"
+#include "fusion/plan/memory_plan.h"
+#include "fusion/plan/plan_text.h"
 #include "fusion/rewrite/simplify.h"
 
 namespace sluice::fusion {
 namespace {
-
-// Outputs of less than this may still be in a cache when somebody reads them.
-constexpr int64_t kStreamBytes = 32LL << 20;
 
 class Planner {
  public:
@@ -79,9 +77,7 @@ class Planner {
   template <typename F>
   void for_each_call(F f) const {
     for (const Step& step : plan_.steps) {
-      const KernelStep* kernel = std::get_if<KernelStep>(&step.work);
-      if (kernel == nullptr) continue;
-      for (const KernelCall& call : kernel->calls) f(call);
+      for (const KernelCall& call : step.kernels) f(call);
     }
   }
 
@@ -121,9 +117,7 @@ class Planner {
 
   void simplify_programs() {
     for (Step& step : plan_.steps) {
-      KernelStep* kernel = std::get_if<KernelStep>(&step.work);
-      if (kernel == nullptr) continue;
-      for (KernelCall& call : kernel->calls) {
+      for (KernelCall& call : step.kernels) {
         call.program.contracts = options_.fast_math;
         if (!options_.observer) {
           fusion::simplify(&call.program, options_.fast_math);
@@ -154,7 +148,7 @@ class Planner {
       if (writes_nothing(parts, group)) continue;
       Step step;
       const bool lowered = group.library
-                               ? lower_matmul(graph_, group, memory_, &constraints_, &step)
+                               ? lower_library(graph_, group, memory_, &constraints_, &step)
                                : lower(graph_, parts, group, memory_, &constraints_, &step);
       if (!lowered) return false;
       plan_.steps.push_back(std::move(step));
@@ -208,111 +202,9 @@ class Planner {
     return true;
   }
 
-  void find_lifetimes() {
-    for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
-      for_each_memory(plan_.steps[s], [&](const MemoryRef& memory) {
-        if (memory.kind == MemoryRef::Kind::kInput) {
-          last_input_use_.resize(std::max<size_t>(last_input_use_.size(), memory.index + 1), -1);
-          last_input_use_[memory.index] = s;
-          return;
-        }
-        Result& result = plan_.results[memory.index];
-        if (result.first_use < 0) result.first_use = s;
-        result.last_use = s;
-      });
-    }
-  }
-
-  // Pointwise kernels load everything that a point needs before they store its results.
-  void find_donors() {
-    for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
-      const KernelStep* kernel = std::get_if<KernelStep>(&plan_.steps[s].work);
-      if (kernel == nullptr) continue;
-      // By block: in how many calls of the launch it takes part. Calls run side by side.
-      absl::flat_hash_map<std::pair<MemoryRef::Kind, int32_t>, int> calls;
-      for_each_memory(plan_.steps[s], [&](const MemoryRef& memory) {
-        ++calls[std::make_pair(memory.kind, memory.index)];
-      });
-      for (const KernelCall& call : kernel->calls) {
-        if (call.program.schedule != Schedule::kPointwise) continue;
-        std::vector<bool> is_output(call.buffers.size(), false);
-        for (const OutputDependence& output : call.outputs) is_output[output.buffer] = true;
-        for (size_t b = 0; b < call.buffers.size(); ++b) {
-          const MemoryRef& donor = call.buffers[b];
-          if (is_output[b] || calls[std::make_pair(donor.kind, donor.index)] > 1) continue;
-          if (!dies_at(donor, s)) continue;
-          for (size_t o = 0; o < call.outputs.size(); ++o) {
-            if (!read_in_place(call, static_cast<uint16_t>(b), call.program.stores[o])) continue;
-            const MemoryRef& target = call.buffers[call.outputs[o].buffer];
-            plan_.results[target.index].donors.push_back(donor);
-          }
-        }
-      }
-    }
-  }
-
-  // Kernels whose outputs no cache can hold until somebody reads them. Those that turn out to work
-  // in place too: what they have read is in the caches, but has to leave them all the same.
-  void find_streams() {
-    for (Step& step : plan_.steps) {
-      KernelStep* kernel = std::get_if<KernelStep>(&step.work);
-      if (kernel == nullptr) continue;
-      for (KernelCall& call : kernel->calls) {
-        call.program.streams = may_stream(call);
-      }
-    }
-  }
-
-  bool may_stream(const KernelCall& call) const {
-    const Program& program = call.program;
-    const size_t words = program.rank() + 1;
-    int64_t bytes = 0;
-    for (size_t o = 0; o < call.outputs.size(); ++o) {
-      const Result& result = plan_.results[call.buffers[call.outputs[o].buffer].index];
-      const uint16_t number = program.stores[o].access;
-      const Access& access = program.accesses[number];
-      if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;
-      if (access.lanes != StrideClass::kUnit) return false;
-      // Vectors begin at multiples of their length along the lane dim.
-      const auto size = static_cast<int64_t>(size_of(access.dtype));
-      const int64_t* strides = call.accesses.data() + number * words;
-      for (int d = 0; d < program.rank(); ++d) {
-        if (d != program.lane_dim() && strides[d] * size % kStreamAlignment != 0) return false;
-      }
-      bytes += result.bytes;
-    }
-    return bytes >= kStreamBytes;
-  }
-
-  bool dies_at(const MemoryRef& memory, int32_t step) const {
-    if (memory.kind == MemoryRef::Kind::kInput) {
-      // An output may be a view of an input.
-      const bool lives_on =
-          std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
-                      [&](const Output& output) { return output.memory == memory; });
-      return !lives_on && last_input_use_[memory.index] == step;
-    }
-    const Result& result = plan_.results[memory.index];
-    return !result.observed && result.last_use == step;
-  }
-
-  // True if the kernel touches buffer `b` only where it stores that result, in elements of its
-  // size.
-  static bool read_in_place(const KernelCall& call, uint16_t b, const Store& store) {
-    const Program& program = call.program;
-    const size_t words = program.rank() + 1;
-    for (size_t i = 0; i < program.accesses.size(); ++i) {
-      const Access& access = program.accesses[i];
-      if (access.buffer != b) continue;
-      if (size_of(access.dtype) != size_of(program.accesses[store.access].dtype) ||
-          !std::equal(call.accesses.begin() + i * words, call.accesses.begin() + (i + 1) * words,
-                      call.accesses.begin() + store.access * words)) {
-        return false;
-      }
-    }
-    return std::none_of(program.body.begin(), program.body.end(),
-                        [](const Instr& instr) { return instr.op == Op::kGather; });
-  }
+  void find_lifetimes() { fusion::find_lifetimes(&plan_); }
+  void find_donors() { fusion::find_donors(&plan_); }
+  void find_nontemporal_stores() { fusion::find_nontemporal_stores(&plan_); }
 
   Graph graph_;
   const PlanOptions options_;
@@ -320,7 +212,6 @@ class Planner {
   std::vector<NodeId> alias_of_;  // by node: the node that computes its value after simplification
   Constraints constraints_;
   MemoryMap memory_;
-  std::vector<int32_t> last_input_use_;
   Plan plan_;
 };
 
@@ -333,33 +224,10 @@ constexpr Planner::Pass Planner::kPasses[] = {
     {"share launches", When::kFusing, &Planner::share_launches},
     {"find lifetimes", When::kAlways, &Planner::find_lifetimes},
     {"find donors", When::kAlways, &Planner::find_donors},
-    {"find streams", When::kAlways, &Planner::find_streams},
+    {"find non-temporal stores", When::kAlways, &Planner::find_nontemporal_stores},
 };
 
-std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
-  return absl::StrJoin(nodes, " ", [&](std::string* out, NodeId n) {
-    absl::StrAppend(out, name_of(graph.nodes[n].op));
-  });
-}
-
 }  // namespace
-
-const char* name_of(CutReason reason) {
-  switch (reason) {
-    case CutReason::kObserved: return "observed";
-    case CutReason::kReduction: return "reduction";
-    case CutReason::kRow: return "row";
-    case CutReason::kLibrary: return "library";
-    case CutReason::kGather: return "gather";
-    case CutReason::kShape: return "shape";
-    case CutReason::kOrder: return "order";
-    case CutReason::kView: return "view";
-    case CutReason::kBudget: return "budget";
-    case CutReason::kCost: return "cost";
-    case CutReason::kFusionOff: break;
-  }
-  return "fusion-off";
-}
 
 std::vector<const char*> plan_passes() {
   std::vector<const char*> names;
@@ -369,34 +237,6 @@ std::vector<const char*> plan_passes() {
 
 absl::StatusOr<Plan> make_plan(const Graph& graph, const PlanOptions& options) {
   return Planner(graph, options).run();
-}
-
-std::string to_text(const Graph& graph, const Plan& plan) {
-  std::string text;
-  for (const Step& step : plan.steps) {
-    if (const KernelStep* kernel = std::get_if<KernelStep>(&step.work)) {
-      size_t outputs = 0;
-      for (const KernelCall& call : kernel->calls) outputs += call.outputs.size();
-      absl::StrAppend(&text, "  kernel: ",
-                      absl::StrJoin(kernel->calls, " || ",
-                                    [&](std::string* out, const KernelCall& call) {
-                                      absl::StrAppend(out, names_of(graph, call.nodes));
-                                    }),
-                      " | ", outputs, " out");
-    } else {
-      const MatmulStep& matmul = std::get<MatmulStep>(step.work);
-      absl::StrAppend(&text, "  library: ", names_of(graph, matmul.nodes), " ", matmul.batch, "x",
-                      matmul.m, "x", matmul.n, "x", matmul.k);
-    }
-    absl::StrAppend(&text, " | reads ", step.bytes_read, " B, writes ", step.bytes_written, " B\n");
-  }
-  for (const CutEdge& cut : plan.cuts) {
-    const GraphNode& node = graph.nodes[cut.producer];
-    absl::StrAppend(&text, "  not fused: t", cut.producer, " ", name_of(node.op), " ",
-                    sluice::name_of(node.dtype), to_string(node.shape),
-                    " goes through memory: ", name_of(cut.reason), "\n");
-  }
-  return text;
 }
 
 }  // namespace sluice::fusion
