@@ -8,13 +8,20 @@
 namespace sluice::fusion {
 namespace {
 
-LibraryKind kind_of(Op op) {
-  switch (op) {
-#define SLUICE_LIBRARY_OP(id, name, arity, kind) \
-  case Op::k##id: return LibraryKind::k##kind;
+struct LibraryOp {
+  Op op;
+  LibraryKind kind;
+};
+constexpr LibraryOp kLibraryOps[] = {
+#define SLUICE_LIBRARY_OP(id, name, arity, kind) {Op::k##id, LibraryKind::k##kind},
 #include "fusion/ir/library.def"
-    default: return LibraryKind::kCount;
+};
+
+LibraryKind kind_of(Op op) {
+  for (const LibraryOp& library : kLibraryOps) {
+    if (library.op == op) return library.kind;
   }
+  return LibraryKind::kCount;
 }
 
 using MakeAttributes = std::shared_ptr<const LibraryAttributes> (*)(const GraphNode&,

@@ -51,18 +51,31 @@ class RowFacts {
   bool made_from_other_rows(NodeId n, const Shape& space, const std::vector<int>& axes) const;
 
  private:
-  // By node, `words_` words each: bit r stands for rows_[r].
-  using Sets = std::vector<uint64_t>;
+  // By node: a set of numbers of rows, one bit each.
+  class Sets {
+   public:
+    void resize(size_t nodes, size_t rows) {
+      words_ = (rows + 63) / 64;
+      bits_.assign(nodes * words_, 0);
+    }
+    void insert(NodeId n, int row) { bits_[n * words_ + row / 64] |= uint64_t{1} << (row % 64); }
+    // Adds the rows of `from` to those of `into`.
+    void unite(NodeId into, NodeId from) {
+      for (size_t w = 0; w < words_; ++w) bits_[into * words_ + w] |= bits_[from * words_ + w];
+    }
+    absl::Span<const uint64_t> of(NodeId n) const { return {bits_.data() + n * words_, words_}; }
 
-  void number_rows(const Graph& graph, const Uses& uses);
-  void propagate(const Graph& graph, const Uses& uses);
-  absl::Span<uint64_t> set_of(Sets& sets, NodeId n) const;
+   private:
+    size_t words_ = 0;
+    std::vector<uint64_t> bits_;
+  };
 
-  std::vector<Rows> rows_;
-  std::vector<int32_t> row_number_;  // by node: a reduction's rows, or -1
-  size_t words_ = 0;
+  // By node: the number of the rows that a reduction walks; -1 for others, and if they don't fit.
+  std::vector<int> number_rows(const Graph& graph, const Uses& uses);
+
+  std::vector<Rows> rows_;  // by number
   Sets made_from_;
-  Sets fused_from_;  // likewise, by way of values that nobody observes
+  Sets fused_from_;  // likewise, but only by way of values that nobody observes
 };
 
 }  // namespace sluice::fusion
