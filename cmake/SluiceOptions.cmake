@@ -22,6 +22,9 @@ function(sluice_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -ffp-contract=off
     -fno-math-errno -fno-trapping-math)
+  if(SLUICE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
   if(SLUICE_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
