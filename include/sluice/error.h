@@ -12,7 +12,7 @@ namespace sluice {
 // what() names the op the user called, with the shapes and dtypes it was given.
 //   kInvalidArgument    shapes, axes or dtypes that don't go together; a wrong count
 //   kOutOfRange         an index outside its axis
-//   kResourceExhausted  memory that can't be had
+//   kResourceExhausted  memory that cannot be allocated
 //   kFailedPrecondition use of an empty Tensor, ...
 //   kUnimplemented      an op that does not exist yet, for this dtype or at all
 //   kInternal           a device or a compiler failed. A lost GPU fails every use of its tensors
