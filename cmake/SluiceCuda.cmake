@@ -37,9 +37,8 @@ endif()
 # sluice_generic_image(<variable>): the source that has the generic kernel, compiled.
 function(sluice_generic_image variable)
   add_executable(sluice_print_generic EXCLUDE_FROM_ALL
-    fusion/ir/op.cpp runtime/dtype.cpp kernels/gpu/emit/expression.cpp kernels/gpu/emit/functions.cpp
-    kernels/gpu/generic/generic_source.cpp kernels/gpu/prelude/prelude.cpp kernels/gpu/generic/print_generic.cpp
-    kernels/gpu/emit/text_value.cpp)
+    fusion/ir/op.cpp runtime/dtype.cpp kernels/gpu/generic/print_generic.cpp
+    $<TARGET_OBJECTS:sluice_gpu_text>)
   sluice_compile_options(sluice_print_generic)
   target_include_directories(sluice_print_generic PRIVATE ${SLUICE_INCLUDES})
   target_link_libraries(sluice_print_generic PRIVATE ${SLUICE_ABSL})

@@ -24,6 +24,20 @@ if(SLUICE_CUDA STREQUAL "OFF")
 else()
   list(FILTER sources EXCLUDE REGEX "/no_cuda\\.cpp$")
 endif()
+
+# The generic kernel's text, for the library and for the tool that prints it while it is built.
+if(NOT SLUICE_CUDA STREQUAL "OFF")
+  set(text
+    kernels/gpu/emit/expression.cpp kernels/gpu/emit/functions.cpp kernels/gpu/emit/text_value.cpp
+    kernels/gpu/generic/generic_source.cpp kernels/gpu/prelude/prelude.cpp)
+  list(REMOVE_ITEM sources ${text})
+  add_library(sluice_gpu_text OBJECT ${text})
+  sluice_compile_options(sluice_gpu_text)
+  set_target_properties(sluice_gpu_text PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(sluice_gpu_text PRIVATE ${SLUICE_INCLUDES})
+  target_link_libraries(sluice_gpu_text PRIVATE ${SLUICE_ABSL})
+  list(APPEND sources $<TARGET_OBJECTS:sluice_gpu_text>)
+endif()
 if(SLUICE_HAVE_NVCC)
   sluice_generic_image(image)
   list(APPEND sources "${image}")
