@@ -1,9 +1,10 @@
 // What a run of a program did, as plain data: what the engine records, what a trace file holds and
 // what sluice-trace and the page show.
 //
-// The JSON form (trace/json.h, docs/trace.schema.json) has the same names and nesting; members that
-// have their default value are left out of it. References between objects are indices: of a graph
-// in Trace::graphs, of a kernel in Trace::kernels, of a site in Trace::sites and so on; -1 is none.
+// The JSON form (trace/json_write.h, docs/trace.schema.json) has the same names and nesting;
+// members that have their default value are left out of it. References between objects are indices:
+// of a graph in Trace::graphs, of a kernel in Trace::kernels, of a site in Trace::sites and so on;
+// -1 is none.
 //
 // Times are nanoseconds; moments count from the start of the trace.
 #ifndef SLUICE_TRACE_TRACE_H_
