@@ -5,12 +5,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <sluice/config.h>
 #include "absl/types/span.h"
-#include "engine/observe/recorder.h"
+#include "engine/observe/flush_observer.h"
+#include "engine/record/flush_cause.h"
 #include "engine/record/loop_aligner.h"
 #include "engine/record/node.h"
 #include "engine/record/queue_mutex.h"
@@ -20,20 +20,6 @@
 #include "runtime/fast_tls.h"
 
 namespace sluice::engine {
-
-enum class FlushCause : uint8_t {
-  kRead,
-  kEval,
-  kFlush,
-  kSync,
-  kOps,
-  kLoop,
-  kBytes,
-  kOtherThread,
-  kIdle,
-  kCopy
-};
-const char* name_of(FlushCause cause);
 
 // Each thread records into a queue of its own for each device; any thread may flush any queue. An
 // op whose operand is pending in another queue has that run first. Thread-safe.
@@ -99,12 +85,9 @@ class Queue {
   void run(FlushCause cause, runtime::SubmitMode mode, Choice choice);
   bool is_whole(Choice choice);
   void mark(Choice choice);
-  void run_all(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode);
-  void run_marked(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode);
-  std::shared_ptr<const ReadyPlan> find_plan(FlushRecord* record, Window* window);
-
-  std::shared_ptr<FlushRecord> begin_record(FlushCause cause, Choice choice) const;
-  std::string explain(FlushCause cause, Choice choice) const;
+  void run_all(runtime::SubmitMode mode);
+  void run_marked(runtime::SubmitMode mode);
+  std::shared_ptr<const ReadyPlan> find_plan(Window* window);
 
   friend struct ThreadQueues;
   static SLUICE_FAST_TLS Queue* latest_;  // the one that the thread used last
@@ -112,8 +95,6 @@ class Queue {
   QueueMutex mutex_;
   Window pending_;
   int64_t bytes_since_scan_ = 0;
-  TraceClock::time_point first_recorded_;  // of what is pending, for the trace
-  int thread_ = 0;                         // likewise
   LoopAligner aligner_;
   std::atomic<int64_t> ops_recorded_{0};
   const Config& settings_;
@@ -123,8 +104,9 @@ class Queue {
   PlanCache plans_;
 
   // Scratch of a flush.
-  std::vector<uint8_t> marks_;  // by op
-  std::vector<uint64_t> live_;  // see Window::complete()
+  std::shared_ptr<FlushObserver> observer_;  // null if nobody watches
+  std::vector<uint8_t> marks_;               // by op
+  std::vector<uint64_t> live_;               // see Window::complete()
   Window chosen_, remaining_;
 };
 

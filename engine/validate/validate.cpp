@@ -8,9 +8,9 @@
 
 #include <sluice/error.h>
 #include "absl/strings/str_cat.h"
-#include "engine/observe/describe.h"
+#include "engine/describe/describe.h"
+#include "engine/describe/wording.h"
 #include "engine/observe/names.h"
-#include "engine/observe/wording.h"
 #include "engine/record/node_slab.h"
 #include "engine/run/scheduler.h"
 #include "engine/validate/host_value.h"

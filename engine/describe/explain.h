@@ -1,6 +1,6 @@
 // Why values went through memory: one typed reason and one sentence for each.
-#ifndef SLUICE_ENGINE_OBSERVE_EXPLAIN_H_
-#define SLUICE_ENGINE_OBSERVE_EXPLAIN_H_
+#ifndef SLUICE_ENGINE_DESCRIBE_EXPLAIN_H_
+#define SLUICE_ENGINE_DESCRIBE_EXPLAIN_H_
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace sluice::engine {
 
 // What a window ends up reading from memory because of what came before it.
-struct InputPast {
+struct InputProvenance {
   int32_t input;
   const char* reason;  // "window" or "device"
   std::string why;     // what a sentence says of it: "was computed by an earlier window"
@@ -23,8 +23,8 @@ struct InputPast {
 // live node without one is read by an op that is still pending.
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
                                      const fusion::Plan& plan, const std::vector<bool>& held,
-                                     const std::vector<InputPast>& pasts);
+                                     const std::vector<InputProvenance>& inputs);
 
 }  // namespace sluice::engine
 
-#endif  // SLUICE_ENGINE_OBSERVE_EXPLAIN_H_
+#endif  // SLUICE_ENGINE_DESCRIBE_EXPLAIN_H_

@@ -1,4 +1,4 @@
-#include "engine/observe/explain.h"
+#include "engine/describe/explain.h"
 
 #include <algorithm>
 
@@ -32,8 +32,8 @@ class Explainer {
     }
   }
 
-  std::vector<trace::Cut> run(const std::vector<InputPast>& pasts) {
-    for (const InputPast& past : pasts) explain_past(past);
+  std::vector<trace::Cut> run(const std::vector<InputProvenance>& inputs) {
+    for (const InputProvenance& input : inputs) explain_input(input);
     std::vector<bool> is_cut(graph_.nodes.size(), false);
     for (const fusion::CutEdge& cut : plan_.cuts) {
       if (is_cut[cut.producer]) continue;
@@ -90,12 +90,12 @@ class Explainer {
     cuts_.push_back({producer, consumer, reason, std::move(text), bytes});
   }
 
-  void explain_past(const InputPast& past) {
-    int64_t bytes = 2 * bytes_of(past.input);
-    for (const trace::Step* step : readers_[past.input]) {
-      add(past.input, find_reader(past.input, step->ops), past.reason,
-          absl::StrCat(value(past.input), " ", past.why), bytes);
-      bytes = bytes_of(past.input);
+  void explain_input(const InputProvenance& from) {
+    int64_t bytes = 2 * bytes_of(from.input);
+    for (const trace::Step* step : readers_[from.input]) {
+      add(from.input, find_reader(from.input, step->ops), from.reason,
+          absl::StrCat(value(from.input), " ", from.why), bytes);
+      bytes = bytes_of(from.input);
     }
   }
 
@@ -212,8 +212,8 @@ class Explainer {
 
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
                                      const fusion::Plan& plan, const std::vector<bool>& held,
-                                     const std::vector<InputPast>& pasts) {
-  return Explainer(described, graph, plan, held).run(pasts);
+                                     const std::vector<InputProvenance>& inputs) {
+  return Explainer(described, graph, plan, held).run(inputs);
 }
 
 }  // namespace sluice::engine
