@@ -93,8 +93,8 @@ struct Window {
   // When the first of its ops was recorded, when it was flushed, and how long the stages took.
   int64_t begin = 0;
   int64_t flushed = 0;
-  int64_t plan_duration = 0;     // to find the plan, or to make it; to describe it for the trace
-  int64_t compile_duration = 0;  // to have its kernels made, as far as the flush waited for it
+  int64_t plan_duration = 0;     // to find or make the plan
+  int64_t compile_duration = 0;  // to wait for its kernels to be made
   int64_t bind_duration = 0;     // to find memory for it
   int64_t submit_duration = 0;
   std::vector<StepRun> steps;  // by Graph::steps; empty: not known (yet)

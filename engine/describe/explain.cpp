@@ -21,7 +21,8 @@ class Explainer {
         plan_(plan),
         held_(held),
         users_(graph.nodes.size()),
-        readers_(graph.nodes.size()) {
+        readers_(graph.nodes.size()),
+        computed_by_(graph.nodes.size()) {
     for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
       for (const fusion::GraphOperand& operand : graph.nodes[n].operands) {
         if (!operand.is_scalar()) users_[operand.node].push_back(n);
@@ -29,6 +30,7 @@ class Explainer {
     }
     for (const trace::Step& step : described.steps) {
       for (int32_t input : step.inputs) readers_[input].push_back(&step);
+      for (int32_t op : step.ops) computed_by_[op].push_back(&step);
     }
   }
 
@@ -60,14 +62,19 @@ class Explainer {
     return absl::StrCat(value(n), " ", described_.ops[n].dtype, to_string(graph_.nodes[n].shape));
   }
 
-  // The first of `ops` that reads `n`, perhaps through views; -1: none.
-  NodeId find_reader(NodeId n, const std::vector<int32_t>& ops) const {
+  bool computes(const trace::Step& step, NodeId n) const {
+    return std::find(computed_by_[n].begin(), computed_by_[n].end(), &step) !=
+           computed_by_[n].end();
+  }
+
+  // The first op of `step` that reads `n`, perhaps through views; -1: none.
+  NodeId find_reader(NodeId n, const trace::Step& step) const {
     for (NodeId user : users_[n]) {
-      if (std::find(ops.begin(), ops.end(), user) != ops.end()) return user;
+      if (computes(step, user)) return user;
     }
     for (NodeId user : users_[n]) {
       if (!fusion::is_view(graph_.nodes[user].op)) continue;
-      if (const NodeId reader = find_reader(user, ops); reader >= 0) return reader;
+      if (const NodeId reader = find_reader(user, step); reader >= 0) return reader;
     }
     return -1;
   }
@@ -83,7 +90,7 @@ class Explainer {
   }
 
   void add(NodeId producer, NodeId consumer, const char* reason, std::string text, int64_t bytes) {
-    // A gather reads no more than it gives.
+    // A gather reads no more elements than it writes.
     if (consumer >= 0 && fusion::class_of(graph_.nodes[consumer].op) == fusion::OpClass::kGather) {
       bytes = std::min(bytes, 2 * bytes_of(consumer));
     }
@@ -93,7 +100,7 @@ class Explainer {
   void explain_input(const InputProvenance& from) {
     int64_t bytes = 2 * bytes_of(from.input);
     for (const trace::Step* step : readers_[from.input]) {
-      add(from.input, find_reader(from.input, step->ops), from.reason,
+      add(from.input, find_reader(from.input, *step), from.reason,
           absl::StrCat(value(from.input), " ", from.why), bytes);
       bytes = bytes_of(from.input);
     }
@@ -103,7 +110,7 @@ class Explainer {
   void explain_steps(NodeId producer, CutReason reason) {
     int64_t bytes = 2 * bytes_of(producer);
     for (const trace::Step* step : readers_[producer]) {
-      NodeId consumer = find_reader(producer, step->ops);
+      NodeId consumer = find_reader(producer, *step);
       if (consumer < 0 && !step->ops.empty()) consumer = step->ops.front();
       if (reason == CutReason::kObserved) {
         add_held(producer, consumer, bytes);
@@ -117,7 +124,7 @@ class Explainer {
 
   // A value that its own step goes on to use is written only because somebody holds it.
   void explain_held(NodeId output, const trace::Step& step) {
-    const NodeId reader = find_reader(output, step.ops);
+    const NodeId reader = find_reader(output, step);
     if (reader >= 0) add_held(output, reader, bytes_of(output));
   }
 
@@ -142,7 +149,7 @@ class Explainer {
 
   NodeId find_library_reader(NodeId n) const {
     for (const trace::Step* step : readers_[n]) {
-      if (step->kind == trace::StepKind::kLibrary) return find_reader(n, step->ops);
+      if (step->kind == trace::StepKind::kLibrary) return find_reader(n, *step);
     }
     return -1;
   }
@@ -205,6 +212,7 @@ class Explainer {
   const std::vector<bool>& held_;
   std::vector<std::vector<NodeId>> users_;                // by node
   std::vector<std::vector<const trace::Step*>> readers_;  // by node: steps that find it in memory
+  std::vector<std::vector<const trace::Step*>> computed_by_;  // by node; mostly one step
   std::vector<trace::Cut> cuts_;
 };
 

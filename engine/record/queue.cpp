@@ -13,10 +13,10 @@
 namespace sluice::engine {
 namespace {
 
-// Batches that a stream may be behind: bounds the memory that work under way holds.
+// How many batches a stream may be behind. Bounds the memory that submitted work holds.
 constexpr uint64_t kMaxBatchesBehind = 4;
 
-// Bytes of inputs and results that are worth computing while the host is busy elsewhere.
+// A window whose inputs and results have fewer bytes is not started early.
 constexpr int64_t kWorthStarting = 1 << 20;
 
 std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
@@ -25,7 +25,7 @@ std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
   return *std::move(stream);
 }
 
-// A node leaves the queue, which gives up its pin.
+// A node leaves the queue; the queue's pin is dropped.
 void let_go(Node* node) {
   if (node->has_handles()) node->queue.store(nullptr, std::memory_order_release);
   drop_pin(node);
@@ -49,7 +49,7 @@ void Queue::count_alias() {
 }
 
 void Queue::bring_from(Queue* other, Node* operand) {
-  // The queue lets go of a node only after it has been submitted.
+  // A node leaves its queue only after it has been submitted.
   if (other != nullptr) {
     other->flush_for(operand, FlushCause::kOtherThread, runtime::SubmitMode::kDetached);
   }
@@ -100,8 +100,8 @@ bool Queue::is_worth_starting() const {
   return bytes >= kWorthStarting;
 }
 
-// Where the host is the device, work that starts while the host is busy is in its way: a second
-// OpenMP team alone makes small parallel loops three times slower from then on.
+// On the CPU, work that starts by itself competes with the host: a second OpenMP team alone makes
+// small parallel loops three times slower from then on.
 bool Queue::starts_by_itself() const {
   return device_.type() != DeviceType::kCpu && !settings_.deterministic;
 }
@@ -109,7 +109,7 @@ bool Queue::starts_by_itself() const {
 bool Queue::start_if_idle() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  // Settings may change while nothing is pending.
+  // Checked here as well, as settings may change while nothing is pending.
   if (pending_.empty() || !starts_by_itself() || !is_worth_starting()) return true;
   if (!stream_->done(stream_->next_ticket() - 1)) return false;
   try {
@@ -136,9 +136,9 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
   if (last > kMaxBatchesBehind) stream_->wait(last - kMaxBatchesBehind);
 }
 
-// True if all ops are to run: what has handles is chosen, and what has none is read by a later op
-// (which has a handle or is read, and so on to the last). Sets live_: what is to be there
-// afterwards.
+// True if the whole window runs: every op with handles is chosen, and every other op is read by a
+// later one (which has handles or is read, and so on to the last). Sets live_: the ops whose values
+// outlive the flush.
 bool Queue::is_whole(Choice choice) {
   const size_t n = pending_.size();
   if (choice.end < n) return false;
@@ -154,7 +154,8 @@ bool Queue::is_whole(Choice choice) {
   return true;
 }
 
-// Sets marks_: what is to run, and what of that has to be there afterwards; and what stays.
+// Sets marks_: which ops run (kNeeded), which values outlive the flush (kLive) and which ops stay
+// pending (kRemains).
 void Queue::mark(Choice choice) {
   const size_t n = pending_.size();
   marks_.assign(n, kUnmarked);
@@ -179,7 +180,7 @@ void Queue::run_all(runtime::SubmitMode mode) {
   pending_.clear();
 }
 
-// What is needed runs as a window of its own; what remains becomes the pending window.
+// The needed ops run as a window of their own; the others become the pending window.
 void Queue::run_marked(runtime::SubmitMode mode) {
   const size_t n = pending_.size();
   chosen_.clear();
@@ -200,7 +201,7 @@ void Queue::run_marked(runtime::SubmitMode mode) {
       throw;
     }
   }
-  // Inputs that only the chosen ops read are theirs to work in.
+  // Inputs that no remaining op reads may be overwritten by the chosen ones.
   std::vector<Node*> read_later;
   for (size_t i = 0; i < n; ++i) {
     if ((marks_[i] & kRemains) == 0) continue;
@@ -223,7 +224,7 @@ void Queue::run_marked(runtime::SubmitMode mode) {
   pending_.swap(remaining_);
 }
 
-// Of a window whose values to keep are in live_.
+// The plan of `window`, whose values to keep are in live_.
 std::shared_ptr<const ReadyPlan> Queue::find_plan(Window* window) {
   const PlanMode mode{settings_.fuse, settings_.fast_math};
   std::shared_ptr<const ReadyPlan> plan;

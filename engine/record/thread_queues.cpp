@@ -1,4 +1,4 @@
-// Which queue a thread records into.
+// The queues of each thread.
 #include <algorithm>
 #include <mutex>
 

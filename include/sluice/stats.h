@@ -1,4 +1,4 @@
-// Counters of what the engine did, for tests and for the curious.
+// Counters of what the engine did.
 #ifndef SLUICE_STATS_H_
 #define SLUICE_STATS_H_
 
@@ -10,18 +10,17 @@ namespace sluice {
 
 // Process-wide sums since the start or the last reset_stats().
 struct Stats {
-  int64_t ops_recorded = 0;  // ops appended to a queue; scalar operands are not ops
-  int64_t ops_executed =
-      0;                // ops whose result was needed, whether in a kernel of their own or fused
-  int64_t windows = 0;  // flushes that had something to run
+  int64_t ops_recorded = 0;      // ops appended to a queue; scalar operands are not ops
+  int64_t ops_executed = 0;      // ops whose result was needed, fused or not
+  int64_t windows = 0;           // flushes that had something to run
   int64_t kernels_launched = 0;  // own kernels, without library calls
   int64_t library_calls = 0;
   int64_t compiles = 0;  // completed ones
   int64_t compile_failures = 0;
   int64_t plan_hits = 0;
   int64_t plan_misses = 0;
-  int64_t kernel_cache_hits = 0;  // kernels of a new plan that were there already
-  int64_t disk_cache_hits = 0;
+  int64_t kernel_cache_hits = 0;     // kernels of new plans that had been made before
+  int64_t disk_cache_hits = 0;       // kernels that another process had compiled
   int64_t bytes_allocated_peak = 0;  // greatest bytes_live; reset_stats() sets it to bytes_live
   int64_t bytes_live = 0;            // bytes of device memory in use now
   int64_t temporaries_elided = 0;    // results that were computed and never had memory
@@ -46,9 +45,9 @@ struct KernelStats {
 Stats stats();
 void reset_stats();
 
-// Since the last reset_stats(), those that took longest first: of what ran while a trace was being
-// recorded (trace::start(), $SLUICE_TRACE), as else no kernel is timed. The first 4,096 kinds that
-// are met are counted, later ones together as "...".
+// Kernels run since the last reset_stats(), those that took longest first. Kernels are timed only
+// while a trace is recorded (trace::start(), $SLUICE_TRACE). The first 4,096 kinds are counted,
+// later ones together as "...".
 std::vector<KernelStats> kernel_stats();
 
 // One "name: value" a line, in the order above.
