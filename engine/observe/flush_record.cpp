@@ -13,8 +13,7 @@ FlushRecord::FlushRecord(FlushCause cause, const Node* target, runtime::Stream* 
     : flushed(TraceClock::host_time()),
       delay(lane.recorder_time()),
       stream_(stream),
-      flusher_delay_(Lane::current().recorder_time()),
-      lane_delay_(delay) {
+      flusher_delay_(Lane::current().recorder_time()) {
   window.cause = name_of(cause);
   window.cause_text = explain(cause, target, current_origin());
   window.thread = thread;
@@ -27,7 +26,8 @@ FlushStage FlushRecord::enter(FlushStage stage) {
   const int64_t now = TraceClock::now(flusher);
   durations_[static_cast<int>(stage_)] += std::max<int64_t>(0, now - entered_);
   entered_ = now;
-  delay = lane_delay_ + flusher.recorder_time() - flusher_delay_;
+  // Not later: small work runs, and is recorded, within the stage.
+  if (stage == FlushStage::kSubmit) delay += flusher.recorder_time() - flusher_delay_;
   return std::exchange(stage_, stage);
 }
 

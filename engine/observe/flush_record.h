@@ -47,8 +47,7 @@ class FlushRecord : public FlushObserver, public std::enable_shared_from_this<Fl
 
  private:
   runtime::Stream* const stream_;
-  // The recorder's time on the flushing thread and on the lane, when the flush began.
-  const std::chrono::nanoseconds flusher_delay_, lane_delay_;
+  const std::chrono::nanoseconds flusher_delay_;  // of the flushing thread, when the flush began
   FlushStage stage_ = FlushStage::kOther;
   int64_t entered_ = 0;  // when, by the flushing thread's clock
   std::array<int64_t, kNumFlushStages> durations_{};
