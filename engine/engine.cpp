@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/observe/counters.h"
 #include "engine/observe/names.h"
+#include "engine/observe/recorder.h"
 #include "engine/record/node_slab.h"
 #include "fusion/graph/index_map.h"
 #include "runtime/backend.h"

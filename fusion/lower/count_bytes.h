@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/lower/loop_nest.h"
-#include "fusion/plan/plan.h"
+#include "fusion/lower/step.h"
 
 namespace sluice::fusion {
 
