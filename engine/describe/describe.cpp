@@ -70,7 +70,7 @@ std::string name_of_step(const Graph& graph, const std::vector<NodeId>& ops) {
 
 trace::Step describe_step(const Graph& graph, const fusion::Plan& plan, const fusion::Step& step) {
   trace::Step result;
-  if (std::holds_alternative<MatmulStep>(step.work)) result.kind = trace::StepKind::kLibrary;
+  if (step.library) result.kind = trace::StepKind::kLibrary;
   result.ops = ops_of(step);
   result.name = name_of_step(graph, result.ops);
   result.flops = flops_of(graph, step, result.ops);
