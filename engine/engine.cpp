@@ -16,16 +16,15 @@
 namespace sluice::engine {
 namespace {
 
-NodeRef alias(const Recording& recording, const Node& operand) {
-  fusion::GraphNode view;
-  view.op = recording.op;
-  view.shape = recording.shape;
-  view.attrs.assign(recording.attrs.begin(), recording.attrs.end());
-  const std::optional<Layout> layout = fusion::layout_through_view(view, operand.layout);
+// The view as a node of its own on the operand's buffer; null if no strides say where its elements
+// are.
+NodeRef alias(const OpCall& call, const Node& operand) {
+  const std::optional<Layout> layout =
+      fusion::layout_through_view({call.op, call.shape, call.attrs}, operand.layout);
   if (!layout) return NodeRef();
   NodeRef node(make_node(Node::kHandle));
-  node->dtype = recording.dtype;
-  node->device = recording.device;
+  node->dtype = call.dtype;
+  node->device = call.device;
   node->layout = *layout;
   node->buffer = operand.buffer;
   node->state.store(NodeState::kSubmitted, std::memory_order_release);
@@ -74,16 +73,16 @@ NodeRef submitted(
 
 }  // namespace
 
-NodeRef record_view(const Recording& recording) {
-  const Node& operand = *recording.operands[0].node;
+NodeRef record_view(const OpCall& call) {
+  const Node& operand = *call.operands[0].node;
   if (operand.submitted()) {
-    NodeRef node = alias(recording, operand);
+    NodeRef node = alias(call, operand);
     if (!(node == nullptr)) {
-      Queue::current(recording.device).count_alias();
+      Queue::current(call.device).count_alias();
       return node;
     }
   }
-  return record(recording);
+  return record(call);
 }
 
 void note_origin(Node* node) {

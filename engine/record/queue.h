@@ -51,11 +51,11 @@ class Queue {
   explicit Queue(Device device);
 
   // Takes over the handles of consumed operands, unless it throws.
-  NodeRef append(const Recording& recording);
+  NodeRef append(const OpCall& call);
   // Likewise, for where ops come from in great numbers; `num_operands`: their number, as a constant
   // if it is one. See queue_append.h.
   template <typename Size>
-  NodeRef append_inline(const Recording& recording, Size num_operands);
+  NodeRef append_inline(const OpCall& call, Size num_operands);
 
   // Submits everything that somebody can still ask for, and forgets the rest.
   void flush(FlushCause cause, runtime::SubmitMode mode);

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "fusion/graph/graph.h"
 
 namespace sluice::fusion {
@@ -43,9 +44,20 @@ struct NotAffine {};
 
 using MapResult = std::variant<IndexMap, SplitDim, NotAffine>;
 
-// The map onto the operand of view `node` (whose shape is `operand_shape`) for a point that `map`
-// takes to an element of the node itself. `extents` are the iteration space's.
-MapResult map_through_view(const GraphNode& node, const Shape& operand_shape, const IndexMap& map,
+// A view, of a graph or not. What it refers to outlives it.
+struct View {
+  Op op;
+  const Shape& shape;
+  absl::Span<const int64_t> attrs;
+
+  View(Op op, const Shape& shape, absl::Span<const int64_t> attrs)
+      : op(op), shape(shape), attrs(attrs) {}
+  View(const GraphNode& node) : View(node.op, node.shape, node.attrs) {}
+};
+
+// The map onto the operand of `view` (whose shape is `operand_shape`) for a point that `map`
+// takes to an element of the view itself. `extents` are the iteration space's.
+MapResult map_through_view(const View& view, const Shape& operand_shape, const IndexMap& map,
                            const std::vector<int64_t>& extents);
 
 // The map onto an operand of shape `from` that NumPy broadcasts to `to`.
@@ -55,7 +67,7 @@ IndexMap map_through_broadcast(const Shape& from, const Shape& to, const IndexMa
 Affine address_of(const IndexMap& map, const Strides& strides);
 
 // Where the elements of a view lie in its operand's memory, if strides can say so.
-std::optional<Layout> layout_through_view(const GraphNode& node, const Layout& operand);
+std::optional<Layout> layout_through_view(const View& view, const Layout& operand);
 
 }  // namespace sluice::fusion
 
