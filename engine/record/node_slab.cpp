@@ -77,7 +77,7 @@ Node* FreeNodes::refill() {
     for (NodeSlot* other : lot) other->next = std::exchange(first, other);
     count = lot.size();
   }
-  return &slot->node;
+  return slot;
 }
 
 // Called if the list is empty or has two lots.
@@ -91,6 +91,6 @@ void FreeNodes::give_slowly(NodeSlot* slot) {
   if (++count >= 2 * kLot) SharedSlots::get().give(take_free(kLot));
 }
 
-void Node::destroy(Node* node) { unmake_node(node); }
+void NodeBase::destroy(NodeBase* node) { unmake_node(static_cast<Node*>(node)); }
 
 }  // namespace sluice::engine

@@ -11,8 +11,7 @@
 namespace sluice::engine {
 
 // A node is constructed once and recycled; while free it is in a list.
-struct NodeSlot {
-  Node node;
+struct NodeSlot : Node {
   NodeSlot* next = nullptr;
 };
 
@@ -31,11 +30,10 @@ struct FreeNodes {
     NodeSlot* const slot = first;
     first = slot->next;
     --count;
-    return &slot->node;
+    return slot;
   }
   void give(Node* node) {
-    static_assert(offsetof(NodeSlot, node) == 0);
-    auto* const slot = reinterpret_cast<NodeSlot*>(node);
+    auto* const slot = static_cast<NodeSlot*>(node);
     if (first == nullptr || count + 1 >= 2 * kLot) [[unlikely]]
       return give_slowly(slot);
     slot->next = first;

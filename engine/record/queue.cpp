@@ -39,9 +39,7 @@ Queue::Queue(Device device)
       backend_(runtime::backend(device)),
       stream_(make_stream(backend_)) {}
 
-NodeRef Queue::append(const Recording& recording) {
-  return append_inline(recording, recording.operands.size());
-}
+NodeRef Queue::append(const OpCall& call) { return append_inline(call, call.operands.size()); }
 
 void Queue::count_alias() {
   count_recorded();

@@ -37,11 +37,11 @@ class Queue {
   explicit Queue(Device device);
 
   // Takes over the handles of consumed operands, unless it throws.
-  NodeRef append(const Recording& recording);
+  NodeRef append(const OpCall& call);
   // Likewise, inline, for the hot path. `num_operands`: a compile-time constant if possible. See
   // queue_append.h.
   template <typename Size>
-  NodeRef append_inline(const Recording& recording, Size num_operands);
+  NodeRef append_inline(const OpCall& call, Size num_operands);
 
   // Submits every op whose value can still be asked for, and drops the others.
   void flush(FlushCause cause, runtime::SubmitMode mode);

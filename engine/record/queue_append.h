@@ -45,9 +45,8 @@ inline void drop_consumed(Node* node) {
 }
 
 template <typename Size>
-[[gnu::always_inline]] inline NodeRef Queue::append_inline(const Recording& recording,
-                                                           Size num_operands) {
-  const NodeOperand* const operands = recording.operands.data();
+[[gnu::always_inline]] inline NodeRef Queue::append_inline(const OpCall& call, Size num_operands) {
+  const NodeOperand* const operands = call.operands.data();
   for_each_index(num_operands, [&](size_t k) { bring_here(operands[k]); });
   std::lock_guard lock(mutex_);
   if (is_full()) [[unlikely]]
@@ -55,11 +54,11 @@ template <typename Size>
   Node* const node = make_node(Node::kHandle + Node::kPin);
   NodeRef result(node);  // dies with the op if what follows throws
   node->state.store(NodeState::kPending, std::memory_order_relaxed);
-  node->dtype = recording.dtype;
-  node->device = recording.device;
-  node->layout.shape = recording.shape;
+  node->dtype = call.dtype;
+  node->device = call.device;
+  node->layout.shape = call.shape;
   node->queue.store(this, std::memory_order_relaxed);
-  pending_.add(node, recording, num_operands);
+  pending_.add(node, call, num_operands);
   bytes_since_scan_ += node->bytes();
   count_recorded();
   if (node->position == 0 && starts_by_itself()) IdleStarter::wake();
