@@ -127,6 +127,9 @@ CacheStats total_cache_stats();
 // Returns once no executor has a compilation running or queued.
 void wait_for_compilers();
 
+// For the end of the process: waits for compilations under way and drops those that wait.
+void stop_compilers();
+
 }  // namespace sluice::kernels
 
 #endif  // SLUICE_KERNELS_EXECUTOR_H_
