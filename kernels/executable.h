@@ -1,5 +1,5 @@
-// What a Program becomes: entry points that run a part of it. Both tiers (interp/, llvm/) give the
-// same entry points, and one driver (kernels/cpu/launch.h) splits the work between threads.
+// An executable form of a Program: entry points that each run a part of it. Both tiers (interp/,
+// llvm/) have the same entry points; kernels/cpu/launch.h divides the work between threads.
 #ifndef SLUICE_KERNELS_EXECUTABLE_H_
 #define SLUICE_KERNELS_EXECUTABLE_H_
 
@@ -20,27 +20,27 @@ struct ErrorSlot {
   int64_t extent = 0;
 };
 
-// Called by both tiers.
 void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent);
 
-// Memory of the calling thread for what a kernel keeps of a row or of a tile, aligned to 64 bytes;
-// valid until the thread's next call.
+// A buffer of the calling thread in which a kernel caches a row or a tile, aligned to 64 bytes.
+// Valid until the thread's next call.
 void* thread_buffer(int64_t bytes);
 
 // The arguments of one launch. Compiled code reads this struct by offset: keep it standard-layout.
 struct KernelArgs {
   void* const* buffers;    // [num_buffers] base addresses
   const int64_t* extents;  // [rank] of each dim, outer dims first
-  const int64_t*
-      accesses;  // [num_accesses][rank + 1]: strides of the dims, then the offset; elements
-  const uint64_t* scalars;  // [num_scalars] each in its own dtype, in the low bytes (little
-                            // endian); half dtypes as their 16 bits, bool as 0 or 1
-  const int64_t* params;    // [num_params]
-  ErrorSlot* errors;        // [num_error_slots]
+  // [num_accesses][rank + 1]: the strides of the dims, then the offset, in elements
+  const int64_t* accesses;
+  // [num_scalars] each in its own dtype, in the low bytes (little endian); half dtypes as their 16
+  // bits, bool as 0 or 1
+  const uint64_t* scalars;
+  const int64_t* params;  // [num_params]
+  ErrorSlot* errors;      // [num_error_slots]
 };
 
-// The tiles that a kernel reads transposed, in elements: so many along the lanes, and so many along
-// the dim before that.
+// The size in elements of the tiles that a kernel reads transposed: the width is along the lane
+// dim, the height along the dim before it.
 inline constexpr int64_t kTileWidth = 256;
 inline constexpr int64_t kTileHeight = 128;
 // Non-temporal stores write whole groups of this many elements.
@@ -66,7 +66,7 @@ struct EntryPoints {
                  int64_t num_blocks, const void* partials, int64_t partial_stride) = nullptr;
 };
 
-// Something that runs a Program. Immutable once made; shared by all launches of its kernel.
+// Immutable; shared by all launches of its kernel.
 class Executable {
  public:
   virtual ~Executable() = default;

@@ -39,7 +39,7 @@ const Executable& Kernel::executable(Tier tier) {
 }
 
 void Kernel::request_compiled() {
-  // Whether LLVM is there is not asked here: that makes it ready, which takes milliseconds.
+  // llvm_available() is left to the compile thread: it initialises LLVM, which takes milliseconds.
   if (requested_.exchange(true, std::memory_order_relaxed)) return;
   CompileThreads::get().add([kernel = shared_from_this()] { kernel->compile(); });
 }

@@ -1,4 +1,4 @@
-// A fused kernel: one Program and the executables made of it.
+// One Program and the forms it runs in: bytecode at once, machine code when it has been compiled.
 #ifndef SLUICE_KERNELS_KERNEL_H_
 #define SLUICE_KERNELS_KERNEL_H_
 
@@ -15,11 +15,11 @@ namespace sluice::kernels {
 
 enum class Tier : uint8_t {
   kInterpreted,  // never compile
-  kAsync,        // interpreted until the compiled form, made on another thread, is there
-  kCompiled,     // compile before the first run; interpreted only if that fails
+  kAsync,        // interpret until another thread has compiled the program
+  kCompiled,     // compile before the first run; interpret only if that fails
 };
 
-// One Program and its executables. Thread-safe.
+// Thread-safe.
 class Kernel : public std::enable_shared_from_this<Kernel> {
  public:
   explicit Kernel(fusion::Program program);
@@ -27,9 +27,9 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   const fusion::Program& program() const { return program_; }
   double cost_of_point() const { return cost_of_point_; }
 
-  // What to run now. Under kCompiled this does the compilation.
+  // What to run now. Under kCompiled this compiles the program.
   const Executable& executable(Tier tier);
-  // Has it compiled on another thread, unless that has been done.
+  // Queues the compilation on CompileThreads, once.
   void request_compiled();
   bool is_requested() const { return requested_.load(std::memory_order_relaxed); }
 
@@ -40,7 +40,7 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   KernelDescription describe(bool with_code) const;
 
  private:
-  // Compiles, or finds on disk, unless that has been tried.
+  // Compiles the program or loads it from the disk cache. Tried once.
   void compile();
 
   const fusion::Program program_;
@@ -53,7 +53,7 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   std::atomic<bool> requested_{false};
 };
 
-// For tests: what is compiled in the place of a program. Null: the program itself.
+// For tests: replaces a program just before it is compiled. Null: no replacement.
 extern std::atomic<fusion::Program (*)(const fusion::Program& program)> compile_instead;
 
 // Of all kernels, since the start of the process.

@@ -31,6 +31,7 @@ Level level_of(const Access& access) {
 // The level an instruction must have: the maximum of its operands' and of its address's.
 Level expected_level(const Program& program, const Instr& instr) {
   if (is_reduction(instr.op)) return Level::kRow;
+  if (instr.op == Op::kExpand) return Level::kElement;
   Level level = Level::kUniform;
   for (int i = 0; i < instr.num_operands; ++i) {
     level = std::max(level, program.body[instr.operands[i]].level);
@@ -192,6 +193,12 @@ absl::Status verify_instr(const Program& program, size_t index) {
       if (instr.num_operands < 2 || instr.num_operands > 3) return fail("operand count");
       break;
     case Op::kCast: break;
+    case Op::kExpand:
+      if (program.reduced_rank == 0) return fail("no row to expand to");
+      if (program.body[instr.operands[0]].level == Level::kElement) {
+        return fail("expands a value that varies along the row");
+      }
+      break;
     default:
       if (is_reduction(instr.op)) {
         if (program.reduced_rank == 0) return fail("reduction in a pointwise program");
@@ -240,11 +247,10 @@ DType operand_dtype(const Program& program, const Instr& instr, int operand) {
   switch (instr.op) {
     case Op::kGather:
     case Op::kCheckIndex: return DType::kInt64;
-    case Op::kCast:
-    case Op::kArgMax:
-    case Op::kArgMin: return program.body[instr.operands[0]].dtype;
+    case Op::kCast: return program.body[instr.operands[0]].dtype;
     default: break;
   }
+  if (is_arg_reduction(instr.op)) return program.body[instr.operands[0]].dtype;
   switch (info.rule) {
     case TypeRule::kPredicate: return program.body[instr.operands[0]].dtype;
     case TypeRule::kLogical: return DType::kBool;
@@ -254,6 +260,11 @@ DType operand_dtype(const Program& program, const Instr& instr, int operand) {
     case TypeRule::kFloat: break;
   }
   return instr.dtype;
+}
+
+DType expression_dtype(const Program& program, const Instr& instr) {
+  const int typed = op_info(instr.op).rule == TypeRule::kSelect ? 1 : 0;
+  return compute_type(operand_dtype(program, instr, typed));
 }
 
 absl::Status verify(const Program& program) {
@@ -332,7 +343,8 @@ std::string to_text(const Program& program) {
     const Instr& instr = program.body[i];
     absl::StrAppend(&text, "  ", describe(program, i));
     for (int k = 0; k < instr.num_operands; ++k) absl::StrAppend(&text, " v", instr.operands[k]);
-    if (class_of(instr.op) == OpClass::kProgramOnly || instr.op == Op::kCoordinate) {
+    const bool has_aux = class_of(instr.op) == OpClass::kProgramOnly && instr.op != Op::kExpand;
+    if (has_aux || instr.op == Op::kCoordinate) {
       absl::StrAppend(&text, " #", instr.aux);
     }
     absl::StrAppend(&text, "  ; ", name_of(instr.level), "\n");

@@ -1,8 +1,7 @@
-// The loop program: what fusion hands to the kernels, and the only thing they have to understand.
+// The loop program: the interface between fusion and kernels.
 //
 // A Program is one fused kernel. It has
-//   - an iteration space: `outer` dims, each point of which gives one row, and inside them
-//   `reduced`
+//   - an iteration space: outer dims, each point of which gives one row, and inside them reduced
 //     dims, over which reductions run (none in a pointwise kernel);
 //   - accesses: how a buffer is addressed from a point of that space, always
 //       offset + sum over dims d of index[d] * stride[d]     (in elements);
@@ -11,15 +10,15 @@
 //
 // Extents, strides, offsets, scalar operands and pointers are *arguments* of the kernel
 // (KernelArgs in kernels/executable.h), never part of the Program: one compiled kernel serves all
-// sizes and all constants. What is part of it, and so of the kernel key: instructions, dtypes,
-// ranks and the class of each access's stride along the innermost dim.
+// sizes and all constants. The Program, and so the kernel key, holds instructions, dtypes, ranks and
+// the class of each access's stride along the lane dim.
 //
 // Levels. An instruction that depends on nothing but scalars is uniform; one that does not vary
 // along the reduced dims is of row level; the rest are of element level. A reduction takes an
 // element-level value to row level. A row-level value used by an element-level instruction is
-// thereby broadcast along the row. An element-level instruction that depends on a reduction's
-// result belongs to a later pass over the row (see pass_of): softmax is one Program of three
-// passes.
+// thereby broadcast along the row; kExpand does nothing else, for reductions of such values. An
+// element-level instruction that depends on a reduction's result belongs to a later pass over the
+// row (see pass_of): softmax is one Program of three passes.
 #ifndef SLUICE_FUSION_IR_PROGRAM_H_
 #define SLUICE_FUSION_IR_PROGRAM_H_
 
@@ -81,8 +80,11 @@ struct Access {
 //                                              outside [0, extent) and the predicate holds, error
 //                                              slot `aux` is raised and the result is 0
 // kCast        value                 -         C++ conversion with the rules of kernels/math/cast.h
-// reductions   value                 -         reduced value; kArgMax/kArgMin: position along the
-// row pointwise    by arity              -         see fusion/ir/ops.def
+// kExpand      value                 -         a uniform or row-level value at each element of
+//                                              the row, which makes it one of element level
+// reductions   value                 -         the reduced value; arg reductions: the position
+//                                              along the row
+// pointwise    by arity              -         see fusion/ir/ops.def
 //
 // `dtype` is the result's. Half dtypes compute in float32 and are rounded to `dtype` after every
 // instruction, so that a fused program rounds where op-by-op execution would.
@@ -97,10 +99,9 @@ struct Instr {
   bool operator==(const Instr&) const = default;
 };
 
-// Writes `value`, cast to nothing: the access's dtype equals the value's. A store of row level
-// happens once a row; its access does not vary along the reduced dims. Every store of a float
-// writes NaN as the canonical quiet NaN, so that bits don't depend on which operand a NaN came
-// from.
+// Writes `value` as it is: the access has its dtype. A store of row level happens once a row; its
+// access does not vary along the reduced dims. Every float store writes NaN as the canonical quiet
+// NaN, so that bits don't depend on which operand a NaN came from.
 struct Store {
   ValueId value = kNoValue;
   uint16_t access = 0;
@@ -144,13 +145,16 @@ struct Program {
 // Checks every rule stated above; kernels may rely on what it accepts.
 absl::Status verify(const Program& program);
 
-// The dtypes an instruction's operands have, as the expression of ops.def sees them.
+// The dtype that an instruction's operand has.
 DType operand_dtype(const Program& program, const Instr& instr, int operand);
+// The compute type that the expression of a pointwise instruction or of a reduction is instantiated
+// for: its operands', and for kSelect ops that of the values selected from. Of a cast the source's.
+DType expression_dtype(const Program& program, const Instr& instr);
 
-// For each value the first pass over the row, 0 first, in which it may be computed (element level)
-// or used (row level): an element-level reduction operand of pass p gives a row-level value of p +
-// 1, and otherwise a value has the maximum of its operands' passes. Row-level stores of a value of
-// pass p happen before pass p begins, or after the last pass. All 0 for a pointwise program.
+// By value, the first pass over the row in which it may be computed (element level) or used (row
+// level); 0 is the first. A reduction of an operand of pass p has pass p + 1, every other value the
+// maximum of its operands' passes. A row-level value of pass p can be stored before pass p begins,
+// or after the last pass. All 0 for a pointwise program.
 std::vector<uint8_t> pass_of(const Program& program);
 
 // The number of passes over the row: one more than the greatest pass of an element-level value that

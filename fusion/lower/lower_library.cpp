@@ -1,5 +1,7 @@
 #include "fusion/lower/lower_library.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -8,20 +10,19 @@
 namespace sluice::fusion {
 namespace {
 
-struct LibraryOp {
+struct OpKind {
   Op op;
   LibraryKind kind;
 };
-constexpr LibraryOp kLibraryOps[] = {
+constexpr OpKind kOpKinds[] = {
 #define SLUICE_LIBRARY_OP(id, name, arity, kind) {Op::k##id, LibraryKind::k##kind},
 #include "fusion/ir/library.def"
 };
 
 LibraryKind kind_of(Op op) {
-  for (const LibraryOp& library : kLibraryOps) {
-    if (library.op == op) return library.kind;
-  }
-  return LibraryKind::kCount;
+  return std::find_if(std::begin(kOpKinds), std::end(kOpKinds),
+                      [&](const OpKind& known) { return known.op == op; })
+      ->kind;
 }
 
 using MakeAttributes = std::shared_ptr<const LibraryAttributes> (*)(const GraphNode&,

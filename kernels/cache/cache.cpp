@@ -11,7 +11,7 @@
 namespace sluice::kernels {
 namespace {
 
-// Past this many, kernels that no plan holds are dropped.
+// Beyond this many, kernels that no plan holds are dropped.
 constexpr size_t kMaxKernels = 4096;
 
 std::atomic<int64_t> hits{0};
@@ -23,7 +23,7 @@ class Cache {
     return *cache;
   }
 
-  // True if the kernel was there.
+  // True if the kernel was cached.
   bool find(fusion::Program program, std::shared_ptr<Kernel>* kernel) {
     std::string key = fusion::canonical_key(program);
     std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Kernels by what they compute: each distinct Program is translated and compiled once.
+// The kernels of the process by canonical key: each distinct Program is compiled once.
 #ifndef SLUICE_KERNELS_CACHE_CACHE_H_
 #define SLUICE_KERNELS_CACHE_CACHE_H_
 
@@ -17,8 +17,9 @@ struct CacheStats {
   int64_t disk_hits = 0;  // kernels that another process had compiled
 };
 
-// The kernel of `program`, new or from the cache. The whole program is compared, never a hash
-// alone.
+// The kernel of `program`, from the cache or new. Keys are compared whole, never by hash alone.
+// Compilation happens outside the cache's lock. Beyond 4,096 kernels, those that no plan holds are
+// dropped.
 std::shared_ptr<Kernel> find_kernel(fusion::Program program);
 
 // Since the start of the process.

@@ -23,7 +23,7 @@ struct MapLoops {
   MapFn form[7];
 };
 
-// The loops of a reduction other than kArgMax and kArgMin. Accumulators have the compute type.
+// The loops of a reduction that keeps no position. Accumulators have the compute type.
 struct ReduceLoops {
   // acc[i] = identity
   void (*identity)(void* acc, int64_t n);
@@ -37,7 +37,7 @@ struct ReduceLoops {
   void (*rows)(void* out, const void* x, int64_t rows, int64_t length);
 };
 
-// The loops of kArgMax and kArgMin. A running best is (values[i], positions[i]). Elements must come
+// The loops of an arg reduction. A running best is (values[i], positions[i]). Elements must come
 // in ascending order of position: only a strictly better one replaces the best.
 struct ArgLoops {
   // The best of no elements: loses to anything, or stands for the element at `position` if that is
@@ -57,6 +57,9 @@ constexpr int reduction_index(fusion::Op op) {
   return static_cast<int>(op) - static_cast<int>(fusion::Op::kSum);
 }
 static_assert(reduction_index(fusion::Op::kArgMax) == kNumReductions);
+
+inline constexpr int kNumArgReductions = 2;
+constexpr int arg_reduction_index(fusion::Op op) { return reduction_index(op) - kNumReductions; }
 
 // Ops that have loops together with another of them: (a . b) . c, and c - (a . b). Operands of the
 // others may change places: what a NaN's bits are is settled by stores.
@@ -86,7 +89,7 @@ struct LoopTable {
   MapFn nontemporal[kNumDTypes];
   MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
   ReduceLoops reduce[kNumReductions][kNumDTypes];
-  ArgLoops arg[2][kNumDTypes];  // kArgMax, kArgMin
+  ArgLoops arg[kNumArgReductions][kNumDTypes];
 };
 
 // The table for the best instruction set that this machine has.

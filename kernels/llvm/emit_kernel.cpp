@@ -59,10 +59,10 @@ void KernelEmitter::emit() {
   for (int d = program_.outer_rank; d < program_.rank(); ++d) {
     reduced_extent_ = ir_.CreateMul(reduced_extent_, body_->extent(d));
   }
-  // Nothing may be read, nor any error raised, for no rows.
+  // An empty range must read nothing and raise no error.
   builder_.if_then(ir_.CreateICmpSLT(row_begin_, row_end_), /*likely=*/true, [&] {
     for (const ValueId id : plan_.uniform) body_->emit(id);
-    allocate_row_buffer();
+    allocate_row_cache();
     if (program_.tiled) return emit_tiles();
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
       if (lanes_reduced())
@@ -135,8 +135,8 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
   body_->set_outer(outer);
   for (const ValueId id : plan_.invariant) body_->emit(id);
   LaneScope wide(plan_.lanes);
-  for (const auto* steps : {&plan_.before, &plan_.passes}) {
-    for (const RowPlan::Step& step : *steps) body_->splat_operands(step.instrs, step.stores);
+  for (const auto* stages : {&plan_.before, &plan_.passes}) {
+    for (const RowPlan::Stage& stage : *stages) body_->splat_operands(stage.instrs, stage.stores);
   }
   if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
   lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
@@ -169,8 +169,8 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
       }
       for (const ValueId id : plan_.ranges.derived) body_->emit(id);
     }
-    // At one bound, which is two comparisons where one part ends and another begins, two vectors
-    // with some lanes each take less time than one that asks lane by lane.
+    // One bound may be two comparisons, where one part ends and the next begins. Two vectors with a
+    // part of their lanes active are faster than one that decides by lane.
     llvm::Value* agrees = ir_.CreateICmpSLE(changes_near, builder_.index(2));
     if (program_.nontemporal) {
       // Vectors stay aligned: whole ones, unless it is the last.
@@ -184,7 +184,7 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
         [&] {
           body_->set_lane_start(i);
           set_active_below(i, last);
-          emit_step(plan_.before[0]);
+          emit_stage(plan_.before[0]);
         });
     return ir_.CreateSelect(agrees, end, next_vector);
   });
@@ -192,7 +192,7 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
 }
 
 void KernelEmitter::emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known) {
-  // Together, as long as this: what the instruction cache and the compiler bear.
+  // Of all versions together: bounded by the instruction cache and by compile time.
   constexpr size_t kMaxInstrs = 400;
   const std::vector<ValueId> instrs = known.needed(plan_.ranges.rest);
   // The outermost selection makes others unnecessary.
@@ -258,7 +258,7 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
     set_active_below(i, last);
     return body(i, in);
   };
-  // There are no masked stores past the caches, and short rows are mostly whole vectors.
+  // There are no masked non-temporal stores, and rows are mostly whole vectors.
   if (host().masked_vectors && !program_.nontemporal && !lanes_reduced()) {
     return builder_.loop(first, last, lanes, carried, masked);
   }
@@ -269,17 +269,17 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   return builder_.loop(tail, last, lanes, after, masked);
 }
 
-void KernelEmitter::emit_step(const RowPlan::Step& step) {
-  for (const ValueId id : step.instrs) body_->emit(id);
-  // A block only computes; what is stored once a row is stored by `finish`.
+void KernelEmitter::emit_stage(const RowPlan::Stage& stage) {
+  for (const ValueId id : stage.instrs) body_->emit(id);
+  // Row-level stores of a split row belong to `finish`.
   if (entry_ == Entry::kBlock) return;
-  for (const fusion::Store& store : step.stores) body_->emit_store(store);
+  for (const fusion::Store& store : stage.stores) body_->emit_store(store);
 }
 
 void KernelEmitter::emit_row(llvm::Value* row) {
-  emit_step(plan_.before[0]);
+  emit_stage(plan_.before[0]);
   for (size_t p = 0; p < plan_.passes.size(); ++p) {
-    const RowPlan::Step& pass = plan_.passes[p];
+    const RowPlan::Stage& pass = plan_.passes[p];
     Accumulators totals;
     if (entry_ == Entry::kBlock) {
       const int64_t size = block_size(program_.schedule);
@@ -293,14 +293,14 @@ void KernelEmitter::emit_row(llvm::Value* row) {
       const ValueId id = pass.reductions[k];
       body_->set_value(id, finished(program_.body[id], totals[k]));
     }
-    emit_step(plan_.before[p + 1]);
+    emit_stage(plan_.before[p + 1]);
   }
 }
 
 void emit_kernel(const Program& program, llvm::Module& module) {
   KernelEmitter(program, RowPlan(program, program.caches_rows), Entry::kRows, module).emit();
-  const RowPlan plan(program, /*keep=*/false);
-  if (!plan.splits_rows()) return;
+  const RowPlan plan(program, /*caches=*/false);
+  if (!plan.splits_rows) return;
   KernelEmitter(program, plan, Entry::kBlock, module).emit();
   KernelEmitter(program, plan, Entry::kFinish, module).emit();
 }

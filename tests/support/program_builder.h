@@ -85,8 +85,8 @@ class ProgramBuilder {
     return add(fusion::Op::kParam, DType::kInt64, {}, program_.num_params++);
   }
   ValueId cast(ValueId value, DType dtype) { return add(fusion::Op::kCast, dtype, {value}, 0); }
-  // A pointwise op or a reduction. The dtype is that of the last operand where the op's rule does
-  // not say another.
+  // A pointwise op, a reduction or kExpand. The dtype is that of the last operand where the op's
+  // rule does not say another.
   ValueId op(fusion::Op op, std::initializer_list<ValueId> operands) {
     const fusion::OpInfo& info = fusion::op_info(op);
     DType dtype = program_.body[*(operands.end() - 1)].dtype;
@@ -139,6 +139,7 @@ class ProgramBuilder {
       if (access.varies_along_reduced) instr.level = fusion::Level::kElement;
     }
     if (fusion::is_reduction(op)) instr.level = fusion::Level::kRow;
+    if (op == fusion::Op::kExpand) instr.level = fusion::Level::kElement;
     program_.body.push_back(instr);
     return static_cast<ValueId>(program_.body.size() - 1);
   }

@@ -223,6 +223,7 @@ class Evaluator {
       case Op::kCoordinate: return to_bits(address(instr.aux, row, element));
       case Op::kScalar: return load_bits(instr.dtype, &args_.scalars[instr.aux]);
       case Op::kParam: return to_bits(args_.params[instr.aux]);
+      case Op::kExpand: return in[0];
       case Op::kCheckIndex: {
         const int64_t at = as_int(0) + (as_int(0) < 0 ? as_int(1) : 0);
         if ((at >= 0 && at < as_int(1)) || (instr.num_operands == 3 && !in[2])) return to_bits(at);
@@ -641,9 +642,9 @@ TEST(Interpreter, LongProgramsStaySmall) {
 // The maps among the steps of a pointwise program.
 int64_t num_maps(const Program& program) {
   const interp::Bytecode code = interp::translate(program);
-  const std::vector<interp::Step>& steps = code.passes[0].row_steps;
-  return std::count_if(steps.begin(), steps.end(), [](const interp::Step& step) {
-    return step.kind == interp::StepKind::kMap;
+  const std::vector<interp::Instruction>& instrs = code.passes[0].row_code;
+  return std::count_if(instrs.begin(), instrs.end(), [](const interp::Instruction& instr) {
+    return instr.opcode == interp::Opcode::kMap;
   });
 }
 
@@ -789,6 +790,45 @@ TEST(Interpreter, EmptyFloatSumIsPositiveZero) {
     EXPECT_EQ(to_bits(y[0]), 0u);
     EXPECT_EQ(to_bits(y[1]), 0u);
   }
+}
+
+// Sums of values that do not vary along the row: a row's, a uniform one, and a reduction's result,
+// which is also stored by element.
+TEST(Interpreter, ExpandsAlongRows) {
+  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+    for (const int64_t n : {1, 5, 700, 9000}) {
+      constexpr int64_t kRows = 3;
+      const std::vector<float> x = numbers<float>(kRows), y = numbers<float>(kRows * n);
+      std::vector<float> sums(3 * kRows), z(kRows * n);
+      std::vector<int64_t> first(kRows);
+      ProgramBuilder b(schedule, {kRows}, {n});
+      const ValueId row = b.load(b.access(const_cast<float*>(x.data()), {1, 0}));
+      const ValueId maximum =
+          b.op(Op::kMax, {b.load(b.access(const_cast<float*>(y.data()), {n, 1}))});
+      const ValueId expanded = b.op(Op::kExpand, {maximum});
+      int64_t offset = 0;
+      for (const ValueId v : {b.op(Op::kExpand, {row}), b.op(Op::kExpand, {b.scalar(0.1f)}),
+                              b.op(Op::kAdd, {expanded, row})}) {
+        b.store(b.op(Op::kSum, {v}), b.access(sums.data(), {1, 0}, offset));
+        offset += kRows;
+      }
+      b.store(b.op(Op::kArgMax, {expanded}), b.access(first.data(), {1, 0}));
+      b.store(expanded, b.access(z.data(), {n, 1}));
+      expect_exact(b, {region(sums), region(first), region(z)});
+    }
+  }
+}
+
+TEST(Interpreter, ExpandsOnlyWhatDoesNotVary) {
+  std::vector<float> x(8);
+  ProgramBuilder varies(Schedule::kRow, {2}, {4});
+  varies.op(Op::kExpand, {varies.load(varies.access(x.data(), {4, 1}))});
+  varies.store(varies.scalar(1.f), varies.access(x.data(), {1, 0}));
+  EXPECT_FALSE(fusion::verify(varies.program()).ok());
+  ProgramBuilder pointwise(Schedule::kPointwise, {8});
+  pointwise.op(Op::kExpand, {pointwise.load(pointwise.access(x.data(), {1}))});
+  pointwise.store(pointwise.scalar(1.f), pointwise.access(x.data(), {1}));
+  EXPECT_FALSE(fusion::verify(pointwise.program()).ok());
 }
 
 TEST(Interpreter, ArgMaxOfSpecials) {
@@ -1001,6 +1041,10 @@ class RandomProgram {
         values_.push_back(b.op(op, {x}));
         return;
       }
+    }
+    if (b.level_of_value(x) != Level::kElement && b.program().reduced_rank > 0 && pick(6) == 0) {
+      values_.push_back(b.op(Op::kExpand, {x}));
+      return;
     }
     if (pick(8) == 0) {
       values_.push_back(b.cast(x, random_type()));

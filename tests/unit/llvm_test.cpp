@@ -681,6 +681,31 @@ TEST_F(LlvmTest, ElementStoresHappenInTheirPass) {
   }
 }
 
+TEST_F(LlvmTest, ExpandsAlongRows) {
+  // The sum of a row's value and of a uniform one, n times each.
+  constexpr int64_t kRows = 21, kN = 2050;
+  const std::vector<float> x = floats(kRows);
+  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+    std::vector<float> y(kRows), z(kRows), y_expected(kRows), z_expected(kRows);
+    ProgramBuilder b(schedule, {kRows}, {kN});
+    const auto v = b.load(b.access(const_cast<float*>(x.data()), {1, 0}));
+    b.store(b.op(Op::kSum, {b.op(Op::kExpand, {v})}), b.access(y.data(), {1, 0}));
+    b.store(b.op(Op::kSum, {b.op(Op::kExpand, {b.scalar(0.1f)})}), b.access(z.data(), {1, 0}));
+    for (int64_t i = 0; i < kRows; ++i) {
+      y_expected[i] = reduce<SumOf<float>>(schedule, std::vector<float>(kN, x[i]));
+      z_expected[i] = reduce<SumOf<float>>(schedule, std::vector<float>(kN, 0.1f));
+    }
+    for (const bool blocks : {false, true}) {
+      if (blocks)
+        run_blocks(b, 9);
+      else
+        run_rows(b, 13);
+      expect_bits(y, y_expected);
+      expect_bits(z, z_expected);
+    }
+  }
+}
+
 TEST_F(LlvmTest, HalfAndBoolReductions) {
   constexpr int64_t kRows = 2, kN = 9000;
   std::vector<float16> x(kRows * kN), sums(kRows);

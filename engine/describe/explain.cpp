@@ -1,4 +1,4 @@
-#include "engine/observe/explain.h"
+#include "engine/describe/explain.h"
 
 #include <algorithm>
 
@@ -21,7 +21,8 @@ class Explainer {
         plan_(plan),
         held_(held),
         users_(graph.nodes.size()),
-        readers_(graph.nodes.size()) {
+        readers_(graph.nodes.size()),
+        computed_by_(graph.nodes.size()) {
     for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
       for (const fusion::GraphOperand& operand : graph.nodes[n].operands) {
         if (!operand.is_scalar()) users_[operand.node].push_back(n);
@@ -29,11 +30,12 @@ class Explainer {
     }
     for (const trace::Step& step : described.steps) {
       for (int32_t input : step.inputs) readers_[input].push_back(&step);
+      for (int32_t op : step.ops) computed_by_[op].push_back(&step);
     }
   }
 
-  std::vector<trace::Cut> run(const std::vector<InputPast>& pasts) {
-    for (const InputPast& past : pasts) explain_past(past);
+  std::vector<trace::Cut> run(const std::vector<InputProvenance>& inputs) {
+    for (const InputProvenance& input : inputs) explain_input(input);
     std::vector<bool> is_cut(graph_.nodes.size(), false);
     for (const fusion::CutEdge& cut : plan_.cuts) {
       if (is_cut[cut.producer]) continue;
@@ -60,14 +62,19 @@ class Explainer {
     return absl::StrCat(value(n), " ", described_.ops[n].dtype, to_string(graph_.nodes[n].shape));
   }
 
-  // The first of `ops` that reads `n`, perhaps through views; -1: none.
-  NodeId find_reader(NodeId n, const std::vector<int32_t>& ops) const {
+  bool computes(const trace::Step& step, NodeId n) const {
+    return std::find(computed_by_[n].begin(), computed_by_[n].end(), &step) !=
+           computed_by_[n].end();
+  }
+
+  // The first op of `step` that reads `n`, perhaps through views; -1: none.
+  NodeId find_reader(NodeId n, const trace::Step& step) const {
     for (NodeId user : users_[n]) {
-      if (std::find(ops.begin(), ops.end(), user) != ops.end()) return user;
+      if (computes(step, user)) return user;
     }
     for (NodeId user : users_[n]) {
       if (!fusion::is_view(graph_.nodes[user].op)) continue;
-      if (const NodeId reader = find_reader(user, ops); reader >= 0) return reader;
+      if (const NodeId reader = find_reader(user, step); reader >= 0) return reader;
     }
     return -1;
   }
@@ -83,19 +90,19 @@ class Explainer {
   }
 
   void add(NodeId producer, NodeId consumer, const char* reason, std::string text, int64_t bytes) {
-    // A gather reads no more than it gives.
+    // A gather reads no more elements than it writes.
     if (consumer >= 0 && fusion::class_of(graph_.nodes[consumer].op) == fusion::OpClass::kGather) {
       bytes = std::min(bytes, 2 * bytes_of(consumer));
     }
     cuts_.push_back({producer, consumer, reason, std::move(text), bytes});
   }
 
-  void explain_past(const InputPast& past) {
-    int64_t bytes = 2 * bytes_of(past.input);
-    for (const trace::Step* step : readers_[past.input]) {
-      add(past.input, find_reader(past.input, step->ops), past.reason,
-          absl::StrCat(value(past.input), " ", past.why), bytes);
-      bytes = bytes_of(past.input);
+  void explain_input(const InputProvenance& from) {
+    int64_t bytes = 2 * bytes_of(from.input);
+    for (const trace::Step* step : readers_[from.input]) {
+      add(from.input, find_reader(from.input, *step), from.reason,
+          absl::StrCat(value(from.input), " ", from.why), bytes);
+      bytes = bytes_of(from.input);
     }
   }
 
@@ -103,7 +110,7 @@ class Explainer {
   void explain_steps(NodeId producer, CutReason reason) {
     int64_t bytes = 2 * bytes_of(producer);
     for (const trace::Step* step : readers_[producer]) {
-      NodeId consumer = find_reader(producer, step->ops);
+      NodeId consumer = find_reader(producer, *step);
       if (consumer < 0 && !step->ops.empty()) consumer = step->ops.front();
       if (reason == CutReason::kObserved) {
         add_held(producer, consumer, bytes);
@@ -117,7 +124,7 @@ class Explainer {
 
   // A value that its own step goes on to use is written only because somebody holds it.
   void explain_held(NodeId output, const trace::Step& step) {
-    const NodeId reader = find_reader(output, step.ops);
+    const NodeId reader = find_reader(output, step);
     if (reader >= 0) add_held(output, reader, bytes_of(output));
   }
 
@@ -142,7 +149,7 @@ class Explainer {
 
   NodeId find_library_reader(NodeId n) const {
     for (const trace::Step* step : readers_[n]) {
-      if (step->kind == trace::StepKind::kLibrary) return find_reader(n, step->ops);
+      if (step->kind == trace::StepKind::kLibrary) return find_reader(n, *step);
     }
     return -1;
   }
@@ -205,6 +212,7 @@ class Explainer {
   const std::vector<bool>& held_;
   std::vector<std::vector<NodeId>> users_;                // by node
   std::vector<std::vector<const trace::Step*>> readers_;  // by node: steps that find it in memory
+  std::vector<std::vector<const trace::Step*>> computed_by_;  // by node; mostly one step
   std::vector<trace::Cut> cuts_;
 };
 
@@ -212,8 +220,8 @@ class Explainer {
 
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
                                      const fusion::Plan& plan, const std::vector<bool>& held,
-                                     const std::vector<InputPast>& pasts) {
-  return Explainer(described, graph, plan, held).run(pasts);
+                                     const std::vector<InputProvenance>& inputs) {
+  return Explainer(described, graph, plan, held).run(inputs);
 }
 
 }  // namespace sluice::engine
