@@ -1,4 +1,4 @@
-// Numbers as people read them, in at most eight characters but for counts. Alike in every locale.
+// Numbers for people. All but counts take at most eight characters. Independent of the locale.
 #ifndef SLUICE_TRACE_FORMAT_H_
 #define SLUICE_TRACE_FORMAT_H_
 

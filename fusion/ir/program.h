@@ -10,8 +10,8 @@
 //
 // Extents, strides, offsets, scalar operands and pointers are *arguments* of the kernel
 // (KernelArgs in kernels/executable.h), never part of the Program: one compiled kernel serves all
-// sizes and all constants. The Program, and so the kernel key, holds instructions, dtypes, ranks and
-// the class of each access's stride along the lane dim.
+// sizes and all constants. The Program, and so the kernel key, holds instructions, dtypes, ranks
+// and the class of each access's stride along the lane dim.
 //
 // Levels. An instruction that depends on nothing but scalars is uniform; one that does not vary
 // along the reduced dims is of row level; the rest are of element level. A reduction takes an

@@ -129,7 +129,8 @@ void find_donors(Plan* plan) { DonorFinder(plan).run(); }
 // written back all the same.
 void find_nontemporal_stores(Plan* plan) {
   for (Step& step : plan->steps) {
-    for (KernelCall& call : step.kernels) call.program.nontemporal = stores_bypass_caches(*plan, call);
+    for (KernelCall& call : step.kernels)
+      call.program.nontemporal = stores_bypass_caches(*plan, call);
   }
 }
 

@@ -2,8 +2,8 @@
 //
 // libgomp's waiting policy. Every thread that runs a parallel loop owns a team of worker threads.
 // Between loops libgomp's workers busy-wait for milliseconds, but only while the process has no
-// more of them than cores; otherwise they sleep almost at once, and every small loop pays for waking them.
-// Two consequences are managed here:
+// more of them than cores; otherwise they sleep almost at once, and every small loop pays for
+// waking them. Two consequences are managed here:
 //  - Teams that are no longer needed must go, or the others stop busy-waiting. release_threads()
 //    ends the calling thread's team. CpuStream calls it when work moves from the caller to the
 //    stream's worker, and when the worker has been idle for 2 ms.
