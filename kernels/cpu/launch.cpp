@@ -15,12 +15,11 @@ namespace {
 using fusion::Program;
 using fusion::Schedule;
 
-// Waking another thread takes microseconds; each must have this much to do.
+// Waking a thread takes microseconds; each must have this much to do.
 constexpr double kWorthAThread = 8e3;  // ns
-// Points are given to threads in units of this many: whole cache lines for every type, and lanes
-// enough for a vector.
+// Threads get points in units of this many: whole cache lines of every type, and whole vectors.
 constexpr int64_t kUnit = kStreamUnit;
-// The rows of a column reduction that one work item takes.
+// The rows of a column reduction in one work item.
 constexpr int64_t kColumnRange = 1024;
 
 int64_t product(const int64_t* extents, int count) {
@@ -29,7 +28,7 @@ int64_t product(const int64_t* extents, int count) {
   return result;
 }
 
-// A call as it is to be divided.
+// A call, and how to divide it.
 struct Work {
   explicit Work(const Call& call) : call(&call) {
     const Program& program = *call.program;
@@ -42,7 +41,7 @@ struct Work {
   }
 
   double cost() const { return row_cost * static_cast<double>(rows); }
-  // Rows are too few to go round, but they can be cut.
+  // There are fewer rows than threads, but rows can be cut.
   bool splits_rows() const {
     const EntryPoints& entry = call->executable->entry();
     return call->program->reduced_rank > 0 && rows < num_threads() * unit * 2 && blocks > 1 &&
@@ -58,11 +57,11 @@ struct Work {
   int64_t rows;     // points, in a pointwise kernel
   int64_t reduced;  // elements of a row
   double row_cost;  // ns
-  int64_t unit;     // rows are given to threads in multiples of this
+  int64_t unit;     // threads get rows in multiples of this
   int64_t blocks;   // of a row
 };
 
-// Each thread takes some blocks of ranges of rows; what the blocks gave is then combined.
+// Threads reduce blocks of ranges of rows; the partial results are then combined.
 void split_blocks(const Work& work) {
   const Program& program = *work.call->program;
   const Executable& executable = *work.call->executable;
