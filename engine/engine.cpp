@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/observe/counters.h"
 #include "engine/observe/names.h"
+#include "engine/observe/recorder.h"
 #include "engine/record/node_slab.h"
 #include "fusion/graph/index_map.h"
 #include "runtime/backend.h"
@@ -16,16 +17,14 @@
 namespace sluice::engine {
 namespace {
 
-NodeRef alias(const Recording& recording, const Node& operand) {
-  fusion::GraphNode view;
-  view.op = recording.op;
-  view.shape = recording.shape;
-  view.attrs.assign(recording.attrs.begin(), recording.attrs.end());
+// The view as a submitted node on the operand's buffer; null if strides cannot express it.
+NodeRef alias(const OpCall& call, const Node& operand) {
+  const fusion::View view{call.op, call.attrs, call.shape};
   const std::optional<Layout> layout = fusion::layout_through_view(view, operand.layout);
   if (!layout) return NodeRef();
   NodeRef node(make_node(Node::kHandle));
-  node->dtype = recording.dtype;
-  node->device = recording.device;
+  node->dtype = call.dtype;
+  node->device = call.device;
   node->layout = *layout;
   node->buffer = operand.buffer;
   node->state.store(NodeState::kSubmitted, std::memory_order_release);
@@ -74,16 +73,16 @@ NodeRef submitted(
 
 }  // namespace
 
-NodeRef record_view(const Recording& recording) {
-  const Node& operand = *recording.operands[0].node;
+NodeRef record_view(const OpCall& call) {
+  const Node& operand = *call.operands[0].node;
   if (operand.submitted()) {
-    NodeRef node = alias(recording, operand);
+    NodeRef node = alias(call, operand);
     if (!(node == nullptr)) {
-      Queue::current(recording.device).count_alias();
+      Queue::current(call.device).count_alias();
       return node;
     }
   }
-  return record(recording);
+  return record(call);
 }
 
 void note_origin(Node* node) {
@@ -123,7 +122,7 @@ void read(Node* node, void* destination) {
   if (layout.shape.numel() == 0) return;
   const int64_t size = static_cast<int64_t>(size_of(node->dtype));
   // All that the layout reaches, from its first byte in memory on.
-  const auto [least, greatest] = reach_of(layout);
+  const auto [least, greatest] = address_range(layout);
   const auto bytes = static_cast<size_t>((greatest - least + 1) * size);
   const auto offset = static_cast<size_t>((layout.offset + least) * size);
   const bool in_order = is_contiguous(layout);

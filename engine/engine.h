@@ -8,13 +8,11 @@
 namespace sluice::engine {
 
 // Records an op. Takes over the handles of consumed operands, unless it throws.
-inline NodeRef record(const Recording& recording) {
-  return Queue::current(recording.device).append(recording);
-}
+inline NodeRef record(const OpCall& call) { return Queue::current(call.device).append(call); }
 
 // Likewise, an op of class OpClass::kView. A view of something that is in memory already is made on
 // the spot and never pending.
-NodeRef record_view(const Recording& recording);
+NodeRef record_view(const OpCall& call);
 
 // For the trace, of a node that has just been made: where the call that is under way was made.
 void note_origin(Node* node);

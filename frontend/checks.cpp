@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/record/node.h"
+
 namespace sluice::frontend {
 
 void fail_unimplemented(const char* op) {

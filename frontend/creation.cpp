@@ -23,33 +23,36 @@ Device on(std::optional<Device> device) {
 
 Tensor filled(const char* name, const Shape& shape, Scalar value, DType dtype, Device device) {
   const engine::NodeOperand operand{nullptr, frontend::scalar_bits(value, dtype)};
-  return frontend::record({name, Op::kFull, dtype, dtype, shape, {&operand, 1}}, device);
+  return frontend::record({.name = name,
+                           .op = Op::kFull,
+                           .dtype = dtype,
+                           .operand_dtype = dtype,
+                           .device = device,
+                           .shape = shape,
+                           .operands = {&operand, 1}});
 }
 
 bool is_float(Scalar value) { return value.kind() == DTypeKind::kFloat; }
 
 }  // namespace
 
-Tensor zeros(const Shape& shape, DType dtype, std::optional<Device> device,
-             std::source_location where) {
+Tensor zeros(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
   const CallSite site(where);
   return filled("zeros", shape, 0, dtype, on(device));
 }
 
-Tensor ones(const Shape& shape, DType dtype, std::optional<Device> device,
-            std::source_location where) {
+Tensor ones(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
   const CallSite site(where);
   return filled("ones", shape, 1, dtype, on(device));
 }
 
 Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype,
-            std::optional<Device> device, std::source_location where) {
+            std::optional<Device> device, Location where) {
   const CallSite site(where);
   return filled("full", shape, value, dtype.value_or(value.dtype()), on(device));
 }
 
-Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device,
-             std::source_location where) {
+Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
   const CallSite site(where);
   return filled("empty", shape, 0, dtype, on(device));
 }
@@ -59,26 +62,26 @@ static Tensor filled_like(const char* name, const Tensor& x, Scalar value) {
   return filled(name, x.shape(), value, x.dtype(), x.device());
 }
 
-Tensor zeros_like(const Tensor& x, std::source_location where) {
+Tensor zeros_like(const Tensor& x, Location where) {
   const CallSite site(where);
   return filled_like("zeros_like", x, 0);
 }
-Tensor ones_like(const Tensor& x, std::source_location where) {
+Tensor ones_like(const Tensor& x, Location where) {
   const CallSite site(where);
   return filled_like("ones_like", x, 1);
 }
-Tensor full_like(const Tensor& x, Scalar value, std::source_location where) {
+Tensor full_like(const Tensor& x, Scalar value, Location where) {
   const CallSite site(where);
   return filled_like("full_like", x, value);
 }
 
-Tensor arange(Scalar stop, std::source_location where) {
+Tensor arange(Scalar stop, Location where) {
   const CallSite site(where);
   return arange(0, stop);
 }
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype,
-              std::optional<Device> device, std::source_location where) {
+              std::optional<Device> device, Location where) {
   const CallSite site(where);
   const bool floating = is_float(start) || is_float(stop) || is_float(step);
   const DType result = dtype.value_or(floating ? DType::kFloat32 : DType::kInt64);
@@ -95,7 +98,7 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype
 }
 
 Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::optional<Device> device,
-                std::source_location where) {
+                Location where) {
   const CallSite site(where);
   if (num < 0) fail("linspace", "num is ", num);
   const double first = start.as<double>();
@@ -107,7 +110,7 @@ Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::option
 }
 
 Tensor eye(int64_t n, std::optional<int64_t> m, DType dtype, std::optional<Device> device,
-           std::source_location where) {
+           Location where) {
   const CallSite site(where);
   const int64_t dims[] = {n, m.value_or(n)};
   const Shape shape = frontend::make_shape("eye", dims);

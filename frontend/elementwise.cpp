@@ -7,9 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "engine/observe/call_site.h"
 #include "engine/record/queue_append.h"
+#include "frontend/call.h"
 #include "frontend/checks.h"
 #include "frontend/record.h"
-#include "runtime/for_each_index.h"
 
 namespace sluice {
 namespace frontend {
@@ -85,17 +85,16 @@ bool is_alike(const engine::Node& a, const engine::Node& b) {
 }
 
 // An op takes over the handle of a temporary, once.
-[[gnu::always_inline]] inline bool is_consumed(const Operand* operands, size_t k) {
+bool is_consumed(const Operand* operands, size_t k) {
   const Tensor* const own = operands[k].consumed();
   return own != nullptr && std::none_of(operands, operands + k, [own](const Operand& earlier) {
            return earlier.consumed() == own;
          });
 }
 
-inline void empty_consumed(absl::Span<const Operand> operands) {
-  for (const Operand& operand : operands) {
-    if (operand.consumed() != nullptr) (void)std::move(*operand.consumed()).release().release();
-  }
+// The queue has taken over the handle.
+inline void empty(Tensor* consumed) {
+  if (consumed != nullptr) (void)std::move(*consumed).release().release();
 }
 
 Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
@@ -121,10 +120,14 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   }
   for (size_t k = 0; k < operands.size(); ++k) nodes[k].consumed = is_consumed(operands.data(), k);
   const bool gives_bool = info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical;
-  Tensor result = record({name, op, gives_bool ? DType::kBool : dtype, dtype, shape,
-                          absl::MakeSpan(nodes.data(), operands.size())},
-                         first->device);
-  empty_consumed(operands);
+  Tensor result = record({.name = name,
+                          .op = op,
+                          .dtype = gives_bool ? DType::kBool : dtype,
+                          .operand_dtype = dtype,
+                          .device = first->device,
+                          .shape = shape,
+                          .operands = absl::MakeSpan(nodes.data(), operands.size())});
+  for (const Operand& operand : operands) empty(operand.consumed());
   return result;
 }
 
@@ -145,7 +148,7 @@ Tensor general_pointwise(Op op, absl::Span<const Operand> operands) {
 
 // Apart, so that what it needs is not in the way of the others.
 [[gnu::noinline, gnu::cold]] Tensor traced_pointwise(Op op, absl::Span<const Operand> operands,
-                                                     const std::source_location& where) {
+                                                     const Location& where) {
   const engine::CallSite site(where);
   return general_pointwise(op, operands);
 }
@@ -157,83 +160,175 @@ bool takes_floats_alike(const fusion::OpInfo& info) {
           info.rule == TypeRule::kPredicate);
 }
 
+// An operand of the short way: an Arg, or a Scalar, of which the compiler knows that it is one.
+inline const Tensor* tensor_of(const Arg& x) { return &x.tensor(); }
+inline const Tensor* tensor_of(Scalar) { return nullptr; }
+inline Tensor* consumed_of(const Arg& x) { return x.consumed(); }
+inline Tensor* consumed_of(Scalar) { return nullptr; }
+inline uint64_t bits_of(const Arg&, DType) { return 0; }
+inline uint64_t bits_of(Scalar x, DType dtype) { return scalar_bits(x, dtype); }
+inline const Location& where_of(const Arg& x) { return x.where(); }
+inline const Location& where_of(const Arg& x, const Arg&) { return x.where(); }
+inline const Location& where_of(const Arg& x, Scalar) { return x.where(); }
+inline const Location& where_of(Scalar, const Arg& y) { return y.where(); }
+
+inline engine::Node* node_or_null(const Tensor* x) {
+  return x == nullptr ? nullptr : x->node_ref().get();
+}
+
 // What nearly every call is: tensors of one shape and float dtype, and scalars. Nothing has to be
 // brought together then. Does what the general way does in a third of its instructions; gives null
 // if the call is not of this kind.
-template <size_t n>
-engine::NodeRef uniform_pointwise(Op op, const Operand* operands) {
-  constexpr std::integral_constant<size_t, n> kCount;
+template <typename X>
+[[gnu::always_inline]] inline engine::NodeRef uniform(Op op, const X& x) {
   const fusion::OpInfo& info = fusion::op_info(op);
-  if (!takes_floats_alike(info)) return {};
-  engine::NodeOperand nodes[n];
-  const engine::Node* first = nullptr;
-  bool is_uniform = true;
-  for_each_index(kCount, [&](size_t k) {
-    if (!operands[k].is_tensor()) return;
-    engine::Node* node = operands[k].tensor().node_ref().get();
-    nodes[k].node = node;
-    if (first == nullptr) first = node;
-    is_uniform = is_uniform && node != nullptr && is_alike(*node, *first);
-  });
-  if (!is_uniform || first == nullptr || !is_float(first->dtype)) return {};
-  for_each_index(kCount, [&](size_t k) {
-    if (!operands[k].is_tensor()) {
-      nodes[k].scalar = scalar_bits(operands[k].scalar(), first->dtype);
-    }
-    nodes[k].consumed = is_consumed(operands, k);
-  });
-  const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : first->dtype;
-  engine::NodeRef result =
-      engine::Queue::current(first->device)
-          .append_inline({op, dtype, first->dtype, first->device, first->layout.shape, nodes, {}},
-                         kCount);
-  empty_consumed({operands, n});
+  engine::Node* const node = node_or_null(tensor_of(x));
+  if (!takes_floats_alike(info) || node == nullptr || !is_float(node->dtype)) return {};
+  const engine::NodeOperand nodes[] = {{node, 0, consumed_of(x) != nullptr}};
+  const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : node->dtype;
+  engine::NodeRef result = engine::Queue::current(node->device)
+                               .append_inline({.name = nullptr,
+                                               .op = op,
+                                               .dtype = dtype,
+                                               .operand_dtype = node->dtype,
+                                               .device = node->device,
+                                               .shape = node->layout.shape,
+                                               .operands = nodes},
+                                              std::integral_constant<size_t, 1>());
+  empty(consumed_of(x));
   return result;
 }
 
-}  // namespace
+template <typename X, typename Y>
+[[gnu::always_inline]] inline engine::NodeRef uniform(Op op, const X& x, const Y& y) {
+  const fusion::OpInfo& info = fusion::op_info(op);
+  if (!takes_floats_alike(info)) return {};
+  engine::Node* const a = node_or_null(tensor_of(x));
+  engine::Node* const b = node_or_null(tensor_of(y));
+  if ((tensor_of(x) != nullptr && a == nullptr) || (tensor_of(y) != nullptr && b == nullptr)) {
+    return {};
+  }
+  const engine::Node* const first = tensor_of(x) != nullptr ? a : b;
+  if (tensor_of(x) != nullptr && tensor_of(y) != nullptr && !is_alike(*b, *a)) return {};
+  if (!is_float(first->dtype)) return {};
+  const engine::NodeOperand nodes[] = {
+      {a, bits_of(x, first->dtype), consumed_of(x) != nullptr},
+      {b, bits_of(y, first->dtype), consumed_of(y) != nullptr && consumed_of(y) != consumed_of(x)}};
+  const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : first->dtype;
+  engine::NodeRef result = engine::Queue::current(first->device)
+                               .append_inline({.name = nullptr,
+                                               .op = op,
+                                               .dtype = dtype,
+                                               .operand_dtype = first->dtype,
+                                               .device = first->device,
+                                               .shape = first->layout.shape,
+                                               .operands = nodes},
+                                              std::integral_constant<size_t, 2>());
+  empty(consumed_of(x));
+  empty(consumed_of(y));
+  return result;
+}
 
-Tensor pointwise(Op op, std::initializer_list<Operand> operands, std::source_location where) {
+// The op comes last, so that an operator's arguments are where it finds them.
+template <typename... X>
+[[gnu::noinline]] Tensor general(Op op, const X&... x) {
+  const Operand operands[] = {Operand(x)...};
   if (engine::is_recording()) [[unlikely]]
-    return traced_pointwise(op, operands, where);
-  if (op == Op::kPow) [[unlikely]]
-    return general_pointwise(op, operands);
-  const Operand* const first = operands.begin();
-  engine::NodeRef result = operands.size() == 2   ? uniform_pointwise<2>(op, first)
-                           : operands.size() == 1 ? uniform_pointwise<1>(op, first)
-                                                  : engine::NodeRef();
-  if (result == nullptr) return general_pointwise(op, operands);
+    return traced_pointwise(op, operands, where_of(x...));
+  return general_pointwise(op, operands);
+}
+
+[[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
+  if (engine::is_recording()) [[unlikely]]
+    return general(op, x);
+  engine::NodeRef result = uniform(op, x);
+  if (result == nullptr) return general(op, x);
   return Tensor(std::move(result));
 }
 
+template <typename X, typename Y>
+[[gnu::noinline]] Tensor binary(X x, Y y, Op op) {
+  if (engine::is_recording() || op == Op::kPow) [[unlikely]]
+    return general(op, x, y);
+  engine::NodeRef result = uniform(op, x, y);
+  if (result == nullptr) return general(op, x, y);
+  return Tensor(std::move(result));
+}
+Tensor binary(const Arg& x, const Arg& y, Op op) {
+  return binary<const Arg&, const Arg&>(x, y, op);
+}
+Tensor binary(const Arg& x, Scalar y, Op op) { return binary<const Arg&, Scalar>(x, y, op); }
+Tensor binary(Scalar x, const Arg& y, Op op) { return binary<Scalar, const Arg&>(x, y, op); }
+
+Tensor ternary(const Operand& x, const Operand& y, const Operand& z, Op op) {
+  const Operand operands[] = {x, y, z};
+  if (engine::is_recording()) [[unlikely]]
+    return traced_pointwise(op, operands, x.where());
+  return general_pointwise(op, operands);
+}
+
+Tensor& assign(Tensor& x, const Operand& y, Op op) {
+  const Arg old(std::move(x), y.where());
+  if (!y.is_tensor()) return x = binary(old, y.scalar(), op);
+  if (y.consumed() != nullptr) return x = binary(old, Arg(std::move(*y.consumed()), y.where()), op);
+  return x = binary(old, Arg(y.tensor(), y.where()), op);
+}
+
+}  // namespace
 }  // namespace frontend
 
-Tensor where(OperandArg condition, OperandArg a, OperandArg b) {
-  return frontend::pointwise(fusion::Op::kWhere, {condition, a, b}, condition.where());
-}
+using frontend::assign;
+using frontend::binary;
+using frontend::ternary;
+using frontend::unary;
+using fusion::Op;
 
-Tensor clip(OperandArg x, OperandArg lo, OperandArg hi) {
-  return frontend::pointwise(fusion::Op::kClip, {x, lo, hi}, x.where());
-}
+#define SLUICE_DEFINE_1(id, name)                                                          \
+  Tensor name(const Tensor& x, Location where) { return unary(Arg(x, where), Op::k##id); } \
+  Tensor name(Tensor&& x, Location where) { return unary(Arg(std::move(x), where), Op::k##id); }
+#define SLUICE_DEFINE_TENSORS(id, name, X, x_value, Y, y_value)         \
+  Tensor name(X x, Y y, Location where) {                               \
+    return binary(Arg(x_value, where), Arg(y_value, where), Op::k##id); \
+  }
+#define SLUICE_DEFINE_SCALARS(id, name, X, x_value)                                                \
+  Tensor name(X x, Scalar y, Location where) { return binary(Arg(x_value, where), y, Op::k##id); } \
+  Tensor name(Scalar y, X x, Location where) { return binary(y, Arg(x_value, where), Op::k##id); }
+#define SLUICE_DEFINE_2(id, name)                                                 \
+  SLUICE_DEFINE_TENSORS(id, name, const Tensor&, x, const Tensor&, y)             \
+  SLUICE_DEFINE_TENSORS(id, name, Tensor&&, std::move(x), const Tensor&, y)       \
+  SLUICE_DEFINE_TENSORS(id, name, const Tensor&, x, Tensor&&, std::move(y))       \
+  SLUICE_DEFINE_TENSORS(id, name, Tensor&&, std::move(x), Tensor&&, std::move(y)) \
+  SLUICE_DEFINE_SCALARS(id, name, const Tensor&, x)                               \
+  SLUICE_DEFINE_SCALARS(id, name, Tensor&&, std::move(x))
+#define SLUICE_DEFINE_3(id, name)                                     \
+  Tensor name(const Operand& x, const Operand& y, const Operand& z) { \
+    return ternary(x, y, z, Op::k##id);                               \
+  }
+#define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_DEFINE_##arity(id, name)
+#include "fusion/ir/ops.def"
 
-Tensor lerp(OperandArg a, OperandArg b, OperandArg t) {
-  return frontend::pointwise(fusion::Op::kLerp, {a, b, t}, a.where());
-}
+#define SLUICE_UNARY_OPERATOR(symbol, id, name) \
+  Tensor operator symbol(const Arg& x) { return unary(x, Op::k##id); }
+#define SLUICE_BINARY_OPERATOR(symbol, id, name)                                         \
+  Tensor operator symbol(const Arg& x, const Arg& y) { return binary(x, y, Op::k##id); } \
+  Tensor operator symbol(const Arg& x, Scalar y) { return binary(x, y, Op::k##id); }     \
+  Tensor operator symbol(Scalar x, const Arg& y) { return binary(x, y, Op::k##id); }
+#define SLUICE_COMPOUND_OPERATOR(symbol, id, name) \
+  Tensor& operator symbol(Tensor& x, const Operand& y) { return assign(x, y, Op::k##id); }
+#include "frontend/functions.def"
 
 Tensor astype(Arg x, DType dtype) {
-  const engine::CallSite site(x.where());
-  const Tensor& tensor = x.tensor();
-  const engine::NodeOperand operand{frontend::node_of("astype", tensor)};
-  if (tensor.dtype() == dtype) {
-    Tensor same = tensor;
-    x.release();
-    return same;
-  }
-  Tensor result = frontend::record(
-      {"astype", fusion::Op::kCast, dtype, tensor.dtype(), tensor.shape(), {&operand, 1}},
-      tensor.device());
-  x.release();
-  return result;
+  return frontend::with_call(x, "astype", [dtype](const Tensor& tensor) {
+    if (tensor.dtype() == dtype) return tensor;
+    const engine::NodeOperand operand{tensor.node_ref().get()};
+    return frontend::record({.name = "astype",
+                             .op = Op::kCast,
+                             .dtype = dtype,
+                             .operand_dtype = tensor.dtype(),
+                             .device = tensor.device(),
+                             .shape = tensor.shape(),
+                             .operands = {&operand, 1}});
+  });
 }
 
 }  // namespace sluice

@@ -1,22 +1,19 @@
 #include <vector>
 
 #include <sluice/ops.h>
-#include "engine/observe/call_site.h"
-#include "frontend/checks.h"
+#include "frontend/call.h"
 #include "frontend/record.h"
 
 namespace sluice {
 namespace {
 
-using engine::CallSite;
 using frontend::check_axis;
 using frontend::describe;
 using frontend::fail;
-using frontend::node_of;
+using frontend::with_call;
 using fusion::Op;
 
 void check_indices(const char* name, const Tensor& indices) {
-  node_of(name, indices);
   if (!is_integer(indices.dtype())) {
     fail(name, "indices must be integers, not ", describe(indices));
   }
@@ -32,80 +29,75 @@ Tensor take_along(const char* name, const Tensor& x, const Tensor& indices, int 
   }
   const engine::NodeOperand operands[] = {{x.node_ref().get()}, {indices.node_ref().get()}};
   const int64_t attrs[] = {axis, is_take};
-  return frontend::record({name, Op::kTakeAlongAxis, x.dtype(), x.dtype(), shape, operands, attrs},
-                          device);
+  return frontend::record({.name = name,
+                           .op = Op::kTakeAlongAxis,
+                           .dtype = x.dtype(),
+                           .operand_dtype = x.dtype(),
+                           .device = device,
+                           .shape = shape,
+                           .operands = operands,
+                           .attrs = attrs});
 }
 
 }  // namespace
 
 Tensor take(Arg x, Arg indices, int axis) {
-  const CallSite site(x.where());
-  const Tensor& source = x.tensor();
-  const Tensor& index = indices.tensor();
-  node_of("take", source);
-  check_indices("take", index);
-  axis = check_axis("take", axis, source.ndim(), source);
-  std::vector<int64_t> dims(source.shape().begin(), source.shape().end());
-  std::vector<int64_t> index_dims(source.ndim(), 1);
-  dims[axis] = index_dims[axis] = index.numel();
-  Tensor result =
-      take_along("take", source, reshape(index, frontend::make_shape("take", index_dims, source)),
-                 axis, frontend::make_shape("take", dims, source), true);
-  if (index.ndim() != 1) {
-    dims.erase(dims.begin() + axis);
-    dims.insert(dims.begin() + axis, index.shape().begin(), index.shape().end());
-    if (dims.size() > kMaxRank) {
-      fail("take", describe(source), " at ", describe(index), " has more than ", kMaxRank,
-           " dimensions");
+  return with_call(x, indices, "take", [&](const Tensor& source, const Tensor& index) {
+    check_indices("take", index);
+    axis = check_axis("take", axis, source.ndim(), source);
+    std::vector<int64_t> dims(source.shape().begin(), source.shape().end());
+    std::vector<int64_t> index_dims(source.ndim(), 1);
+    dims[axis] = index_dims[axis] = index.numel();
+    Tensor result =
+        take_along("take", source, reshape(index, frontend::make_shape("take", index_dims, source)),
+                   axis, frontend::make_shape("take", dims, source), true);
+    if (index.ndim() != 1) {
+      dims.erase(dims.begin() + axis);
+      dims.insert(dims.begin() + axis, index.shape().begin(), index.shape().end());
+      if (dims.size() > kMaxRank) {
+        fail("take", describe(source), " at ", describe(index), " has more than ", kMaxRank,
+             " dimensions");
+      }
+      result = reshape(std::move(result), frontend::make_shape("take", dims, source));
     }
-    result = reshape(std::move(result), frontend::make_shape("take", dims, source));
-  }
-  x.release();
-  indices.release();
-  return result;
+    return result;
+  });
 }
 
 Tensor take_along_axis(Arg x, Arg indices, int axis) {
-  const CallSite site(x.where());
-  const Tensor& source = x.tensor();
-  const Tensor& index = indices.tensor();
-  node_of("take_along_axis", source);
-  check_indices("take_along_axis", index);
-  axis = check_axis("take_along_axis", axis, source.ndim(), source);
-  bool fits = source.ndim() == index.ndim();
-  std::vector<int64_t> dims(index.shape().begin(), index.shape().end());
-  for (int i = 0; fits && i < source.ndim(); ++i) {
-    if (i == axis || source.shape()[i] == dims[i] || source.shape()[i] == 1) continue;
-    fits = dims[i] == 1;
-    dims[i] = source.shape()[i];
-  }
-  if (!fits) {
-    fail("take_along_axis", describe(source), " and indices ", describe(index),
-         " do not broadcast beside axis ", axis);
-  }
-  Tensor result = take_along("take_along_axis", source, index, axis,
-                             frontend::make_shape("take_along_axis", dims, source), false);
-  x.release();
-  indices.release();
-  return result;
+  return with_call(x, indices, "take_along_axis", [&](const Tensor& source, const Tensor& index) {
+    check_indices("take_along_axis", index);
+    axis = check_axis("take_along_axis", axis, source.ndim(), source);
+    bool fits = source.ndim() == index.ndim();
+    std::vector<int64_t> dims(index.shape().begin(), index.shape().end());
+    for (int i = 0; fits && i < source.ndim(); ++i) {
+      if (i == axis || source.shape()[i] == dims[i] || source.shape()[i] == 1) continue;
+      fits = dims[i] == 1;
+      dims[i] = source.shape()[i];
+    }
+    if (!fits) {
+      fail("take_along_axis", describe(source), " and indices ", describe(index),
+           " do not broadcast beside axis ", axis);
+    }
+    Tensor result = take_along("take_along_axis", source, index, axis,
+                               frontend::make_shape("take_along_axis", dims, source), false);
+    return result;
+  });
 }
 
-Tensor gather(Arg x, Arg indices, int axis) {
-  const CallSite site(x.where());
-  return take_along_axis(x, indices, axis);
-}
+Tensor gather(Arg x, Arg indices, int axis) { return take_along_axis(x, indices, axis); }
 
 Tensor one_hot(Arg indices, int64_t classes, DType dtype) {
-  const CallSite site(indices.where());
-  const Tensor& index = indices.tensor();
-  check_indices("one_hot", index);
-  if (classes < 0) fail("one_hot", "classes is ", classes);
-  if (index.ndim() == kMaxRank) fail("one_hot", describe(index), " has ", kMaxRank, " dimensions");
-  Tensor result = astype(astype(expand_dims(index, -1), DType::kInt64) ==
-                             frontend::coordinate("one_hot", Shape{classes}, 0, index.device()),
-                         dtype);
-  indices.release();
-  return result;
+  return with_call(indices, "one_hot", [&](const Tensor& index) {
+    check_indices("one_hot", index);
+    if (classes < 0) fail("one_hot", "classes is ", classes);
+    if (index.ndim() == kMaxRank) {
+      fail("one_hot", describe(index), " has ", kMaxRank, " dimensions");
+    }
+    return astype(astype(expand_dims(index, -1), DType::kInt64) ==
+                      frontend::coordinate("one_hot", Shape{classes}, 0, index.device()),
+                  dtype);
+  });
 }
 
 }  // namespace sluice

@@ -2,15 +2,13 @@
 #include <vector>
 
 #include <sluice/ops.h>
-#include "engine/observe/call_site.h"
-#include "frontend/checks.h"
+#include "frontend/call.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"
 
 namespace sluice {
 namespace {
 
-using engine::CallSite;
 using frontend::describe;
 using frontend::fail;
 using fusion::Op;
@@ -35,9 +33,13 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
     const Tensor left = astype(a, DType::kFloat32);
     const Tensor right = astype(b, DType::kFloat32);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};
-    const Tensor result = frontend::record({"matmul", Op::kMatmul, DType::kFloat32, DType::kFloat32,
-                                            joined(leading(a), {m, n}), operands},
-                                           a.device());
+    const Tensor result = frontend::record({.name = "matmul",
+                                            .op = Op::kMatmul,
+                                            .dtype = DType::kFloat32,
+                                            .operand_dtype = DType::kFloat32,
+                                            .device = a.device(),
+                                            .shape = joined(leading(a), {m, n}),
+                                            .operands = operands});
     return astype(result, dtype);
   }
   // No library for this dtype: a product of all pairs, summed over the shared axis as it is made.
@@ -66,42 +68,38 @@ Tensor batched_product(const Tensor& a, const Tensor& b, DType dtype) {
 }  // namespace
 
 Tensor matmul(Arg a, Arg b) {
-  const CallSite site(a.where());
-  const Tensor& left = a.tensor();
-  const Tensor& right = b.tensor();
-  frontend::node_of("matmul", left);
-  frontend::node_of("matmul", right);
-  frontend::common_device("matmul", left, right);
-  if (left.ndim() == 0 || right.ndim() == 0) {
-    fail("matmul", "needs at least one dimension each: ", describe(left), ", ", describe(right));
-  }
-  const bool row = left.ndim() == 1;
-  const bool column = right.ndim() == 1;
-  const int64_t shared = left.shape(-1);
-  if (shared != right.shape(column ? -1 : -2)) {
-    fail("matmul", describe(left), " and ", describe(right), " have no common inner dimension");
-  }
-  const DType dtype = promote(left.dtype(), right.dtype());
-  if (dtype == DType::kBool) {
-    fail("matmul", "is not defined for bool: ", describe(left), ", ", describe(right));
-  }
-  const Tensor matrix_a = row ? reshape(left, Shape{1, shared}) : left;
-  const Tensor matrix_b = column ? reshape(right, Shape{shared, 1}) : right;
-  const auto lead = frontend::broadcast_shapes(Shape(leading(matrix_a)), Shape(leading(matrix_b)));
-  if (!lead) {
-    fail("matmul", "leading dimensions of ", describe(left), " and ", describe(right),
-         " do not broadcast");
-  }
-  Tensor result = batched_product(matrix_a, matrix_b, dtype);
-  if (row || column) {
-    std::vector<int64_t> dims(lead->begin(), lead->end());
-    if (!row) dims.push_back(left.shape(-2));
-    if (!column) dims.push_back(right.shape(-1));
-    result = reshape(std::move(result), Shape(std::span<const int64_t>(dims)));
-  }
-  a.release();
-  b.release();
-  return result;
+  return frontend::with_call(a, b, "matmul", [](const Tensor& left, const Tensor& right) {
+    frontend::common_device("matmul", left, right);
+    if (left.ndim() == 0 || right.ndim() == 0) {
+      fail("matmul", "needs at least one dimension each: ", describe(left), ", ", describe(right));
+    }
+    const bool row = left.ndim() == 1;
+    const bool column = right.ndim() == 1;
+    const int64_t shared = left.shape(-1);
+    if (shared != right.shape(column ? -1 : -2)) {
+      fail("matmul", describe(left), " and ", describe(right), " have no common inner dimension");
+    }
+    const DType dtype = promote(left.dtype(), right.dtype());
+    if (dtype == DType::kBool) {
+      fail("matmul", "is not defined for bool: ", describe(left), ", ", describe(right));
+    }
+    const Tensor matrix_a = row ? reshape(left, Shape{1, shared}) : left;
+    const Tensor matrix_b = column ? reshape(right, Shape{shared, 1}) : right;
+    const auto lead =
+        frontend::broadcast_shapes(Shape(leading(matrix_a)), Shape(leading(matrix_b)));
+    if (!lead) {
+      fail("matmul", "leading dimensions of ", describe(left), " and ", describe(right),
+           " do not broadcast");
+    }
+    Tensor result = batched_product(matrix_a, matrix_b, dtype);
+    if (row || column) {
+      std::vector<int64_t> dims(lead->begin(), lead->end());
+      if (!row) dims.push_back(left.shape(-2));
+      if (!column) dims.push_back(right.shape(-1));
+      result = reshape(std::move(result), Shape(std::span<const int64_t>(dims)));
+    }
+    return result;
+  });
 }
 
 }  // namespace sluice

@@ -1,55 +1,42 @@
 #include <utility>
 
 #include <sluice/ops.h>
-#include "engine/observe/call_site.h"
-#include "frontend/checks.h"
+#include "frontend/call.h"
 #include "frontend/reduce.h"
 
 namespace sluice {
 namespace {
 
+using frontend::reduce;
+using frontend::with_call;
 using fusion::Op;
 
 // x - max(x) along `axis`, in the type it is computed in.
-struct Shifted {
-  Tensor values;
-  int axis;
-};
-
-Shifted shifted(const char* name, Arg x, int axis) {
-  const Tensor& tensor = x.tensor();
-  frontend::node_of(name, tensor);
-  axis = frontend::check_axis(name, axis, tensor.ndim(), tensor);
-  Tensor values = astype(tensor, compute_type(float_type(tensor.dtype())));
-  if (tensor.shape()[axis] != 0) {
-    const Tensor greatest = frontend::reduce(name, Op::kMax, values, {axis}, true, values.dtype());
-    values = std::move(values) - greatest;
-  }
-  return {std::move(values), axis};
+Tensor shifted(const char* name, const Tensor& x, int axis) {
+  Tensor values = astype(x, compute_type(float_type(x.dtype())));
+  if (x.shape()[axis] == 0) return values;
+  const Tensor greatest = reduce(name, Op::kMax, values, {axis}, true, values.dtype());
+  return std::move(values) - greatest;
 }
 
 }  // namespace
 
 Tensor softmax(Arg x, int axis) {
-  const engine::CallSite site(x.where());
-  const DType result = float_type(x.tensor().defined() ? x.tensor().dtype() : DType::kFloat32);
-  const Shifted s = shifted("softmax", x, axis);
-  const Tensor e = exp(s.values);
-  const Tensor total = frontend::reduce("softmax", Op::kSum, e, {s.axis}, true, e.dtype());
-  Tensor y = astype(e / total, result);
-  x.release();
-  return y;
+  return with_call(x, "softmax", [&](const Tensor& tensor) {
+    axis = frontend::check_axis("softmax", axis, tensor.ndim(), tensor);
+    const Tensor e = exp(shifted("softmax", tensor, axis));
+    const Tensor total = reduce("softmax", Op::kSum, e, {axis}, true, e.dtype());
+    return astype(e / total, float_type(tensor.dtype()));
+  });
 }
 
 Tensor log_softmax(Arg x, int axis) {
-  const engine::CallSite site(x.where());
-  const DType result = float_type(x.tensor().defined() ? x.tensor().dtype() : DType::kFloat32);
-  const Shifted s = shifted("log_softmax", x, axis);
-  const Tensor total =
-      frontend::reduce("log_softmax", Op::kSum, exp(s.values), {s.axis}, true, s.values.dtype());
-  Tensor y = astype(s.values - log(total), result);
-  x.release();
-  return y;
+  return with_call(x, "log_softmax", [&](const Tensor& tensor) {
+    axis = frontend::check_axis("log_softmax", axis, tensor.ndim(), tensor);
+    const Tensor values = shifted("log_softmax", tensor, axis);
+    const Tensor total = reduce("log_softmax", Op::kSum, exp(values), {axis}, true, values.dtype());
+    return astype(values - log(total), float_type(tensor.dtype()));
+  });
 }
 
 }  // namespace sluice

@@ -41,8 +41,13 @@ class Bits {
  private:
   Tensor fixed(Op op, absl::Span<const NodeOperand> operands) const {
     const fusion::OpInfo& info = fusion::op_info(op);
-    return frontend::record(
-        {name_, op, info.result_dtype, info.operand_dtype, index_.shape(), operands}, device_);
+    return frontend::record({.name = name_,
+                             .op = op,
+                             .dtype = info.result_dtype,
+                             .operand_dtype = info.operand_dtype,
+                             .device = device_,
+                             .shape = index_.shape(),
+                             .operands = operands});
   }
 
   const char* name_;
@@ -63,8 +68,7 @@ void manual_seed(uint64_t value) {
   next_call = 0;
 }
 
-Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device,
-            std::source_location where) {
+Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
   const CallSite site(where);
   check_float("rand", dtype);
   frontend::check_bytes("rand", dtype, shape);
@@ -79,8 +83,7 @@ Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device,
   return reshape(astype(std::move(values), dtype), shape);
 }
 
-Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device,
-             std::source_location where) {
+Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
   const CallSite site(where);
   check_float("randn", dtype);
   frontend::check_bytes("randn", dtype, shape);
@@ -92,7 +95,7 @@ Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device,
 }
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape, DType dtype,
-               std::optional<Device> device, std::source_location where) {
+               std::optional<Device> device, Location where) {
   const CallSite site(where);
   if (!is_integer(dtype)) fail("randint", "is not defined for ", name_of(dtype));
   if (low >= high) fail("randint", "[", low, ", ", high, ") is empty");

@@ -15,30 +15,39 @@ Tensor recorded(engine::NodeRef&& node) {
 
 }  // namespace
 
-Tensor record(const NewOp& op, Device device) {
-  check_bytes(op.op_name, op.dtype, op.shape);
-  return recorded(
-      engine::record({op.op, op.dtype, op.operand_dtype, device, op.shape, op.operands, op.attrs}));
+Tensor record(const engine::OpCall& call) {
+  check_bytes(call.name, call.dtype, call.shape);
+  return recorded(engine::record(call));
 }
 
-Tensor record_view(const char* op_name, fusion::Op op, const Tensor& x, const Shape& shape,
+Tensor record_view(const char* name, fusion::Op op, const Tensor& x, const Shape& shape,
                    absl::Span<const int64_t> attrs) {
-  const engine::NodeOperand operand{node_of(op_name, x)};
-  check_bytes(op_name, x.dtype(), shape);
-  return recorded(
-      engine::record_view({op, x.dtype(), x.dtype(), x.device(), shape, {&operand, 1}, attrs}));
+  const engine::NodeOperand operand{node_of(name, x)};
+  check_bytes(name, x.dtype(), shape);
+  return recorded(engine::record_view({.name = name,
+                                       .op = op,
+                                       .dtype = x.dtype(),
+                                       .operand_dtype = x.dtype(),
+                                       .device = x.device(),
+                                       .shape = shape,
+                                       .operands = {&operand, 1},
+                                       .attrs = attrs}));
 }
 
-Tensor coordinate(const char* op_name, const Shape& shape, int axis, Device device) {
+Tensor coordinate(const char* name, const Shape& shape, int axis, Device device) {
   const int64_t attr = axis;
-  return record(
-      {op_name, fusion::Op::kCoordinate, DType::kInt64, DType::kInt64, shape, {}, {&attr, 1}},
-      device);
+  return record({.name = name,
+                 .op = fusion::Op::kCoordinate,
+                 .dtype = DType::kInt64,
+                 .operand_dtype = DType::kInt64,
+                 .device = device,
+                 .shape = shape,
+                 .attrs = {&attr, 1}});
 }
 
-Device common_device(const char* op_name, const Tensor& a, const Tensor& b) {
+Device common_device(const char* name, const Tensor& a, const Tensor& b) {
   if (a.device() != b.device()) {
-    fail(op_name, describe(a), " is on ", to_string(a.device()), ", ", describe(b), " on ",
+    fail(name, describe(a), " is on ", to_string(a.device()), ", ", describe(b), " on ",
          to_string(b.device()));
   }
   return a.device();

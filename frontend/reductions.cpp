@@ -3,10 +3,8 @@
 #include <limits>
 #include <numeric>
 
-#include <sluice/creation.h>
 #include <sluice/ops.h>
-#include "engine/observe/call_site.h"
-#include "frontend/checks.h"
+#include "frontend/call.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"
 
@@ -39,26 +37,27 @@ Tensor reduce(const char* name, Op op, const Tensor& x, std::vector<int> axes, b
   const std::vector<int64_t> attrs(axes.begin(), axes.end());
   const engine::NodeOperand operand{x.node_ref().get()};
   const DType result = fusion::is_arg_reduction(op) ? DType::kInt64 : dtype;
-  return record({name, op, result, dtype, shape, {&operand, 1}, attrs}, x.device());
+  return record({.name = name,
+                 .op = op,
+                 .dtype = result,
+                 .operand_dtype = dtype,
+                 .device = x.device(),
+                 .shape = shape,
+                 .operands = {&operand, 1},
+                 .attrs = attrs});
 }
 
 }  // namespace frontend
 
 namespace {
 
-using engine::CallSite;
 using frontend::check_axes;
 using frontend::count_reduced;
 using frontend::describe;
 using frontend::fail;
-using frontend::node_of;
 using frontend::reduce;
+using frontend::with_call;
 using fusion::Op;
-
-Tensor consumed(Arg x, Tensor result) {
-  x.release();
-  return result;
-}
 
 // Integers add up in 64 bits.
 DType sum_dtype(DType dtype) {
@@ -69,54 +68,59 @@ DType sum_dtype(DType dtype) {
   }
 }
 
-Tensor accumulate(const char* name, Op op, Arg x, const Axes& axes, bool keepdims) {
-  const Tensor& tensor = x.tensor();
-  node_of(name, tensor);
-  return consumed(x, reduce(name, op, tensor, check_axes(name, axes, tensor), keepdims,
-                            sum_dtype(tensor.dtype())));
+Tensor accumulate(const char* name, Op op, const Arg& x, const Axes& axes, bool keepdims) {
+  return with_call(x, name, [&](const Tensor& tensor) {
+    return reduce(name, op, tensor, check_axes(name, axes, tensor), keepdims,
+                  sum_dtype(tensor.dtype()));
+  });
 }
 
 void check_not_empty(const char* name, const Tensor& x, const std::vector<int>& axes) {
   if (count_reduced(x, axes) == 0) fail(name, describe(x), " has nothing to reduce");
 }
 
-Tensor extremum(const char* name, Op op, Arg x, const Axes& axes, bool keepdims) {
-  const Tensor& tensor = x.tensor();
-  node_of(name, tensor);
-  const std::vector<int> list = check_axes(name, axes, tensor);
-  check_not_empty(name, tensor, list);
-  return consumed(x, reduce(name, op, tensor, list, keepdims, tensor.dtype()));
+Tensor extremum(const char* name, Op op, const Arg& x, const Axes& axes, bool keepdims) {
+  return with_call(x, name, [&](const Tensor& tensor) {
+    const std::vector<int> list = check_axes(name, axes, tensor);
+    check_not_empty(name, tensor, list);
+    return reduce(name, op, tensor, list, keepdims, tensor.dtype());
+  });
 }
 
-Tensor logical(const char* name, Op op, Arg x, const Axes& axes, bool keepdims) {
-  const Tensor& tensor = x.tensor();
-  node_of(name, tensor);
-  return consumed(x,
-                  reduce(name, op, tensor, check_axes(name, axes, tensor), keepdims, DType::kBool));
+Tensor logical(const char* name, Op op, const Arg& x, const Axes& axes, bool keepdims) {
+  return with_call(x, name, [&](const Tensor& tensor) {
+    return reduce(name, op, tensor, check_axes(name, axes, tensor), keepdims, DType::kBool);
+  });
 }
 
-Tensor arg_extremum(const char* name, Op op, Arg x, const Axes& axes, bool keepdims) {
-  const Tensor& tensor = x.tensor();
-  node_of(name, tensor);
-  if (axes.span().size() > 1) {
-    fail(name, axes.span().size(), " axes for ", describe(tensor), "; takes one, or none for all");
-  }
-  const std::vector<int> list = check_axes(name, axes, tensor);
-  check_not_empty(name, tensor, list);
-  if (!axes.empty() || tensor.ndim() <= 1) {
-    return consumed(x, reduce(name, op, tensor, list, keepdims, tensor.dtype()));
-  }
-  Tensor result =
-      reduce(name, op, reshape(tensor, Shape{tensor.numel()}), {0}, false, tensor.dtype());
-  if (keepdims) {
+Tensor arg_extremum(const char* name, Op op, const Arg& x, const Axes& axes, bool keepdims) {
+  return with_call(x, name, [&](const Tensor& tensor) {
+    if (axes.span().size() > 1) {
+      fail(name, axes.span().size(), " axes for ", describe(tensor),
+           "; takes one, or none for all");
+    }
+    const std::vector<int> list = check_axes(name, axes, tensor);
+    check_not_empty(name, tensor, list);
+    if (!axes.empty() || tensor.ndim() <= 1) {
+      return reduce(name, op, tensor, list, keepdims, tensor.dtype());
+    }
+    Tensor result =
+        reduce(name, op, reshape(tensor, Shape{tensor.numel()}), {0}, false, tensor.dtype());
+    if (!keepdims) return result;
     const std::vector<int64_t> ones(tensor.ndim(), 1);
-    result = reshape(std::move(result), Shape(std::span<const int64_t>(ones)));
-  }
-  return consumed(x, result);
+    return reshape(std::move(result), Shape(std::span<const int64_t>(ones)));
+  });
 }
 
-// Statistics of half types are computed in float32 and rounded once.
-DType statistics_dtype(const Tensor& x) { return compute_type(float_type(x.dtype())); }
+// f(x, axes) of floats. Statistics of half types are computed in float32 and rounded once.
+template <typename F>
+Tensor statistic(const char* name, const Arg& x, const Axes& axes, F f) {
+  return with_call(x, name, [&](const Tensor& tensor) {
+    const std::vector<int> list = check_axes(name, axes, tensor);
+    const DType result = float_type(tensor.dtype());
+    return astype(f(astype(tensor, compute_type(result)), list), result);
+  });
+}
 
 Tensor mean_of(const char* name, const Tensor& x, const std::vector<int>& axes, bool keepdims) {
   const auto count = static_cast<double>(count_reduced(x, axes));
@@ -133,96 +137,67 @@ Tensor variance_of(const char* name, const Tensor& x, const std::vector<int>& ax
 }  // namespace
 
 Tensor sum(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return accumulate("sum", Op::kSum, x, axes, keepdims);
 }
 Tensor prod(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return accumulate("prod", Op::kProd, x, axes, keepdims);
 }
 Tensor max(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return extremum("max", Op::kMax, x, axes, keepdims);
 }
 Tensor min(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return extremum("min", Op::kMin, x, axes, keepdims);
 }
 Tensor any(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return logical("any", Op::kAny, x, axes, keepdims);
 }
 Tensor all(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return logical("all", Op::kAll, x, axes, keepdims);
 }
 Tensor argmax(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return arg_extremum("argmax", Op::kArgMax, x, axes, keepdims);
 }
 Tensor argmin(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
   return arg_extremum("argmin", Op::kArgMin, x, axes, keepdims);
 }
 
 Tensor mean(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
-  const Tensor& tensor = x.tensor();
-  node_of("mean", tensor);
-  const std::vector<int> list = check_axes("mean", axes, tensor);
-  const DType result = float_type(tensor.dtype());
-  const Tensor values = astype(tensor, statistics_dtype(tensor));
-  return consumed(x, astype(mean_of("mean", values, list, keepdims), result));
+  return statistic("mean", x, axes, [&](const Tensor& values, const std::vector<int>& list) {
+    return mean_of("mean", values, list, keepdims);
+  });
 }
 
 Tensor var(Arg x, const Axes& axes, bool keepdims, int ddof) {
-  const CallSite site(x.where());
-  const Tensor& tensor = x.tensor();
-  node_of("var", tensor);
-  const std::vector<int> list = check_axes("var", axes, tensor);
-  const DType result = float_type(tensor.dtype());
-  const Tensor values = astype(tensor, statistics_dtype(tensor));
-  return consumed(x, astype(variance_of("var", values, list, keepdims, ddof), result));
+  return statistic("var", x, axes, [&](const Tensor& values, const std::vector<int>& list) {
+    return variance_of("var", values, list, keepdims, ddof);
+  });
 }
 
 Tensor std(Arg x, const Axes& axes, bool keepdims, int ddof) {
-  const CallSite site(x.where());
-  const Tensor& tensor = x.tensor();
-  node_of("std", tensor);
-  const std::vector<int> list = check_axes("std", axes, tensor);
-  const DType result = float_type(tensor.dtype());
-  const Tensor values = astype(tensor, statistics_dtype(tensor));
-  return consumed(x, astype(sqrt(variance_of("std", values, list, keepdims, ddof)), result));
+  return statistic("std", x, axes, [&](const Tensor& values, const std::vector<int>& list) {
+    return sqrt(variance_of("std", values, list, keepdims, ddof));
+  });
 }
 
 Tensor norm(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
-  const Tensor& tensor = x.tensor();
-  node_of("norm", tensor);
-  const std::vector<int> list = check_axes("norm", axes, tensor);
-  const DType result = float_type(tensor.dtype());
-  const Tensor values = astype(tensor, statistics_dtype(tensor));
-  const Tensor squares = reduce("norm", Op::kSum, square(values), list, keepdims, values.dtype());
-  return consumed(x, astype(sqrt(squares), result));
+  return statistic("norm", x, axes, [&](const Tensor& values, const std::vector<int>& list) {
+    return sqrt(reduce("norm", Op::kSum, square(values), list, keepdims, values.dtype()));
+  });
 }
 
 Tensor logsumexp(Arg x, const Axes& axes, bool keepdims) {
-  const CallSite site(x.where());
-  const Tensor& tensor = x.tensor();
-  node_of("logsumexp", tensor);
-  const std::vector<int> list = check_axes("logsumexp", axes, tensor);
-  const DType result = float_type(tensor.dtype());
-  const Tensor values = astype(tensor, statistics_dtype(tensor));
-  const DType dtype = values.dtype();
-  if (count_reduced(tensor, list) == 0) {
-    return consumed(
-        x, astype(log(reduce("logsumexp", Op::kSum, values, list, keepdims, dtype)), result));
-  }
-  const Tensor greatest = reduce("logsumexp", Op::kMax, values, list, true, dtype);
-  const Tensor shift = where(isfinite(greatest), greatest, Scalar(0));
-  Tensor logarithm = log(reduce("logsumexp", Op::kSum, exp(values - shift), list, keepdims, dtype));
-  const Tensor back = keepdims ? shift : reshape(shift, logarithm.shape());
-  return consumed(x, astype(std::move(logarithm) + back, result));
+  constexpr const char* kName = "logsumexp";
+  return statistic(kName, x, axes, [&](const Tensor& values, const std::vector<int>& list) {
+    const DType dtype = values.dtype();
+    if (count_reduced(values, list) == 0) {
+      return log(reduce(kName, Op::kSum, values, list, keepdims, dtype));
+    }
+    const Tensor greatest = reduce(kName, Op::kMax, values, list, true, dtype);
+    const Tensor shift = where(isfinite(greatest), greatest, Scalar(0));
+    Tensor logarithm = log(reduce(kName, Op::kSum, exp(values - shift), list, keepdims, dtype));
+    const Tensor back = keepdims ? shift : reshape(shift, logarithm.shape());
+    return std::move(logarithm) + back;
+  });
 }
 
 }  // namespace sluice

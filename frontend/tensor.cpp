@@ -3,11 +3,10 @@
 #include <string_view>
 #include <utility>
 
-#include <sluice/ops.h>
+#include "engine/engine.h"
 #include "engine/observe/call_site.h"
 #include "engine/observe/names.h"
 #include "frontend/checks.h"
-#include "frontend/record.h"
 
 namespace sluice {
 
@@ -15,7 +14,16 @@ using engine::CallSite;
 using frontend::describe;
 using frontend::fail;
 
-void Tensor::fail_empty(const char* what) { frontend::fail_empty(what); }
+const engine::Node* Tensor::node(const char* what) const {
+  if (node_ == nullptr) [[unlikely]]
+    frontend::fail_empty(what);
+  return node_.get();
+}
+
+const Shape& Tensor::shape() const { return node("shape")->layout.shape; }
+DType Tensor::dtype() const { return node("dtype")->dtype; }
+Device Tensor::device() const { return node("device")->device; }
+bool Tensor::is_materialized() const { return node("is_materialized")->submitted(); }
 
 Tensor Tensor::from_bytes(const void* data, size_t count, DType dtype, const Shape& shape) {
   if (static_cast<int64_t>(count) != shape.numel()) {
@@ -37,7 +45,7 @@ int64_t Tensor::shape(int axis) const {
   return shape()[frontend::check_axis("shape", axis, ndim(), *this)];
 }
 
-const Tensor& Tensor::eval(std::source_location where) const {
+const Tensor& Tensor::eval(Location where) const {
   node("eval");
   const CallSite site(where);
   engine::evaluate(node_.get(), engine::FlushCause::kEval, runtime::SubmitMode::kDetached);
@@ -65,44 +73,24 @@ Tensor Tensor::named(std::string_view name) && {
   return std::move(*this);
 }
 
-void Tensor::wait(const char* what, const std::source_location& where) const {
+void Tensor::wait(const char* what, const Location& where) const {
   node(what);
   const CallSite site(where);
   engine::wait(node_.get());
 }
 
-void Tensor::read(const char* what, void* destination, const std::source_location& where) const {
+void Tensor::read(const char* what, void* destination, const Location& where) const {
   node(what);
   const CallSite site(where);
   engine::read(node_.get(), destination);
 }
 
-Tensor Tensor::to(Device device, std::source_location where) const {
+Tensor Tensor::to(Device device, Location where) const {
   node("to");
   const CallSite site(where);
   if (device == this->device()) return *this;
   check_device(device);
   return Tensor(engine::copy_to(node_.get(), device));
 }
-
-#define SLUICE_WITH_WHERE(...) (__VA_ARGS__ __VA_OPT__(, ) std::source_location where)
-#define SLUICE_THIS *this
-#define SLUICE_METHOD(name, parameters, without_defaults, call)   \
-  Tensor Tensor::name SLUICE_WITH_WHERE without_defaults const& { \
-    const CallSite site(where);                                   \
-    return call;                                                  \
-  }
-#include "frontend/methods.def"
-#undef SLUICE_THIS
-
-#define SLUICE_THIS std::move(*this)
-#define SLUICE_METHOD(name, parameters, without_defaults, call) \
-  Tensor Tensor::name SLUICE_WITH_WHERE without_defaults&& {    \
-    const CallSite site(where);                                 \
-    return call;                                                \
-  }
-#include "frontend/methods.def"
-#undef SLUICE_THIS
-#undef SLUICE_WITH_WHERE
 
 }  // namespace sluice

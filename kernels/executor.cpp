@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <sluice/error.h>
+#include "kernels/cache/compile_threads.h"
 #include "kernels/cpu/cpu_executor.h"
 #include "kernels/cuda/executor.h"
 
@@ -58,5 +59,7 @@ CacheStats total_cache_stats() {
 void wait_for_compilers() {
   for (Executor* executor : all_executors()) executor->wait_for_compiler();
 }
+
+void stop_compilers() { CompileThreads::get().stop(); }
 
 }  // namespace sluice::kernels

@@ -1,4 +1,4 @@
-// How a device runs the steps of plans: what differs between devices, for the engine.
+// How a device runs the steps of plans: all that differs between devices, to the engine.
 #ifndef SLUICE_KERNELS_EXECUTOR_H_
 #define SLUICE_KERNELS_EXECUTOR_H_
 
@@ -19,24 +19,24 @@
 #include "fusion/plan/plan.h"
 #include "kernels/cache/cache.h"
 #include "kernels/description.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "runtime/stream.h"
 
 namespace sluice::kernels {
 
 // When a step ran.
 struct StepTime {
-  std::chrono::steady_clock::time_point begin;  // of the device's clock, brought to the host's
+  std::chrono::steady_clock::time_point begin;  // device time converted to the host's clock
   std::chrono::nanoseconds duration{0};
   bool generic = false;  // on the generic tier
 };
 
-// The memory and the scalars that a plan runs on.
+// The memory and scalars of one run.
 struct Bindings {
   // Base addresses, by number (fusion::MemoryRef); null if the memory could not be allocated.
   absl::InlinedVector<void*, 8> inputs, results;
   absl::InlinedVector<uint64_t, 8> scalars;  // of the window
-  // (step, number of the call in it) of the calls that must not run.
+  // (step, call within it) of the calls that must not run.
   absl::flat_hash_set<std::pair<size_t, size_t>> skipped;
   bool timed = false;  // measure each step
 
@@ -54,31 +54,31 @@ struct Bindings {
   }
 };
 
-// One run of a plan. It is kept until the device is done with it.
+// One run of a plan. Must be kept until the device is done with it.
 class Run {
  public:
   virtual ~Run() = default;
 
-  // Executes the steps, or has the device do so. Called once, within the run() of a batch. A step
-  // that cannot run is left out; the contents of what it would have written are unspecified.
+  // Executes the steps, or enqueues them on the device. Called once, within the run() of a batch.
+  // Steps that cannot run are skipped; the contents of their results are unspecified.
   virtual void start(const Bindings& bindings) = 0;
 
   // After start(): how many launches ran on the generic tier.
   virtual int64_t generic_launches() const = 0;
-  // When the device is done: false only if every step ran and no call has error slots.
+  // Once the device is done: false only if every step ran and no call has error slots.
   virtual bool may_have_failed() const = 0;
-  // Why a step could not run, or only in part.
+  // Why a step did not run, or only in part.
   virtual absl::Status status(size_t step) const = 0;
 
-  // When the device is done, of a timed run: when each step ran. Empty if that is not known.
+  // For a timed run, once the device is done: when each step ran. Empty if unknown.
   virtual std::vector<StepTime> step_times() { return {}; }
 
-  // When the device is done: the error slots of a call, null if it has none or was skipped.
+  // Once the device is done: the error slots of a call; null if it has none or was skipped.
   virtual const ErrorSlot* error_slots(size_t step, size_t call) const = 0;
 };
 
-// A plan as code of one device, which owns it. Outlives its runs. Thread-safe, but for its runs:
-// they begin one after another.
+// A plan and its code for one device. Outlives its runs. Thread-safe, except that runs begin one
+// after another.
 class PlanCode {
  public:
   explicit PlanCode(fusion::Plan plan) : plan_(std::move(plan)) {}
@@ -86,18 +86,18 @@ class PlanCode {
   PlanCode(const PlanCode&) = delete;
   PlanCode& operator=(const PlanCode&) = delete;
 
-  // Its calls are without their programs: those belong to the kernels that they have become.
+  // Without the calls' programs, which have moved to the kernels made of them.
   const fusion::Plan& plan() const { return plan_; }
 
-  // `stream`: where the run's batch will be submitted next. Fails if there is no memory for it.
+  // `stream`: where the run's batch will be submitted next. Fails if memory runs out.
   virtual absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream* stream, Tier tier) = 0;
 
-  // The kernels of a step: none for a library call. `with_code`: also source and assembly, which
-  // are generated anew; that takes milliseconds for each.
+  // The kernels of a step: none for a library call. `with_code`: with source and assembly, which
+  // are generated anew and take milliseconds each.
   virtual std::vector<KernelDescription> describe(size_t step, bool with_code) const = 0;
 
  protected:
-  // For the constructors of devices' classes.
+  // For the constructors of derived classes.
   std::vector<fusion::Step>& steps() { return plan_.steps; }
 
  private:
@@ -108,7 +108,7 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // `labels`: what messages call each step. `tier`: what the first run will ask for, in a moment.
+  // `labels`: the name of each step in messages. `tier`: that of the first run, which follows soon.
   virtual std::unique_ptr<PlanCode> prepare(fusion::Plan plan, std::vector<std::string> labels,
                                             Tier tier) = 0;
 
@@ -126,6 +126,9 @@ CacheStats total_cache_stats();
 
 // Returns once no executor has a compilation running or queued.
 void wait_for_compilers();
+
+// For the end of the process: waits for compilations under way and drops those that wait.
+void stop_compilers();
 
 }  // namespace sluice::kernels
 

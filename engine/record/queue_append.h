@@ -1,5 +1,5 @@
-// Queue::append(), which every op goes through: inline, as half of what it does depends on what the
-// caller knows when it is compiled (how many operands there are, and that there are no attributes).
+// Queue::append(), which every op goes through. Inline: half of its work depends on what the caller
+// knows at compile time, such as the number of operands and that there are no attributes.
 #ifndef SLUICE_ENGINE_RECORD_QUEUE_APPEND_H_
 #define SLUICE_ENGINE_RECORD_QUEUE_APPEND_H_
 
@@ -13,7 +13,7 @@
 
 namespace sluice::engine {
 
-// An operand that is pending in another queue has to be submitted first.
+// Submits an operand that is pending in another queue.
 inline void Queue::bring_here(const NodeOperand& operand) {
   if (operand.node == nullptr || operand.node->submitted()) return;
   Queue* const queue = operand.node->queue.load(std::memory_order_acquire);
@@ -21,20 +21,20 @@ inline void Queue::bring_here(const NodeOperand& operand) {
     bring_from(queue, operand.node);
 }
 
-// A full window is flushed by the next op rather than by the last: by then the temporaries of the
-// statement that filled it are gone.
+// A full window is flushed by the next op: by then the temporaries of the statement that filled it
+// are gone.
 inline bool Queue::is_full() const {
   return static_cast<int64_t>(pending_.size()) >= settings_.window_ops ||
          bytes_since_scan_ > settings_.max_pending_bytes || aligner_.is_due();
 }
 
-// Written by the queue's own thread alone.
+// Written only by the queue's own thread.
 inline void Queue::count_recorded() {
   ops_recorded_.store(ops_recorded_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// The caller's handle on an operand of an op that is recorded now. If the operand is pending in a
-// queue whose lock is held and has no other handle, nobody can change its count meanwhile.
+// Drops the caller's handle on a consumed operand. Takes no atomic operation if the operand is
+// pending here and has no other handle: under the queue's lock its count cannot change.
 inline void drop_consumed(Node* node) {
   if (!node->submitted() &&
       node->references.load(std::memory_order_acquire) == Node::kHandle + Node::kPin) {
@@ -45,9 +45,8 @@ inline void drop_consumed(Node* node) {
 }
 
 template <typename Size>
-[[gnu::always_inline]] inline NodeRef Queue::append_inline(const Recording& recording,
-                                                           Size num_operands) {
-  const NodeOperand* const operands = recording.operands.data();
+[[gnu::always_inline]] inline NodeRef Queue::append_inline(const OpCall& call, Size num_operands) {
+  const NodeOperand* const operands = call.operands.data();
   for_each_index(num_operands, [&](size_t k) { bring_here(operands[k]); });
   std::lock_guard lock(mutex_);
   if (is_full()) [[unlikely]]
@@ -55,11 +54,11 @@ template <typename Size>
   Node* const node = make_node(Node::kHandle + Node::kPin);
   NodeRef result(node);  // dies with the op if what follows throws
   node->state.store(NodeState::kPending, std::memory_order_relaxed);
-  node->dtype = recording.dtype;
-  node->device = recording.device;
-  node->layout.shape = recording.shape;
+  node->dtype = call.dtype;
+  node->device = call.device;
+  node->layout.shape = call.shape;
   node->queue.store(this, std::memory_order_relaxed);
-  pending_.add(node, recording, num_operands);
+  pending_.add(node, call, num_operands);
   bytes_since_scan_ += node->bytes();
   count_recorded();
   if (node->position == 0 && starts_by_itself()) IdleStarter::wake();

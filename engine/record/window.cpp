@@ -54,47 +54,61 @@ uint32_t Window::look_up(Node* input) {
   return next;
 }
 
-// Reads the ops one after another.
+// Decodes the ops one after another.
 class Window::Reader {
  public:
+  // An op as it was written down. Valid until the next one is read.
+  struct Record {
+    OpHeader header;
+    absl::Span<const OperandCode> operands;
+    absl::Span<const int64_t> attrs;
+  };
+
   explicit Reader(const Window& window) : window_(window) {}
 
-  // The next op. Valid until the one after it is read.
-  Recording next() {
-    const Op& op = window_.ops_[position_];
-    const uint64_t* words = &window_.words_[op.begin];
+  Record next() {
+    const uint64_t* words = &window_.words_[window_.ops_[position_].begin];
     const OpHeader header = OpHeader::unpack(*words);
     operands_.clear();
-    window_.for_each_code(position_, [&](OperandCode code) {
-      NodeOperand& operand = operands_.emplace_back();
-      switch (code.kind) {
-        case OperandKind::kScalar: operand.scalar = window_.scalars_[num_scalars_++]; break;
-        case OperandKind::kInput: operand.node = window_.inputs_[code.number]; break;
-        case OperandKind::kOp: operand.node = window_.node(position_ - code.number); break;
-      }
-    });
+    window_.for_each_code(position_, [&](OperandCode code) { operands_.push_back(code); });
     words += 1 + (header.num_operands + 1) / 2 + (header.has_extents ? header.rank : 0);
     const size_t num_attrs = header.has_attrs ? *words++ : 0;
     attrs_.assign(words, words + num_attrs);
     ++position_;
-    return {header.op, header.dtype, header.operand_dtype, op.node->device, op.node->layout.shape,
-            operands_, attrs_};
+    return {header, operands_, attrs_};
   }
 
  private:
   const Window& window_;
   size_t position_ = 0;
-  size_t num_scalars_ = 0;
-  absl::InlinedVector<NodeOperand, 4> operands_;
+  absl::InlinedVector<OperandCode, 4> operands_;
   absl::InlinedVector<int64_t, 16> attrs_;
 };
 
 void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t mark) const {
   Reader reader(*this);
+  size_t num_scalars = 0;
+  absl::InlinedVector<NodeOperand, 4> operands;
   for (size_t i = 0; i < num_ops_; ++i) {
-    const Recording recording = reader.next();
+    const auto [header, codes, attrs] = reader.next();
+    operands.clear();
+    for (const OperandCode code : codes) {
+      NodeOperand& operand = operands.emplace_back();
+      switch (code.kind) {
+        case OperandKind::kScalar: operand.scalar = scalars_[num_scalars++]; break;
+        case OperandKind::kInput: operand.node = inputs_[code.number]; break;
+        case OperandKind::kOp: operand.node = node(i - code.number); break;
+      }
+    }
     if ((marks[i] & mark) == 0) continue;
-    target->add(ops_[i].node, recording, recording.operands.size());
+    const OpCall call{.op = header.op,
+                      .dtype = header.dtype,
+                      .operand_dtype = header.operand_dtype,
+                      .device = node(i)->device,
+                      .shape = node(i)->layout.shape,
+                      .operands = operands,
+                      .attrs = attrs};
+    target->add(ops_[i].node, call, operands.size());
     if (i < origins_.size()) target->set_origin(target->size() - 1, origins_[i]);
   }
 }
@@ -123,15 +137,15 @@ fusion::Graph Window::to_graph() const {
   }
   Reader reader(*this);
   for (size_t i = 0; i < num_ops_; ++i) {
-    const Recording recording = reader.next();
+    const auto [header, codes, attrs] = reader.next();
     fusion::GraphNode& node = graph.nodes.emplace_back();
-    node.op = recording.op;
-    node.dtype = recording.dtype;
-    node.operand_dtype = recording.operand_dtype;
+    node.op = header.op;
+    node.dtype = header.dtype;
+    node.operand_dtype = header.operand_dtype;
     node.live = live(i);
-    node.shape = recording.shape;
-    node.attrs.assign(recording.attrs.begin(), recording.attrs.end());
-    for_each_code(i, [&](OperandCode code) {
+    node.shape = ops_[i].node->layout.shape;
+    node.attrs.assign(attrs.begin(), attrs.end());
+    for (const OperandCode code : codes) {
       fusion::GraphOperand& operand = node.operands.emplace_back();
       switch (code.kind) {
         case OperandKind::kScalar: operand.scalar = graph.num_scalars++; break;
@@ -140,7 +154,7 @@ fusion::Graph Window::to_graph() const {
           operand.node = static_cast<fusion::NodeId>(inputs_.size() + i - code.number);
           break;
       }
-    });
+    }
   }
   return graph;
 }

@@ -26,15 +26,16 @@ struct NodeOperand {
   bool consumed = false;
 };
 
-// What an op is recorded from. Checked by the frontend; all that it refers to outlives the call.
-struct Recording {
+// A call of an op. Its shape and dtypes are right; all that it refers to outlives the call.
+struct OpCall {
+  const char* name = nullptr;  // of what the user called, for messages; null if it is not known
   fusion::Op op;
   DType dtype;
   DType operand_dtype;
   Device device;
   const Shape& shape;
-  absl::Span<const NodeOperand> operands;
-  absl::Span<const int64_t> attrs;
+  absl::Span<const NodeOperand> operands = {};
+  absl::Span<const int64_t> attrs = {};
 };
 
 // The settings that a plan depends on.
@@ -67,7 +68,7 @@ class Window {
   // pending are in this window. `num_operands`: their number, as a constant if it is one. See
   // window_add.h.
   template <typename Size>
-  void add(Node* node, const Recording& recording, Size num_operands);
+  void add(Node* node, const OpCall& call, Size num_operands);
 
   // Where an op was called: nowhere, if that was not said.
   void set_origin(size_t i, const Origin& origin) {

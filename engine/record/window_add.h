@@ -51,16 +51,15 @@ inline uint32_t Window::number_of(Node* input) {
 }
 
 template <typename Size>
-[[gnu::always_inline]] inline void Window::add(Node* node, const Recording& recording,
-                                               Size num_operands) {
+[[gnu::always_inline]] inline void Window::add(Node* node, const OpCall& call, Size num_operands) {
   const size_t most =
-      2 + kMaxRank + num_operands * window_words::kMostOfOperand + recording.attrs.size();
+      2 + kMaxRank + num_operands * window_words::kMostOfOperand + call.attrs.size();
   if (num_ops_ == ops_.size() || num_words_ + most > words_.size()) [[unlikely]]
     grow(most);
   uint64_t* const begin = words_.data() + num_words_;
   uint64_t* at = begin + 1;
   const auto position = static_cast<uint32_t>(num_ops_);
-  const NodeOperand* const operands = recording.operands.data();
+  const NodeOperand* const operands = call.operands.data();
   for_each_index(num_operands, [&](size_t k) [[gnu::always_inline]] {
     const uint64_t code = code_of(operands[k], position).pack();
     if (k % 2 == 0) {
@@ -71,12 +70,12 @@ template <typename Size>
   });
   at += num_operands % 2;
 
-  const Shape& shape = recording.shape;
-  const uint64_t header = OpHeader{recording.op,
-                                   recording.dtype,
-                                   recording.operand_dtype,
+  const Shape& shape = call.shape;
+  const uint64_t header = OpHeader{call.op,
+                                   call.dtype,
+                                   call.operand_dtype,
                                    static_cast<uint8_t>(shape.rank()),
-                                   !recording.attrs.empty(),
+                                   !call.attrs.empty(),
                                    false,
                                    static_cast<uint32_t>(num_operands)}
                               .pack();
@@ -86,9 +85,9 @@ template <typename Size>
     *begin = header | OpHeader::kHasExtents;
     at = window_words::put(shape, at);
   }
-  if (!recording.attrs.empty()) [[unlikely]] {
-    *at++ = recording.attrs.size();
-    at = std::copy(recording.attrs.begin(), recording.attrs.end(), at);
+  if (!call.attrs.empty()) [[unlikely]] {
+    *at++ = call.attrs.size();
+    at = std::copy(call.attrs.begin(), call.attrs.end(), at);
   }
   if (num_described_ != inputs_.size()) [[unlikely]] {
     do {

@@ -20,10 +20,8 @@ void Batch::run() {
 }
 
 void Batch::finish() {
-  if (record != nullptr) {
-    Recorder::get().finish_flush(
-        record, code == nullptr ? std::vector<kernels::StepTime>() : code->step_times());
-  }
+  if (observer != nullptr) [[unlikely]]
+    observer->finished(code == nullptr ? std::vector<kernels::StepTime>() : code->step_times());
   if (code == nullptr) {
     if (failure_of_run != nullptr) fail(failure_of_run);
     return;

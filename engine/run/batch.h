@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "engine/observe/recorder.h"
+#include "engine/observe/flush_observer.h"
 #include "engine/run/plan_cache.h"
 #include "kernels/executor.h"
 #include "runtime/stream.h"
@@ -31,7 +31,7 @@ class Batch : public runtime::CommandBatch {
   // Null if there was no memory for it: `failure_of_run` says so.
   std::unique_ptr<kernels::Run> code;
   runtime::FailureRef failure_of_run;
-  std::shared_ptr<FlushRecord> record;  // null unless the trace records
+  std::shared_ptr<FlushObserver> observer;  // null unless somebody watches
 
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
   void report(const runtime::FailureRef& failure) { failures_.push_back(failure); }

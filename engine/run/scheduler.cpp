@@ -5,9 +5,9 @@
 #include <sluice/config.h>
 #include <sluice/error.h>
 #include "absl/strings/str_cat.h"
+#include "engine/describe/describe.h"
 #include "engine/observe/counters.h"
 #include "engine/observe/debug.h"
-#include "engine/observe/describe.h"
 #include "engine/run/batch.h"
 #include "engine/run/binder.h"
 #include "fusion/plan/planner.h"
@@ -66,6 +66,21 @@ std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) 
   return absl::StrCat(join_names(graph, nodes, kNamed), is_long ? "+...+" : "+", last);
 }
 
+// Gives every live node of the window its value.
+void publish_results(const Window& window, const ReadyPlan& plan, const Batch& batch) {
+  const auto num_inputs = static_cast<fusion::NodeId>(window.inputs().size());
+  for (const fusion::Output& output : plan.plan().outputs) {
+    Node& node = *window.node(output.node - num_inputs);
+    const bool is_input = output.memory.kind == MemoryRef::Kind::kInput;
+    node.buffer = (is_input ? batch.inputs : batch.results)[output.memory.index];
+    // Not the shape, which is the same: other threads may be reading it.
+    node.layout.strides = output.layout.strides;
+    node.layout.offset = output.layout.offset;
+    if (is_input) node.layout.offset += window.inputs()[output.memory.index]->layout.offset;
+    node.state.store(NodeState::kSubmitted, std::memory_order_release);
+  }
+}
+
 }  // namespace
 
 kernels::Tier tier_in_use() {
@@ -78,7 +93,7 @@ kernels::Tier tier_in_use() {
 }
 
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
-                                         FlushRecord* record) {
+                                         FlushObserver* observer) {
   absl::StatusOr<fusion::Plan> plan = fusion::make_plan(
       graph, {.fuse = mode.fuse, .fast_math = mode.fast_math, .observer = pass_printer()});
   if (!plan.ok()) throw Error(plan.status());
@@ -100,46 +115,38 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   for (const fusion::Result& result : plan->results) {
     ready->results.push_back(label_of(graph.nodes[result.node]));
   }
-  StageTimer timer(record == nullptr ? nullptr : &record->window.compile_duration);
-  ready->code =
-      kernels::executor(device).prepare(*std::move(plan), std::move(labels), tier_in_use());
-  timer.stop();
+  {
+    const StageScope stage(observer, FlushStage::kCompile);
+    ready->code =
+        kernels::executor(device).prepare(*std::move(plan), std::move(labels), tier_in_use());
+  }
   sort_results_by_step(ready.get());
   return ready;
 }
 
 void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
             runtime::Stream* stream, runtime::SubmitMode mode,
-            const std::shared_ptr<FlushRecord>& record) {
+            std::shared_ptr<FlushObserver> observer) {
   backend->set_memory_limit(config().memory_limit);
   count_work(window, *plan);
   auto batch = std::make_unique<Batch>(plan);
-  StageTimer bind_timer(record == nullptr ? nullptr : &record->window.bind_duration);
-  if (record != nullptr) batch->bindings.timed = true;
-  bind(window, *plan, batch.get(), backend, stream);
-
-  const auto num_inputs = static_cast<fusion::NodeId>(window.inputs().size());
-  for (const fusion::Output& output : plan->plan().outputs) {
-    Node& node = *window.node(output.node - num_inputs);
-    const bool is_input = output.memory.kind == MemoryRef::Kind::kInput;
-    node.buffer = (is_input ? batch->inputs : batch->results)[output.memory.index];
-    // The shape is the same and is left alone: other threads may be reading it.
-    node.layout.strides = output.layout.strides;
-    node.layout.offset = output.layout.offset;
-    if (is_input) node.layout.offset += window.inputs()[output.memory.index]->layout.offset;
-    node.state.store(NodeState::kSubmitted, std::memory_order_release);
+  batch->bindings.timed = observer != nullptr;
+  {
+    const StageScope stage(observer.get(), FlushStage::kBind);
+    bind(window, *plan, batch.get(), backend, stream);
+    publish_results(window, *plan, *batch);
   }
-  bind_timer.stop();
-  if (record != nullptr) batch->record = record;
   const bool has_work = !plan->plan().steps.empty() || !batch->failures().empty();
   if (has_work) {
-    StageTimer timer(record == nullptr ? nullptr : &record->window.submit_duration);
+    const StageScope stage(observer.get(), FlushStage::kSubmit);
+    batch->observer = observer;
     stream->submit(std::move(batch), mode);
   } else {
     // Only aliases and empty results.
     for (int32_t r : plan->unwritten) batch->results[r].get()->written = {};
   }
-  if (record != nullptr) Recorder::get().keep(record, /*is_finished=*/!has_work);
+  if (observer != nullptr) [[unlikely]]
+    observer->submitted(has_work);
 }
 
 }  // namespace sluice::engine

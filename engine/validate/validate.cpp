@@ -7,13 +7,13 @@
 
 #include <sluice/error.h>
 #include "absl/strings/str_cat.h"
-#include "engine/observe/describe.h"
+#include "engine/describe/describe.h"
+#include "engine/describe/wording.h"
 #include "engine/observe/names.h"
-#include "engine/observe/recorder.h"
 #include "engine/record/node_slab.h"
 #include "engine/run/scheduler.h"
 #include "engine/validate/host_value.h"
-#include "engine/validate/trial.h"
+#include "engine/validate/shadow_run.h"
 
 namespace sluice::engine {
 namespace {
@@ -140,9 +140,9 @@ class Validator {
     const DType dtype = graph_.nodes[n].dtype;
     const auto plan = prepare(op.graph, {.fuse = false}, window_.node(0)->device);
     const auto run = [&](Tier tier) {
-      const Trial trial = run_trial(plan, op.inputs, op.scalars, tier, backend_, stream_);
-      if (!trial.status.ok() || trial.is_out_of_range) return NodeRef();
-      return make_value(plan->plan().outputs[0], dtype, op.inputs, trial.results);
+      const ShadowRun shadow = run_shadow(plan, op.inputs, op.scalars, tier, backend_, stream_);
+      if (!shadow.status.ok() || shadow.is_out_of_range) return NodeRef();
+      return make_value(plan->plan().outputs[0], dtype, op.inputs, shadow.results);
     };
     values_[n] = run(Tier::kInterpreted);
     if (values_[n] == nullptr || plan->plan().steps.empty()) return;
@@ -157,27 +157,27 @@ class Validator {
 
   // Checks results in the order in which they are written, then the outputs.
   void check_plan(Tier tier) {
-    const Trial trial =
-        run_trial(plan_, window_.inputs(), window_.scalars(), tier, backend_, stream_);
-    if (!trial.status.ok()) return;
+    const ShadowRun shadow =
+        run_shadow(plan_, window_.inputs(), window_.scalars(), tier, backend_, stream_);
+    if (!shadow.status.ok()) return;
     for (size_t s = 0; s < plan_->plan().steps.size(); ++s) {
       for (const int32_t r : plan_->written_by[s]) {
         const NodeId n = plan_->plan().results[r].node;
         const fusion::Output output{
             n, {MemoryRef::Kind::kResult, r}, contiguous_layout(graph_.nodes[n].shape)};
-        check_output(output, trial, absl::StrCat(name_of(tier), name_of_step(s, r)));
+        check_output(output, shadow, absl::StrCat(name_of(tier), name_of_step(s, r)));
       }
     }
     for (const fusion::Output& output : plan_->plan().outputs) {
-      check_output(output, trial, absl::StrCat(name_of(tier), " by the window's plan"));
+      check_output(output, shadow, absl::StrCat(name_of(tier), " by the window's plan"));
     }
   }
 
-  void check_output(const fusion::Output& output, const Trial& trial, const std::string& how) {
+  void check_output(const fusion::Output& output, const ShadowRun& shadow, const std::string& how) {
     const NodeId n = output.node;
     if (value_of(n) == nullptr) return;
     const NodeRef value =
-        make_value(output, graph_.nodes[n].dtype, window_.inputs(), trial.results);
+        make_value(output, graph_.nodes[n].dtype, window_.inputs(), shadow.results);
     compare(n, HostValue(value.get()), how, HostValue(value_of(n)), "interpreted op by op");
   }
 

@@ -1,5 +1,5 @@
-// Trains a classifier of handwritten digits, then says what the engine made of the program: what it
-// fused, what it compiled, and that neither changed a bit.
+// Trains a classifier of handwritten digits, then reports what the engine fused and compiled, and
+// checks that neither changed a bit.
 #include <sluice/sluice.h>
 
 #include <cstdio>
@@ -32,7 +32,7 @@ class Demo {
   explicit Demo(const Options& options)
       : options_(options), terminal_(stdout_terminal()), digits_(load_digits(options.data)) {}
 
-  // The process's exit code.
+  // Returns the exit code.
   int run() {
     std::ofstream json;
     if (!options_.json.empty()) {
@@ -106,7 +106,7 @@ class Demo {
   DeviceSet train_set_, test_set_;
 };
 
-// SLUICE_DEVICE may name a device that is not there.
+// SLUICE_DEVICE may name a device that does not exist.
 void require_device() {
   try {
     sl::default_device();

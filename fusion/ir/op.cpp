@@ -25,12 +25,11 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
 #define SLUICE_LIBRARY_OP(id, name, arity, kind) \
   at(Op::k##id) = structural(name, OpClass::kLibrary, arity);
 #include "fusion/ir/library.def"
-  at(Op::kArgMax) = structural("argmax", OpClass::kReduction, 1);
-  at(Op::kArgMin) = structural("argmin", OpClass::kReduction, 1);
   at(Op::kLoad) = structural("load", OpClass::kProgramOnly, -1);
   at(Op::kGather) = structural("gather", OpClass::kProgramOnly, -1);
   at(Op::kScalar) = structural("scalar", OpClass::kProgramOnly, 0);
   at(Op::kParam) = structural("param", OpClass::kProgramOnly, 0);
+  at(Op::kExpand) = structural("expand", OpClass::kProgramOnly, 1);
   at(Op::kCheckIndex) = structural("check_index", OpClass::kProgramOnly, -1);
 
 #define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                 \
@@ -41,6 +40,10 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
 #define SLUICE_REDUCTION(id, name, domain, identity, ...)                     \
   at(Op::k##id) = {name,   OpClass::kReduction, 1,           TypeRule::kSame, \
                    domain, DType::kBool,        DType::kBool};
+#define SLUICE_ARG_REDUCTION(id, name, domain, identity, ...)                          \
+  at(Op::k##id) = {                                                                    \
+      name,          OpClass::kReduction,    1, TypeRule::kSame, domain, DType::kBool, \
+      DType::kInt64, /*keeps_position=*/true};
 #include "fusion/ir/ops.def"
   return table;
 }

@@ -34,9 +34,8 @@ enum class Op : uint8_t {
 #include "fusion/ir/ops.def"
 
 #define SLUICE_REDUCTION(id, name, domain, identity, ...) k##id,
+#define SLUICE_ARG_REDUCTION SLUICE_REDUCTION
 #include "fusion/ir/ops.def"
-  kArgMax,  // int64 index of the first greatest element; NaN is the greatest
-  kArgMin,
 
   // Instructions of a Program (see program.h) that no graph holds.
   kLoad,
@@ -44,6 +43,7 @@ enum class Op : uint8_t {
   kScalar,
   kParam,
   kCheckIndex,
+  kExpand,
 
   kCount
 };
@@ -89,8 +89,9 @@ struct OpInfo {
   int8_t arity;  // -1: any number
   TypeRule rule;
   Domain domain;
-  DType operand_dtype;  // for TypeRule::kFixed
-  DType result_dtype;   // for TypeRule::kFixed
+  DType operand_dtype;          // for TypeRule::kFixed
+  DType result_dtype;           // for TypeRule::kFixed
+  bool keeps_position = false;  // a reduction that gives the int64 position of an element
 };
 
 extern const std::array<OpInfo, kNumOps> kOpTable;
@@ -102,7 +103,7 @@ inline OpClass class_of(Op op) { return op_info(op).op_class; }
 inline bool is_pointwise(Op op) { return class_of(op) == OpClass::kPointwise; }
 inline bool is_view(Op op) { return class_of(op) == OpClass::kView; }
 inline bool is_reduction(Op op) { return class_of(op) == OpClass::kReduction; }
-inline bool is_arg_reduction(Op op) { return op == Op::kArgMax || op == Op::kArgMin; }
+inline bool is_arg_reduction(Op op) { return op_info(op).keeps_position; }
 
 // True if `domain` holds the compute type of `dtype`.
 constexpr bool in_domain(Domain domain, DType dtype) {

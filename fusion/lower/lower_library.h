@@ -3,7 +3,7 @@
 #define SLUICE_FUSION_LOWER_LOWER_LIBRARY_H_
 
 #include "fusion/graph/graph.h"
-#include "fusion/lower/lower.h"
+#include "fusion/lower/locate.h"
 #include "fusion/lower/step.h"
 #include "fusion/partition/partition.h"
 

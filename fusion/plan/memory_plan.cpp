@@ -103,7 +103,7 @@ bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
     const auto size = static_cast<int64_t>(size_of(access.dtype));
     const int64_t* strides = call.accesses.data() + number * words;
     for (int d = 0; d < program.rank(); ++d) {
-      if (d != program.lane_dim() && strides[d] * size % kStreamAlignment != 0) return false;
+      if (d != program.lane_dim() && strides[d] * size % kNontemporalAlignment != 0) return false;
     }
     bytes += result.bytes;
   }
@@ -129,7 +129,8 @@ void find_donors(Plan* plan) { DonorFinder(plan).run(); }
 // written back all the same.
 void find_nontemporal_stores(Plan* plan) {
   for (Step& step : plan->steps) {
-    for (KernelCall& call : step.kernels) call.program.streams = stores_bypass_caches(*plan, call);
+    for (KernelCall& call : step.kernels)
+      call.program.nontemporal = stores_bypass_caches(*plan, call);
   }
 }
 

@@ -225,7 +225,7 @@ constexpr Planner::Pass Planner::kPasses[] = {
     {"share launches", When::kFusing, &Planner::share_launches},
     {"find lifetimes", When::kAlways, &Planner::find_lifetimes},
     {"find donors", When::kAlways, &Planner::find_donors},
-    {"find streams", When::kAlways, &Planner::find_nontemporal_stores},
+    {"find non-temporal stores", When::kAlways, &Planner::find_nontemporal_stores},
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #define SLUICE_CREATION_H_
 
 #include <optional>
-#include <source_location>
 
 #include <sluice/tensor.h>
 
@@ -12,39 +11,31 @@ namespace sluice {
 // None of these computes or allocates anything by itself: inside an expression they are part of the
 // kernel that reads them. Without a device they are made on default_device().
 Tensor zeros(const Shape& shape, DType dtype = DType::kFloat32,
-             std::optional<Device> device = std::nullopt,
-             std::source_location where = std::source_location::current());
+             std::optional<Device> device = std::nullopt, Location where = Location::current());
 Tensor ones(const Shape& shape, DType dtype = DType::kFloat32,
-            std::optional<Device> device = std::nullopt,
-            std::source_location where = std::source_location::current());
+            std::optional<Device> device = std::nullopt, Location where = Location::current());
 // The dtype is the value's when not given: full({2}, 1.f) is float32, full({2}, 1) int32.
 Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype = std::nullopt,
-            std::optional<Device> device = std::nullopt,
-            std::source_location where = std::source_location::current());
+            std::optional<Device> device = std::nullopt, Location where = Location::current());
 // The contents are unspecified (they are zeros).
 Tensor empty(const Shape& shape, DType dtype = DType::kFloat32,
-             std::optional<Device> device = std::nullopt,
-             std::source_location where = std::source_location::current());
+             std::optional<Device> device = std::nullopt, Location where = Location::current());
 
-Tensor zeros_like(const Tensor& x, std::source_location where = std::source_location::current());
-Tensor ones_like(const Tensor& x, std::source_location where = std::source_location::current());
-Tensor full_like(const Tensor& x, Scalar value,
-                 std::source_location where = std::source_location::current());
+Tensor zeros_like(const Tensor& x, Location where = Location::current());
+Tensor ones_like(const Tensor& x, Location where = Location::current());
+Tensor full_like(const Tensor& x, Scalar value, Location where = Location::current());
 
 // start, start + step, ... below stop. The dtype is that of the arguments when not given: float32
 // if any is a float, int64 otherwise. Element i is start + i * step, computed in float64 or int64.
-Tensor arange(Scalar stop, std::source_location where = std::source_location::current());
+Tensor arange(Scalar stop, Location where = Location::current());
 Tensor arange(Scalar start, Scalar stop, Scalar step = 1, std::optional<DType> dtype = std::nullopt,
-              std::optional<Device> device = std::nullopt,
-              std::source_location where = std::source_location::current());
+              std::optional<Device> device = std::nullopt, Location where = Location::current());
 // num >= 0 evenly spaced numbers, the first `start`, the last exactly `stop`.
 Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype = DType::kFloat32,
-                std::optional<Device> device = std::nullopt,
-                std::source_location where = std::source_location::current());
+                std::optional<Device> device = std::nullopt, Location where = Location::current());
 // Ones on the main diagonal of (n, m).
 Tensor eye(int64_t n, std::optional<int64_t> m = std::nullopt, DType dtype = DType::kFloat32,
-           std::optional<Device> device = std::nullopt,
-           std::source_location where = std::source_location::current());
+           std::optional<Device> device = std::nullopt, Location where = Location::current());
 
 // Random numbers are counter-based (Philox4x32-10): element i of the k-th random call after
 // manual_seed(s) depends on s, k and i alone, whatever is fused or run in between. Calls are
@@ -52,14 +43,13 @@ Tensor eye(int64_t n, std::optional<int64_t> m = std::nullopt, DType dtype = DTy
 void manual_seed(uint64_t seed);
 Tensor rand(const Shape& shape, DType dtype = DType::kFloat32,
             std::optional<Device> device = std::nullopt,
-            std::source_location where = std::source_location::current());  // uniform in [0, 1)
+            Location where = Location::current());  // uniform in [0, 1)
 Tensor randn(const Shape& shape, DType dtype = DType::kFloat32,
              std::optional<Device> device = std::nullopt,
-             std::source_location where = std::source_location::current());  // standard normal
+             Location where = Location::current());  // standard normal
 // Integers in [low, high).
 Tensor randint(int64_t low, int64_t high, const Shape& shape, DType dtype = DType::kInt64,
-               std::optional<Device> device = std::nullopt,
-               std::source_location where = std::source_location::current());
+               std::optional<Device> device = std::nullopt, Location where = Location::current());
 
 }  // namespace sluice
 

@@ -1,4 +1,4 @@
-// Names a device. What it can do lives behind runtime/backend.h and kernels/executor.h.
+// Devices: which there are, and where tensors are created.
 #ifndef SLUICE_DEVICE_H_
 #define SLUICE_DEVICE_H_
 

@@ -12,14 +12,17 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/detail/node_handle.h>
 #include <sluice/device.h>
 #include <sluice/dtype.h>
 #include <sluice/error.h>
 #include <sluice/scalar.h>
 #include <sluice/shape.h>
-#include "engine/record/node.h"
 
 namespace sluice {
+
+// Where a function is called, for traces: a default argument says it.
+using Location = std::source_location;
 
 // A list of axes. Each may be negative: -1 is the last. An empty list stands for all axes.
 class Axes {
@@ -82,18 +85,18 @@ class Tensor {
   // this or item<bool>().)
   bool defined() const { return node_ != nullptr; }
 
-  const Shape& shape() const { return node("shape")->layout.shape; }
+  const Shape& shape() const;
   int64_t shape(int axis) const;  // axis may be negative
   int ndim() const { return shape().rank(); }
   int64_t numel() const { return shape().numel(); }
-  DType dtype() const { return node("dtype")->dtype; }
-  Device device() const { return node("device")->device; }
+  DType dtype() const;
+  Device device() const;
 
   // True once the result has been submitted to its device (it may still be running there).
-  bool is_materialized() const { return node("is_materialized")->submitted(); }
+  bool is_materialized() const;
 
   // Submits what this tensor needs and waits for nothing.
-  const Tensor& eval(std::source_location where = std::source_location::current()) const;
+  const Tensor& eval(Location where = Location::current()) const;
 
   // Names the value in traces, for whoever holds a handle on it. Does nothing while none is
   // recorded.
@@ -104,14 +107,14 @@ class Tensor {
   // tensor's dtype, if item() is asked of more than one element or copy_to() is given a span of
   // another count; and whatever error computing the value met.
   template <Element T>
-  T item(std::source_location where = std::source_location::current()) const {
+  T item(Location where = Location::current()) const {
     check_read("item", dtype_of<T>(), 1);
     T value;
     read("item", &value, where);
     return value;
   }
   template <Element T>
-  std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
+  std::vector<T> to_vector(Location where = Location::current()) const {
     check_read("to_vector", dtype_of<T>(), numel());
     wait("to_vector",
          where);  // a value that cannot be had fails here, before memory is taken for it
@@ -126,42 +129,124 @@ class Tensor {
     }
   }
   template <Element T>
-  void copy_to(std::span<T> destination,
-               std::source_location where = std::source_location::current()) const {
+  void copy_to(std::span<T> destination, Location where = Location::current()) const {
     check_read("copy_to", dtype_of<T>(), static_cast<int64_t>(destination.size()));
     read("copy_to", destination.data(), where);
   }
 
-  // Common ops as methods; each is the free function of the same name (include/sluice/ops.h).
-  // Called on a temporary they let it go.
-#define SLUICE_WITH_WHERE(...) \
-  (__VA_ARGS__ __VA_OPT__(, ) std::source_location where = std::source_location::current())
-#define SLUICE_METHOD(name, parameters, without_defaults, call) \
-  Tensor name SLUICE_WITH_WHERE parameters const&;              \
-  Tensor name SLUICE_WITH_WHERE parameters&&;
-#include "frontend/methods.def"
-#undef SLUICE_WITH_WHERE
+  // Common ops as methods; each is the free function of the same name (include/sluice/ops.h), and T
+  // is transpose. Called on a temporary they let it go.
+  Tensor astype(DType dtype, Location where = Location::current()) const&;
+  Tensor astype(DType dtype, Location where = Location::current()) &&;
+  Tensor reshape(const Shape& shape, Location where = Location::current()) const&;
+  Tensor reshape(const Shape& shape, Location where = Location::current()) &&;
+  Tensor reshape(std::initializer_list<int64_t> dims, Location where = Location::current()) const&;
+  Tensor reshape(std::initializer_list<int64_t> dims, Location where = Location::current()) &&;
+  Tensor permute(const Axes& axes, Location where = Location::current()) const&;
+  Tensor permute(const Axes& axes, Location where = Location::current()) &&;
+  Tensor transpose(Location where = Location::current()) const&;
+  Tensor transpose(Location where = Location::current()) &&;
+  Tensor T(Location where = Location::current()) const&;
+  Tensor T(Location where = Location::current()) &&;
+  Tensor swapaxes(int a, int b, Location where = Location::current()) const&;
+  Tensor swapaxes(int a, int b, Location where = Location::current()) &&;
+  Tensor slice(int axis, int64_t start, int64_t stop, int64_t step = 1,
+               Location where = Location::current()) const&;
+  Tensor slice(int axis, int64_t start, int64_t stop, int64_t step = 1,
+               Location where = Location::current()) &&;
+  Tensor squeeze(const Axes& axes = {}, Location where = Location::current()) const&;
+  Tensor squeeze(const Axes& axes = {}, Location where = Location::current()) &&;
+  Tensor expand_dims(int axis, Location where = Location::current()) const&;
+  Tensor expand_dims(int axis, Location where = Location::current()) &&;
+  Tensor broadcast_to(const Shape& shape, Location where = Location::current()) const&;
+  Tensor broadcast_to(const Shape& shape, Location where = Location::current()) &&;
+  Tensor flip(const Axes& axes = {}, Location where = Location::current()) const&;
+  Tensor flip(const Axes& axes = {}, Location where = Location::current()) &&;
+  Tensor sum(const Axes& axes = {}, bool keepdims = false,
+             Location where = Location::current()) const&;
+  Tensor sum(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
+  Tensor prod(const Axes& axes = {}, bool keepdims = false,
+              Location where = Location::current()) const&;
+  Tensor prod(const Axes& axes = {}, bool keepdims = false,
+              Location where = Location::current()) &&;
+  Tensor max(const Axes& axes = {}, bool keepdims = false,
+             Location where = Location::current()) const&;
+  Tensor max(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
+  Tensor min(const Axes& axes = {}, bool keepdims = false,
+             Location where = Location::current()) const&;
+  Tensor min(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
+  Tensor mean(const Axes& axes = {}, bool keepdims = false,
+              Location where = Location::current()) const&;
+  Tensor mean(const Axes& axes = {}, bool keepdims = false,
+              Location where = Location::current()) &&;
+  Tensor any(const Axes& axes = {}, bool keepdims = false,
+             Location where = Location::current()) const&;
+  Tensor any(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
+  Tensor all(const Axes& axes = {}, bool keepdims = false,
+             Location where = Location::current()) const&;
+  Tensor all(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
+  Tensor argmax(const Axes& axes = {}, bool keepdims = false,
+                Location where = Location::current()) const&;
+  Tensor argmax(const Axes& axes = {}, bool keepdims = false,
+                Location where = Location::current()) &&;
+  Tensor argmin(const Axes& axes = {}, bool keepdims = false,
+                Location where = Location::current()) const&;
+  Tensor argmin(const Axes& axes = {}, bool keepdims = false,
+                Location where = Location::current()) &&;
+  Tensor logsumexp(const Axes& axes = {}, bool keepdims = false,
+                   Location where = Location::current()) const&;
+  Tensor logsumexp(const Axes& axes = {}, bool keepdims = false,
+                   Location where = Location::current()) &&;
+  Tensor norm(const Axes& axes = {}, bool keepdims = false,
+              Location where = Location::current()) const&;
+  Tensor norm(const Axes& axes = {}, bool keepdims = false,
+              Location where = Location::current()) &&;
+  Tensor var(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
+             Location where = Location::current()) const&;
+  Tensor var(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
+             Location where = Location::current()) &&;
+  Tensor std(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
+             Location where = Location::current()) const&;
+  Tensor std(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
+             Location where = Location::current()) &&;
+  Tensor exp(Location where = Location::current()) const&;
+  Tensor exp(Location where = Location::current()) &&;
+  Tensor log(Location where = Location::current()) const&;
+  Tensor log(Location where = Location::current()) &&;
+  Tensor sqrt(Location where = Location::current()) const&;
+  Tensor sqrt(Location where = Location::current()) &&;
+  Tensor abs(Location where = Location::current()) const&;
+  Tensor abs(Location where = Location::current()) &&;
+  Tensor square(Location where = Location::current()) const&;
+  Tensor square(Location where = Location::current()) &&;
+  Tensor tanh(Location where = Location::current()) const&;
+  Tensor tanh(Location where = Location::current()) &&;
+  Tensor sigmoid(Location where = Location::current()) const&;
+  Tensor sigmoid(Location where = Location::current()) &&;
+  Tensor relu(Location where = Location::current()) const&;
+  Tensor relu(Location where = Location::current()) &&;
+  Tensor softmax(int axis = -1, Location where = Location::current()) const&;
+  Tensor softmax(int axis = -1, Location where = Location::current()) &&;
+  Tensor matmul(const Tensor& other, Location where = Location::current()) const&;
+  Tensor matmul(const Tensor& other, Location where = Location::current()) &&;
+  Tensor take(const Tensor& indices, int axis, Location where = Location::current()) const&;
+  Tensor take(const Tensor& indices, int axis, Location where = Location::current()) &&;
 
   // The same values on `device`: this very tensor if it is there already, else a copy, once this
   // tensor has been computed. Throws Error (kFailedPrecondition) if the process cannot use the
   // device; and whatever error computing the value met. Ops on tensors of two devices throw.
-  Tensor to(Device device, std::source_location where = std::source_location::current()) const;
+  Tensor to(Device device, Location where = Location::current()) const;
 
   // Gives up the node (the handle becomes empty) or shows it; for the frontend's own use.
   engine::NodeRef release() && { return std::move(node_); }
   const engine::NodeRef& node_ref() const { return node_; }
 
  private:
-  const engine::Node* node(const char* what) const {
-    if (node_ == nullptr) [[unlikely]]
-      fail_empty(what);
-    return node_.get();
-  }
-  [[noreturn]] static void fail_empty(const char* what);
+  const engine::Node* node(const char* what) const;
   static Tensor from_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
   void check_read(const char* what, DType dtype, int64_t count) const;
-  void wait(const char* what, const std::source_location& where) const;
-  void read(const char* what, void* destination, const std::source_location& where) const;
+  void wait(const char* what, const Location& where) const;
+  void read(const char* what, void* destination, const Location& where) const;
 
   engine::NodeRef node_;
 };
@@ -170,9 +255,9 @@ class Tensor {
 // is called.
 class Arg {
  public:
-  Arg(const Tensor& tensor, std::source_location where = std::source_location::current())
+  Arg(const Tensor& tensor, Location where = Location::current())
       : tensor_(&tensor), where_(where) {}
-  Arg(Tensor&& tensor, std::source_location where = std::source_location::current())
+  Arg(Tensor&& tensor, Location where = Location::current())
       : tensor_(&tensor), consumed_(&tensor), where_(where) {}
 
   const Tensor& tensor() const { return *tensor_; }
@@ -182,48 +267,39 @@ class Arg {
   void release() const {
     if (consumed_ != nullptr) *consumed_ = Tensor();
   }
-  const std::source_location& where() const { return where_; }
+  const Location& where() const { return where_; }
 
  private:
   const Tensor* tensor_;
   Tensor* consumed_ = nullptr;
-  std::source_location where_;
+  Location where_;
 };
 
-// A tensor or a Scalar.
+// Likewise, a tensor or a Scalar.
 class Operand {
  public:
-  Operand(const Tensor& tensor) : tensor_(&tensor), scalar_(0) {}
-  Operand(Tensor&& tensor) : tensor_(&tensor), consumed_(&tensor), scalar_(0) {}
-  Operand(const Arg& arg) : tensor_(&arg.tensor()), consumed_(arg.consumed()), scalar_(0) {}
-  Operand(Scalar scalar) : scalar_(scalar) {}
+  Operand(const Tensor& tensor, Location where = Location::current())
+      : tensor_(&tensor), scalar_(0), where_(where) {}
+  Operand(Tensor&& tensor, Location where = Location::current())
+      : tensor_(&tensor), consumed_(&tensor), scalar_(0), where_(where) {}
+  Operand(const Arg& arg)
+      : tensor_(&arg.tensor()), consumed_(arg.consumed()), scalar_(0), where_(arg.where()) {}
+  Operand(Scalar scalar, Location where = Location::current()) : scalar_(scalar), where_(where) {}
   template <Element T>
-  Operand(T value) : scalar_(value) {}
+  Operand(T value, Location where = Location::current()) : scalar_(value), where_(where) {}
 
   bool is_tensor() const { return tensor_ != nullptr; }
   const Tensor& tensor() const { return *tensor_; }
   Scalar scalar() const { return scalar_; }
   // As of an Arg.
   Tensor* consumed() const { return consumed_; }
+  const Location& where() const { return where_; }
 
  private:
   const Tensor* tensor_ = nullptr;
   Tensor* consumed_ = nullptr;
   Scalar scalar_;
-};
-
-// An Operand as the argument of an op.
-class OperandArg : public Operand {
- public:
-  template <std::convertible_to<Operand> T>
-  requires(!std::derived_from<std::remove_cvref_t<T>, OperandArg>)
-      OperandArg(T&& operand, std::source_location where = std::source_location::current())
-      : Operand(std::forward<T>(operand)), where_(where) {}
-
-  const std::source_location& where() const { return where_; }
-
- private:
-  std::source_location where_;
+  Location where_;
 };
 
 }  // namespace sluice

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -16,30 +14,30 @@
 namespace sluice::kernels {
 namespace {
 
-// More would take cores from what computes; NVRTC's front end runs on one thread at a time anyway.
+// More would take cores from computation, and NVRTC's front end is single-threaded anyway.
 constexpr size_t kMaxThreads = 4;
 
 size_t max_threads() {
   return std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, kMaxThreads);
 }
 
-// How long a thread without a task keeps its claim to a core.
-constexpr std::chrono::milliseconds kKeepsCores{10};
+// How long an idle thread keeps libgomp's busy-wait disabled.
+constexpr std::chrono::milliseconds kIdleBeforeSpinning{10};
 
 std::atomic<CompileThreads*> instance{nullptr};
 
-// LLVM and NVRTC make static objects while they compile, the more the longer they run. exit()
-// destroys them, the latest first, and a compilation that is under way then crashes or never ends.
-// No handler can be sure to come before that; destructors of the main thread's own objects do.
+// LLVM and NVRTC construct static objects while they compile. exit() destroys those in reverse
+// order, and a compilation still running then crashes or hangs. An atexit handler may come too
+// late; the destructors of the main thread's thread-locals run before all of them.
 struct MainThread {
-  const bool is_main = gettid() == getpid();  // another one, if it has loaded this library
+  const bool is_main = gettid() == getpid();  // false if another thread loaded this library
   ~MainThread() {
     CompileThreads* const threads = instance.load();
     if (is_main && threads != nullptr) threads->stop();
   }
 };
 
-// Made by static initialisation.
+// Static initialisation constructs the thread-local on the thread that loads the library.
 void watch_main_thread() { thread_local const MainThread main_thread; }
 [[maybe_unused]] const bool watches_main_thread = (watch_main_thread(), true);
 
@@ -87,8 +85,8 @@ void CompileThreads::work() {
   };
   while (true) {
     ++idle_;
-    if (waiting_.empty()) changed_.notify_all();  // of wait()
-    if (cores.has_value() && !changed_.wait_for(lock, kKeepsCores, wakes)) {
+    if (waiting_.empty()) changed_.notify_all();  // for wait()
+    if (cores.has_value() && !changed_.wait_for(lock, kIdleBeforeSpinning, wakes)) {
       lock.unlock();
       cores.reset();
       lock.lock();
@@ -108,7 +106,7 @@ void CompileThreads::work() {
     lock.unlock();
     task();
     task = nullptr;
-    // The compiler may have made more static objects.
+    // The compiler may have constructed more static objects.
     stop_at_exit();
     lock.lock();
   }

@@ -1,10 +1,10 @@
-// Cuts a launch into calls of entry points; shared by both tiers.
+// Divides a launch into calls of entry points, for both tiers.
 #ifndef SLUICE_KERNELS_CPU_LAUNCH_H_
 #define SLUICE_KERNELS_CPU_LAUNCH_H_
 
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 
 namespace sluice::kernels {
 
@@ -16,9 +16,9 @@ struct Call {
   double cost_of_point = 0;  // fusion::cost_of_point
 };
 
-// Runs kernels that don't depend on each other, and waits for them: on the calling thread and, if
-// there is enough work, on the OpenMP threads. How the work is divided never changes a bit of the
-// result. Errors are reported in args.errors. Does nothing if there are no rows.
+// Runs kernels that don't depend on each other and waits for them. They run on the calling thread
+// and, if there is enough work, on the OpenMP threads; how it is divided changes no bit. Errors are
+// left in args.errors.
 void launch(absl::Span<const Call> calls);
 void launch(const fusion::Program& program, const Executable& executable, const KernelArgs& args);
 

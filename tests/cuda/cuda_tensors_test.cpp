@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/record/node.h"
 #include "tests/cuda/cuda_devices.h"
 #include "tests/support/test_util.h"
 

@@ -113,6 +113,7 @@ TEST_F(Fusion, AReadRunsWhatItNeedsAlone) {
   reset_stats();
   b.to_vector<float>();
   EXPECT_TRUE(b.is_materialized());
+  EXPECT_FALSE(a.is_materialized());
   EXPECT_LE(stats().kernels_launched, 2);
   const int64_t launched = stats().kernels_launched;
   b.to_vector<float>();

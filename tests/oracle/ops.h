@@ -17,9 +17,7 @@ namespace sluice::oracle {
 // float64 (1 ulp of a half type) for the others, and what operands' errors become.
 NdArray unary(const std::string& op, const NdArray& x);
 NdArray binary(const std::string& op, const NdArray& a, const NdArray& b);
-NdArray where(const NdArray& condition, const NdArray& a, const NdArray& b);
-NdArray clip(const NdArray& x, const NdArray& lo, const NdArray& hi);
-NdArray lerp(const NdArray& a, const NdArray& b, const NdArray& t);
+NdArray ternary(const std::string& op, const NdArray& a, const NdArray& b, const NdArray& c);
 
 // The dtypes in which `op` computes on operands of these dtypes and of its result; none if the op
 // is not defined for them.

@@ -379,6 +379,10 @@ NdArray apply(const std::string& op, const std::vector<const NdArray*>& operands
 }  // namespace
 
 std::optional<OpTypes> types_of(const std::string& op, const std::vector<DType>& operands) {
+  if (op == "where") {
+    const DType type = promote(operands[1], operands[2]);
+    return OpTypes{type, type};
+  }
   const Entry& entry = entry_of(op);
   DType type = operands[0];
   for (DType dtype : operands) type = promote(type, dtype);
@@ -394,14 +398,7 @@ NdArray unary(const std::string& op, const NdArray& x) { return apply(op, {&x});
 NdArray binary(const std::string& op, const NdArray& a, const NdArray& b) {
   return apply(op, {&a, &b});
 }
-NdArray clip(const NdArray& x, const NdArray& lo, const NdArray& hi) {
-  return apply("clip", {&x, &lo, &hi});
-}
-NdArray lerp(const NdArray& a, const NdArray& b, const NdArray& t) {
-  return apply("lerp", {&a, &b, &t});
-}
-
-NdArray where(const NdArray& condition, const NdArray& a, const NdArray& b) {
+static NdArray where(const NdArray& condition, const NdArray& a, const NdArray& b) {
   const NdArray mask = cast(condition, DType::kBool);
   const DType dtype = promote(a.dtype, b.dtype);
   const NdArray x = cast(a, dtype), y = cast(b, dtype);
@@ -415,6 +412,10 @@ NdArray where(const NdArray& condition, const NdArray& a, const NdArray& b) {
     result.errors[i++] = mask.errors[m] != 0 ? kUnknown : chosen.errors[from];
   });
   return result;
+}
+
+NdArray ternary(const std::string& op, const NdArray& a, const NdArray& b, const NdArray& c) {
+  return op == "where" ? where(a, b, c) : apply(op, {&a, &b, &c});
 }
 
 }  // namespace sluice::oracle

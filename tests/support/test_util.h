@@ -215,22 +215,57 @@ struct BinaryOp {
   std::string name;
   Tensor (*f)(const Tensor&, const Tensor&);
 };
+struct TernaryOp {
+  std::string name;
+  Tensor (*f)(const Operand&, const Operand&, const Operand&);
+};
 
-// The rows of frontend/elementwise.def; operators are named "operator+" and so on.
+// The pointwise ops of fusion/ir/ops.def of one and two operands, and the operators, which are
+// named "operator+" and so on.
 inline const std::vector<UnaryOp>& unary_ops() {
-  static const std::vector<UnaryOp> ops = {
-#define SLUICE_UNARY(name, id) {#name, [](const Tensor& x) { return ::sluice::name(x); }},
-#define SLUICE_BINARY(name, id)
-#include "frontend/elementwise.def"
-  };
+  static const std::vector<UnaryOp> ops = [] {
+    std::vector<UnaryOp> rows;
+#define SLUICE_ROW_1(name) rows.push_back({#name, &::sluice::name});
+#define SLUICE_ROW_2(name)
+#define SLUICE_ROW_3(name)
+#define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_ROW_##arity(name)
+#include "fusion/ir/ops.def"
+#undef SLUICE_ROW_1
+#undef SLUICE_ROW_2
+#define SLUICE_UNARY_OPERATOR(symbol, id, name) \
+  rows.push_back({"operator" #symbol, [](const Tensor& x) { return symbol x; }});
+#include "frontend/functions.def"
+    return rows;
+  }();
   return ops;
 }
 inline const std::vector<BinaryOp>& binary_ops() {
-  static const std::vector<BinaryOp> ops = {
-#define SLUICE_UNARY(name, id)
-#define SLUICE_BINARY(name, id) \
-  {#name, [](const Tensor& a, const Tensor& b) { return ::sluice::name(a, b); }},
-#include "frontend/elementwise.def"
+  static const std::vector<BinaryOp> ops = [] {
+    std::vector<BinaryOp> rows;
+#define SLUICE_ROW_1(name)
+#define SLUICE_ROW_2(name) rows.push_back({#name, &::sluice::name});
+#define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_ROW_##arity(name)
+#include "fusion/ir/ops.def"
+#undef SLUICE_ROW_1
+#undef SLUICE_ROW_2
+#define SLUICE_BINARY_OPERATOR(symbol, id, name) \
+  rows.push_back({"operator" #symbol, [](const Tensor& a, const Tensor& b) { return a symbol b; }});
+#include "frontend/functions.def"
+    return rows;
+  }();
+  return ops;
+}
+inline const std::vector<TernaryOp>& ternary_ops() {
+  static const std::vector<TernaryOp> ops = {
+#undef SLUICE_ROW_3
+#define SLUICE_ROW_1(name)
+#define SLUICE_ROW_2(name)
+#define SLUICE_ROW_3(name) {#name, &::sluice::name},
+#define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_ROW_##arity(name)
+#include "fusion/ir/ops.def"
+#undef SLUICE_ROW_1
+#undef SLUICE_ROW_2
+#undef SLUICE_ROW_3
   };
   return ops;
 }

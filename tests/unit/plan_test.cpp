@@ -91,7 +91,7 @@ TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
     const auto plan = make_plan(graph, {});
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_FALSE(plan->results[0].donors.empty());
-    EXPECT_EQ(plan->steps[0].kernels[0].program.streams, length == 8 << 20);
+    EXPECT_EQ(plan->steps[0].kernels[0].program.nontemporal, length == 8 << 20);
   }
 }
 

@@ -28,13 +28,13 @@ fusion::Program for_gpu(fusion::Program program) {
   using fusion::StrideClass;
   for (fusion::Access& access : program.accesses) {
     if (access.lanes == StrideClass::kTile) access.lanes = StrideClass::kAny;
-    if (program.rows_abreast) {
+    if (program.lanes_across_rows) {
       // The class was that of the rows' dim.
       access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
     }
   }
-  program.keeps_rows = program.rows_abreast = program.one_block = false;
-  program.tiled = program.streams = false;
+  program.caches_rows = program.lanes_across_rows = program.one_block = false;
+  program.tiled = program.nontemporal = false;
   return program;
 }
 

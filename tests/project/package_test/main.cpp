@@ -11,6 +11,11 @@ int main() {
     std::fprintf(stderr, "sum(x * x + 1) is %g, not 34\n", total);
     return 1;
   }
+  const float by_name = sl::call("max", {x}, {{"keepdims", true}})[0].item<float>();
+  if (by_name != 4.f) {
+    std::fprintf(stderr, "max by name is %g, not 4\n", by_name);
+    return 1;
+  }
   try {
     sl::Tensor bad = sl::add(x, sl::ones({3}));
     std::fprintf(stderr, "adding shapes (2, 2) and (3,) did not throw\n");

@@ -1,0 +1,154 @@
+#include "frontend/op_thunks.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include <sluice/ops.h>
+
+namespace sluice::frontend {
+namespace {
+
+// For each C++ type of a parameter: what it is, and its value in a frame, which lives as long as
+// the statement.
+template <typename T>
+struct Parameter;
+template <ParameterType kParameterType>
+struct ParameterOf {
+  static constexpr ParameterType kType = kParameterType;
+};
+template <>
+struct Parameter<Arg> : ParameterOf<ParameterType::kTensor> {
+  static Arg get(const Frame& frame, size_t k) { return Arg(*frame.values[k].tensor, Location()); }
+};
+template <>
+struct Parameter<const Operand&> : ParameterOf<ParameterType::kTensor> {
+  static Operand get(const Frame& frame, size_t k) {
+    return Operand(*frame.values[k].tensor, Location());
+  }
+};
+template <>
+struct Parameter<const Tensor&> : ParameterOf<ParameterType::kTensor> {
+  static const Tensor& get(const Frame& frame, size_t k) { return *frame.values[k].tensor; }
+};
+template <>
+struct Parameter<std::span<const Tensor>> : ParameterOf<ParameterType::kTensors> {
+  static std::span<const Tensor> get(const Frame& frame, size_t) { return frame.inputs; }
+};
+template <>
+struct Parameter<Location> : ParameterOf<ParameterType::kLocation> {
+  static Location get(const Frame&, size_t) { return Location(); }
+};
+template <>
+struct Parameter<int64_t> : ParameterOf<ParameterType::kInt> {
+  static int64_t get(const Frame& frame, size_t k) { return frame.attribute<int64_t>(k); }
+};
+template <>
+struct Parameter<int> : ParameterOf<ParameterType::kInt> {
+  // What does not fit is no axis or count either.
+  static int get(const Frame& frame, size_t k) { return narrow(frame.attribute<int64_t>(k)); }
+  static int narrow(int64_t value) {
+    using Limits = std::numeric_limits<int>;
+    return static_cast<int>(std::clamp<int64_t>(value, Limits::min(), Limits::max()));
+  }
+};
+template <>
+struct Parameter<double> : ParameterOf<ParameterType::kFloat> {
+  static double get(const Frame& frame, size_t k) { return frame.attribute<double>(k); }
+};
+template <>
+struct Parameter<bool> : ParameterOf<ParameterType::kBool> {
+  static bool get(const Frame& frame, size_t k) { return frame.attribute<bool>(k); }
+};
+template <>
+struct Parameter<DType> : ParameterOf<ParameterType::kDType> {
+  static DType get(const Frame& frame, size_t k) { return frame.attribute<DType>(k); }
+};
+template <>
+struct Parameter<Scalar> : ParameterOf<ParameterType::kScalar> {
+  static Scalar get(const Frame& frame, size_t k) { return frame.attribute<Scalar>(k); }
+};
+using Ints = std::vector<int64_t>;
+using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+template <>
+struct Parameter<std::span<const int64_t>> : ParameterOf<ParameterType::kInts> {
+  static std::span<const int64_t> get(const Frame& frame, size_t k) {
+    return frame.attribute<Ints>(k);
+  }
+};
+template <>
+struct Parameter<const Shape&> : ParameterOf<ParameterType::kInts> {
+  static Shape get(const Frame& frame, size_t k) {
+    return Shape(std::span<const int64_t>(frame.attribute<Ints>(k)));
+  }
+};
+template <>
+struct Parameter<const Axes&> : ParameterOf<ParameterType::kInts> {
+  static Axes get(const Frame& frame, size_t k) {
+    std::vector<int> axes;
+    for (int64_t axis : frame.attribute<Ints>(k)) axes.push_back(Parameter<int>::narrow(axis));
+    return Axes(axes);
+  }
+};
+template <>
+struct Parameter<std::span<const std::pair<int64_t, int64_t>>>
+    : ParameterOf<ParameterType::kPairs> {
+  static std::span<const std::pair<int64_t, int64_t>> get(const Frame& frame, size_t k) {
+    return frame.attribute<Pairs>(k);
+  }
+};
+
+std::vector<Tensor> results(Tensor result) {
+  std::vector<Tensor> list;
+  list.push_back(std::move(result));
+  return list;
+}
+std::vector<Tensor> results(std::vector<Tensor> list) { return list; }
+
+template <typename R, typename... P>
+std::vector<Tensor> call_function(Thunk::Function function, const Frame& frame) {
+  return [&]<size_t... k>(std::index_sequence<k...>) {
+    return results(reinterpret_cast<R (*)(P...)>(function)(Parameter<P>::get(frame, k)...));
+  }
+  (std::index_sequence_for<P...>());
+}
+
+template <typename... P>
+inline constexpr std::array<ParameterType, sizeof...(P)> kParameterTypes = {Parameter<P>::kType...};
+
+template <typename R, typename... P>
+Thunk thunk_of(R (*function)(P...)) {
+  return {reinterpret_cast<Thunk::Function>(function), &call_function<R, P...>,
+          kParameterTypes<P...>};
+}
+
+}  // namespace
+
+// The functions as the rows declare them, never defined: their types choose the overloads.
+namespace rows {
+#define SLUICE_FUNCTION(result, name, parameters, ...) result name parameters;
+#include "frontend/functions.def"
+}  // namespace rows
+
+Thunks make_thunks() {
+  using Unary = Tensor (*)(const Tensor&, Location);
+  using Binary = Tensor (*)(const Tensor&, const Tensor&, Location);
+  using Ternary = Tensor (*)(const Operand&, const Operand&, const Operand&);
+  using Reduction = Tensor (*)(Arg, const Axes&, bool);
+  Thunks thunks;
+#define SLUICE_TYPE_1 Unary
+#define SLUICE_TYPE_2 Binary
+#define SLUICE_TYPE_3 Ternary
+#define SLUICE_POINTWISE_OP(id, name, arity, ...) \
+  thunks[#name] = thunk_of(static_cast<SLUICE_TYPE_##arity>(&sluice::name));
+#define SLUICE_REDUCTION_OP(id, name, ...) \
+  thunks[#name] = thunk_of(static_cast<Reduction>(&sluice::name));
+#include "fusion/ir/ops.def"
+#define SLUICE_FUNCTION(result, name, ...) \
+  thunks[#name] = thunk_of(static_cast<decltype(&rows::name)>(&sluice::name));
+#include "frontend/functions.def"
+  return thunks;
+}
+
+}  // namespace sluice::frontend

@@ -1,0 +1,31 @@
+// How convolutions and pooling place their windows.
+#ifndef SLUICE_CONVOLUTION_H_
+#define SLUICE_CONVOLUTION_H_
+
+#include <cstdint>
+
+namespace sluice {
+
+// An extent for each spatial axis, or the same one for both.
+struct Pair {
+  int64_t height, width;
+  Pair(int64_t both) : height(both), width(both) {}
+  Pair(int64_t height, int64_t width) : height(height), width(width) {}
+};
+
+struct Conv2dOptions {
+  Pair stride = 1;
+  Pair padding = 0;
+  Pair dilation = 1;
+  int64_t groups = 1;
+};
+
+struct Pool2dOptions {
+  Pair stride = 0;  // 0: the window's extents
+  Pair padding = 0;
+  bool count_include_pad = true;
+};
+
+}  // namespace sluice
+
+#endif  // SLUICE_CONVOLUTION_H_
