@@ -889,6 +889,17 @@ Tensor logsumexp(Arg x, const Axes& axes = {}, bool keepdims = false);
 // sqrt(sum(x^2)); of nothing 0.
 Tensor norm(Arg x, const Axes& axes = {}, bool keepdims = false);
 
+// Cumulative.
+//
+// Dtypes are those of sum().
+
+// Element i is the sum of elements 0 to i along the axis. Half types accumulate in float32, and
+// each element is rounded once.
+Tensor cumsum(Arg x, int axis);
+
+// Likewise the product.
+Tensor cumprod(Arg x, int axis);
+
 // Views.
 //
 // Of any dtype, which stays. A view costs nothing and copies nothing where a kernel reads its
@@ -999,12 +1010,6 @@ Tensor log_softmax(Arg x, int axis = -1);
 // Not implemented yet.
 //
 // Each throws Error (kUnimplemented) that names it.
-
-// Sums of the elements up to each.
-Tensor cumsum(Arg x, int axis);
-
-// Products of the elements up to each.
-Tensor cumprod(Arg x, int axis);
 
 // x with each update added to the element at its index.
 Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);
