@@ -1,5 +1,5 @@
-// What a kernel costs before it is there: planning, translating, compiling, and the first result of
-// a program that the process has never seen.
+// The cost of a new kernel: planning, translating, compiling, and the first result of a program new
+// to the process.
 #include <array>
 #include <span>
 #include <string>
@@ -8,14 +8,14 @@
 
 #include "bench/support.h"
 #include "fusion/graph/graph.h"
-#include "fusion/plan/plan.h"
+#include "fusion/plan/planner.h"
 #include "kernels/interp/interpreter.h"
 #include "kernels/llvm/compiler.h"
 
 namespace sluice::bench {
 namespace {
 
-// No two calls in a process give the same program: the number picks the ops.
+// Every call returns a new program, whose ops are chosen by a counter.
 Tensor unseen_chain(const Tensor& x, const Tensor& y) {
   static uint64_t number = 0;
   uint64_t rest = number++;
@@ -32,7 +32,7 @@ Tensor unseen_chain(const Tensor& x, const Tensor& y) {
   return t;
 }
 
-// From the first op recorded to the values read: a window, a plan and a kernel, all of them new.
+// From the first op recorded to the values read, with a new window, plan and kernel.
 void first_result(benchmark::State& state, Tier tier) {
   const UseTier use(tier);
   const Tensor x = Tensor::from(random_floats(1024, 1));
@@ -41,7 +41,7 @@ void first_result(benchmark::State& state, Tier tier) {
   for (auto _ : state) unseen_chain(x, y).copy_to(std::span<float>(result));
 }
 
-// The same with everything there: what of the above is not the price of being new.
+// The same with warm caches, for comparison.
 void later_result(benchmark::State& state, Tier tier) {
   const UseTier use(tier);
   const Tensor x = Tensor::from(random_floats(1024, 1));
@@ -61,8 +61,7 @@ fusion::GraphNode input(const Shape& shape) {
   return node;
 }
 
-// Two inputs and `ops` ops in a chain, the last of them live; then, if asked for, a sum over
-// axis 1.
+// A chain of `ops` ops on two inputs, the last one live; then, optionally, a sum over axis 1.
 fusion::Graph chain_graph(int ops, bool reduced) {
   using fusion::Op;
   const Shape shape{256, 256};
@@ -94,8 +93,8 @@ void plan(benchmark::State& state, const fusion::Graph& graph) {
 template <typename Make>
 void make_executable(benchmark::State& state, const fusion::Graph& graph, Make make) {
   const auto plan = fusion::make_plan(graph, {});
-  const auto& step = std::get<fusion::KernelStep>(plan->steps[0].work);
-  for (auto _ : state) benchmark::DoNotOptimize(make(step.calls[0].program));
+  const fusion::Program& program = plan->steps[0].kernels[0].program;
+  for (auto _ : state) benchmark::DoNotOptimize(make(program));
 }
 
 [[maybe_unused]] const bool registered = [] {

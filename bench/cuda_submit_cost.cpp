@@ -1,10 +1,10 @@
-// What it costs the host to submit a recurring window to a GPU, without one: the driver is a table
-// of functions that do nothing, so that what is left is the engine's own.
+// The host's cost of submitting a recurring window to a GPU, measured without one: the driver's
+// functions do nothing, so the rest is the engine's own.
 //
 //   cuda_submit_cost [windows]
 //
-// Prints nanoseconds from flush to submitted and calls of the driver, for each window. Under
-// callgrind the instructions of Queue::run are the same every time.
+// Prints nanoseconds from flush to submitted and driver calls, per window. Under callgrind the
+// instructions of Queue::run are reproducible.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,7 +22,7 @@ using namespace sluice::runtime::cuda;  // NOLINT
 
 int64_t calls = 0;
 
-// Sets a member of the table to a function of its type that counts its calls and does nothing.
+// Sets a member of the table to a function of its type that only counts its calls.
 template <typename... Args>
 void set(Result (*&member)(Args...)) {
   member = [](Args...) {
@@ -31,7 +31,7 @@ void set(Result (*&member)(Args...)) {
   };
 }
 
-// Likewise, but it makes something: all handles name the same object, which nobody looks at.
+// Likewise for functions that create an object: every handle is the same dummy.
 template <typename Handle, typename... Args>
 void set_maker(Result (*&member)(Handle*, Args...)) {
   member = [](Handle* handle, Args...) {
@@ -78,7 +78,7 @@ const Driver* make_null_driver() {
     static char object;
     return *module = reinterpret_cast<ModuleHandle>(&object), Result::kSuccess;
   };
-  // Each function is another, or graphs would seem to need no patching.
+  // Functions are distinct, or graphs would seem to need no patching.
   table->module_get_function = [](FunctionHandle* function, ModuleHandle, const char*) {
     static uintptr_t next = 0;
     return *function = reinterpret_cast<FunctionHandle>(next += 16), Result::kSuccess;
@@ -103,7 +103,7 @@ class NullCompiler : public kernels::cuda::Compiler {
   std::string identity() const override { return "nothing"; }
 };
 
-// 100 ops. With sums between, that wait for one another: 10 kernels; without: 1.
+// 100 ops. With dependent sums in between: 10 kernels; without: 1.
 Tensor window_of(const Tensor& x, bool with_sums) {
   Tensor y = x;
   for (int k = 0; k < 10; ++k) {

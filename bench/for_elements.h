@@ -1,4 +1,4 @@
-// The loop over elements that hand-written kernels are made of.
+// The element loop of the hand-written kernels.
 #ifndef SLUICE_BENCH_FOR_ELEMENTS_H_
 #define SLUICE_BENCH_FOR_ELEMENTS_H_
 
@@ -6,12 +6,12 @@
 
 namespace sluice::bench {
 
-// Below this, starting the threads costs more than they save.
+// Below this, starting threads costs more than it saves.
 inline constexpr int64_t kWorthThreads = 32768;
 
-// f(i) for each i < n, in any order; where it pays, on all threads. A parallel region of a single
-// thread (`omp parallel if`) takes as long as the arithmetic of some thousand elements: few are not
-// given one.
+// Calls f(i) for each i < n, in any order, on all threads if that pays. Short loops avoid `omp
+// parallel if`: even a region of one thread costs as much as the arithmetic of some thousand
+// elements.
 template <typename F>
 inline void for_elements(int64_t n, F f) {
   if (n < kWorthThreads) {

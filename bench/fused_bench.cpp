@@ -1,5 +1,4 @@
-// Programs of several ops, written with primitives and views, against the one loop each of them
-// amounts to.
+// Programs of several ops, in primitives and views, against one equivalent loop each.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -15,8 +14,7 @@
 namespace sluice::bench {
 namespace {
 
-// In huge pages, as sluice's own memory is: a walk along a column is otherwise a page walk for
-// every element.
+// In huge pages, as Sluice's memory is. Otherwise every element of a column costs a page walk.
 template <typename T>
 struct HugePages {
   using value_type = T;
@@ -38,7 +36,7 @@ using HandFn = std::function<void(const Arrays& in, Arrays& out)>;
 
 struct Workload {
   std::string name;
-  std::vector<Shape> inputs;     // of float32; the first gives the size its name
+  std::vector<Shape> inputs;     // float32; the first one names the size
   std::vector<int64_t> results;  // elements
   TensorFn sluice;
   HandFn hand;
@@ -135,7 +133,7 @@ std::vector<Workload> transposing_workloads() {
                   [](const Arrays& in, Arrays& out) {
                     hand_transpose(in[0].data(), 2, out[0].data(), 64, 512, 512);
                   }});
-  // The factor is there because a permutation alone is a view, which copies nothing.
+  // The factor makes it a kernel: a permutation alone is a view, which copies nothing.
   list.push_back({"nchw_to_nhwc",
                   {{32, 64, 56, 56}},
                   {32 * 64 * 56 * 56},
@@ -192,7 +190,7 @@ std::vector<Workload> other_workloads() {
 Arrays inputs_of(const Workload& workload) {
   Arrays arrays;
   for (const Shape& shape : workload.inputs) {
-    // Drawing as many numbers as the larger inputs have would take longer than the benchmark.
+    // Drawing all numbers of the larger inputs would take longer than the benchmark.
     const uint32_t seed = static_cast<uint32_t>(arrays.size()) + 1;
     Floats some = random_floats(std::min(shape.numel(), int64_t{1} << 20), seed);
     if (workload.log_normal) {

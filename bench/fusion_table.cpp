@@ -1,4 +1,4 @@
-// Runs every fused program once and prints what each cost beside what it may cost.
+// Runs every fused program once and prints its costs beside their limits.
 #include <cstdio>
 #include <string>
 #include <string_view>

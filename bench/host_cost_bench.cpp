@@ -1,4 +1,4 @@
-// What an op costs on the host: chains on 16 floats, where there is next to nothing to compute.
+// The host cost of an op: chains on 16 floats, with almost nothing to compute.
 #include <algorithm>
 #include <array>
 #include <barrier>
@@ -35,7 +35,7 @@ struct Inputs {
   Tensor y = Tensor::from(random_floats(16, 2));
 };
 
-// Recording, flushing by a plan that is there, running, and reading the result.
+// Recording, flushing with a cached plan, running, and reading the result.
 void steady_state(benchmark::State& state, Tier tier, int ops, OperandKind kind) {
   const UseTier use(tier);
   const Inputs in;
@@ -48,7 +48,7 @@ void steady_state(benchmark::State& state, Tier tier, int ops, OperandKind kind)
   report_per_op(state, ops);
 }
 
-// Recording alone: nobody holds the chain when it is flushed, so nothing runs.
+// Recording alone: no handle is left at the flush, so nothing runs.
 void append_only(benchmark::State& state, int ops, OperandKind kind) {
   const Inputs in;
   for (auto _ : state) {
@@ -62,9 +62,8 @@ void append_only(benchmark::State& state, int ops, OperandKind kind) {
   report_per_op(state, ops);
 }
 
-// Two threads, each with tensors of its own: how many chains both get done in a while, over how
-// many one of them gets done alone. Timed by the threads themselves while they live on: starting
-// them, and the one's waiting for the other at the end, is not what is asked for.
+// The throughput of two threads, each with its own tensors, relative to one thread. The threads
+// time themselves, so that starting and joining them is not included.
 class Pair {
  public:
   explicit Pair(int ops) : ops_(ops) {
@@ -76,7 +75,7 @@ class Pair {
   }
 
   enum Turn { kFirst = 1, kSecond = 2, kBoth = 3, kStop = 4 };
-  // Chains a second of all whose turn it is.
+  // Chains per second of all active threads.
   double run(Turn turn) {
     turn_ = turn;
     rates_ = {};
@@ -118,7 +117,7 @@ void on_two_threads(benchmark::State& state, int ops) {
   pair.run(Pair::kBoth);
   std::vector<double> gains, per_op;
   for (auto _ : state) {
-    // Both between the two that they are compared with: what else the machine does comes and goes.
+    // The pair runs between two single runs, since the load of the machine varies.
     const double first = pair.run(Pair::kFirst);
     const double both = pair.run(Pair::kBoth);
     const double second = pair.run(Pair::kSecond);

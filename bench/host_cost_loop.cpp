@@ -1,6 +1,6 @@
 // Runs chains of element-wise ops on 16 floats and nothing else, for counting instructions:
 //   host_cost_loop <ops in a chain> <chains> [scalars]
-// Two runs that differ in the number of chains, subtracted, leave the steady state.
+// The difference of two runs with different numbers of chains is the steady state.
 #include <cstdio>
 #include <cstdlib>
 #include <span>

@@ -1,4 +1,4 @@
-// matmul against the same oneDNN primitive called directly: what the engine adds to it.
+// matmul against the same oneDNN primitive called directly: the engine's overhead.
 #include <string>
 
 #include "bench/support.h"

@@ -1,5 +1,5 @@
-// Programs of primitives and views that more than one benchmark times; fused_loops.h has the loops
-// that they amount to.
+// Programs in primitives and views that several benchmarks time; hand/fused_loops.h has equivalent
+// loops.
 #ifndef SLUICE_BENCH_PROGRAMS_H_
 #define SLUICE_BENCH_PROGRAMS_H_
 
@@ -12,7 +12,7 @@
 
 namespace sluice::bench {
 
-// Inside, the mean of the four neighbours; the boundary is x's.
+// Interior points: the mean of the four neighbours. The boundary is copied from x.
 inline Tensor jacobi_step(const Tensor& x) {
   const int64_t rows = x.shape(0), columns = x.shape(1);
   auto part = [&](int64_t r, int64_t c) {
@@ -26,7 +26,7 @@ inline Tensor jacobi_step(const Tensor& x) {
        x.slice(0, rows - 1, rows)});
 }
 
-// The prices of European options: of calls and of puts (Black and Scholes, 1973).
+// The prices of European calls and puts (Black and Scholes, 1973).
 inline constexpr float kRate = 0.02f;
 inline constexpr float kVolatility = 0.3f;
 

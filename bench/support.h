@@ -1,5 +1,5 @@
-// What the benchmarks share. A benchmark is named "workload/who/size"; bench/run relates those of
-// one workload and size to each other.
+// Shared by the benchmarks. A benchmark is named "workload/who/size"; bench/run compares those of
+// one workload and size.
 #ifndef SLUICE_BENCH_SUPPORT_H_
 #define SLUICE_BENCH_SUPPORT_H_
 
@@ -17,7 +17,7 @@ enum class Tier { kCompiled, kInterpreted };
 
 inline const char* name_of(Tier tier) { return tier == Tier::kCompiled ? "sluice" : "interpreted"; }
 
-// In its lifetime kernels run on one tier, from the first launch on.
+// Fixes the tier of all kernels during its lifetime.
 class UseTier {
  public:
   explicit UseTier(Tier tier) : before_(config().compile) {
@@ -31,7 +31,7 @@ class UseTier {
   const CompileMode before_;
 };
 
-// Aligned as sluice's own memory is.
+// Aligned like Sluice's memory.
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;
@@ -42,7 +42,7 @@ struct AlignedAllocator {
 };
 using Floats = std::vector<float, AlignedAllocator<float>>;
 
-// n floats of a standard normal distribution, the same every time.
+// n floats of a standard normal distribution, the same at every call.
 inline Floats random_floats(int64_t n, uint32_t seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
@@ -51,20 +51,20 @@ inline Floats random_floats(int64_t n, uint32_t seed) {
   return values;
 }
 
-// Reports `bytes`, moved in each iteration, as GB/s.
+// Reports `bytes` moved per iteration as GB/s.
 inline void report_bytes(benchmark::State& state, double bytes) {
   state.counters["GB/s"] =
       benchmark::Counter(bytes * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// Reports the time of one of `ops` ops of an iteration, in seconds (Google Benchmark adds the
+// Reports the time per op of an iteration of `ops` ops, in seconds (Google Benchmark adds the
 // prefix).
 inline void report_per_op(benchmark::State& state, double ops) {
   state.counters["per_op"] = benchmark::Counter(
       ops, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-// Times f(), which gives a tensor, up to where its result is in memory.
+// Times f(), which returns a tensor, until its result is in memory.
 template <typename F>
 void time_result(benchmark::State& state, Tier tier, F f) {
   const UseTier use(tier);

@@ -2,8 +2,8 @@
 //
 //   ulp_sweep [--function NAME] [--stride N]
 //
-// Prints, for each function, the greatest error in units of the last place and an input that has
-// it. Exit status: 0, or 1 if an error is above the documented bound, or 2 for wrong arguments.
+// Prints, for each function, the maximum error in units of the last place and an input with that
+// error. Exit status: 0; 1 if an error exceeds the documented bound; 2 for wrong arguments.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -63,7 +63,7 @@ Worst sweep(const UnaryFunction& function, int64_t stride) {
   return worst;
 }
 
-// Returns an empty string, or what is wrong with the arguments.
+// Returns an error message, or an empty string.
 std::string parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];

@@ -34,15 +34,14 @@ else()
   endif()
 endif()
 
-# sluice_generic_image(<variable>): the source that has the generic kernel, compiled.
-function(sluice_generic_image variable)
-  add_executable(sluice_print_generic EXCLUDE_FROM_ALL
-    fusion/ir/op.cpp runtime/dtype.cpp kernels/gpu/emit/expression.cpp kernels/gpu/emit/functions.cpp
-    kernels/gpu/generic/generic_source.cpp kernels/gpu/prelude/prelude.cpp kernels/gpu/generic/print_generic.cpp
-    kernels/gpu/emit/text_value.cpp)
+# sluice_generic_image(<target>): an object library that has the generic kernel, compiled. The tool
+# that prints the kernel's source takes of the library's objects what it needs.
+function(sluice_generic_image target)
+  add_library(sluice_lower_archive STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:sluice_lower>)
+  add_executable(sluice_print_generic EXCLUDE_FROM_ALL kernels/gpu/generic/print_generic.cpp)
   sluice_compile_options(sluice_print_generic)
   target_include_directories(sluice_print_generic PRIVATE ${SLUICE_INCLUDES})
-  target_link_libraries(sluice_print_generic PRIVATE ${SLUICE_ABSL})
+  target_link_libraries(sluice_print_generic PRIVATE sluice_lower_archive ${SLUICE_ABSL} ${openmp})
   set(stem "${PROJECT_BINARY_DIR}/generic_kernel")
   # What devices of other kinds get is PTX, which their driver compiles and keeps.
   add_custom_command(OUTPUT "${stem}.fatbin"
@@ -52,12 +51,13 @@ function(sluice_generic_image variable)
       -gencode arch=compute_100,code=sm_100 -o "${stem}.fatbin" "${stem}.cu"
     DEPENDS sluice_print_generic VERBATIM
     COMMENT "Compiling the generic kernel for GPUs")
-  file(WRITE "${stem}_image.cpp.in"
-    "asm(\".section .rodata\\n.balign 16\\n\"\n"
-    "    \".globl _ZN6sluice7kernels4cuda13kGenericImageE\\n\"\n"
-    "    \"_ZN6sluice7kernels4cuda13kGenericImageE:\\n\"\n"
-    "    \".incbin \\\"${stem}.fatbin\\\"\\n.byte 0\\n.previous\\n\");\n")
-  configure_file("${stem}_image.cpp.in" "${stem}_image.cpp" COPYONLY)
+  file(CONFIGURE OUTPUT "${stem}_image.cpp" @ONLY CONTENT
+    "asm(\".section .rodata\\n.balign 16\\n\"
+    \".globl _ZN6sluice7kernels4cuda13kGenericImageE\\n\"
+    \"_ZN6sluice7kernels4cuda13kGenericImageE:\\n\"
+    \".incbin \\\"@stem@.fatbin\\\"\\n.byte 0\\n.previous\\n\");\n")
   set_source_files_properties("${stem}_image.cpp" PROPERTIES OBJECT_DEPENDS "${stem}.fatbin")
-  set(${variable} "${stem}_image.cpp" PARENT_SCOPE)
+  # A target of its own: the library's sources need not wait for nvcc.
+  add_library(${target} OBJECT "${stem}_image.cpp" "${stem}.fatbin")
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()

@@ -24,51 +24,72 @@ if(SLUICE_CUDA STREQUAL "OFF")
 else()
   list(FILTER sources EXCLUDE REGEX "/no_cuda\\.cpp$")
 endif()
-if(SLUICE_HAVE_NVCC)
-  sluice_generic_image(image)
-  list(APPEND sources "${image}")
-endif()
-
 # Compiled below, for each instruction set.
 set(loops ${sources})
 list(FILTER loops INCLUDE REGEX "^kernels/interp/loops_")
 list(REMOVE_ITEM loops kernels/interp/loops_select.cpp)
 list(REMOVE_ITEM sources ${loops})
 
+set(openmp "")
+if(SLUICE_HAVE_OPENMP)
+  set(openmp OpenMP::OpenMP_CXX)
+endif()
+sluice_precompiled_headers(sluice_library_headers ${SLUICE_COMMON_HEADERS}
+  LIBRARIES ${SLUICE_ABSL} ${openmp})
+sluice_precompiled_headers(sluice_program_headers ${SLUICE_COMMON_HEADERS}
+  LIBRARIES ${SLUICE_ABSL} OPTIONS -fPIE)
+
+# sluice_library_part(<target>): how the library's sources are compiled.
+function(sluice_library_part target)
+  sluice_compile_options(${target})
+  sluice_reuse_headers(${target} sluice_library_headers)
+  # Calls within the library go straight to their function.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  target_include_directories(${target} PRIVATE ${SLUICE_INCLUDES})
+  foreach(feature LLVM NVCC ONEDNN OPENMP SLEEF)
+    target_compile_definitions(${target} PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
+  endforeach()
+  foreach(feature LLVM ONEDNN SLEEF)
+    if(SLUICE_HAVE_${feature})
+      target_include_directories(${target} SYSTEM PRIVATE "${${feature}_INCLUDE_DIR}")
+    endif()
+  endforeach()
+  target_link_libraries(${target} PRIVATE ${SLUICE_ABSL} ${openmp})
+endfunction()
+
 # Traces, for the library and for tools that need nothing else of it.
 file(GLOB trace_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/trace/*.cpp")
 sluice_trace_page(page)
 add_library(sluice_trace OBJECT ${trace_sources} "${page}")
-sluice_compile_options(sluice_trace)
-set_target_properties(sluice_trace PROPERTIES POSITION_INDEPENDENT_CODE ON)
-target_include_directories(sluice_trace PRIVATE ${SLUICE_INCLUDES})
-target_link_libraries(sluice_trace PRIVATE ${SLUICE_ABSL})
+sluice_library_part(sluice_trace)
 
-add_library(sluice ${sources} $<TARGET_OBJECTS:sluice_trace>)
+# What the generic kernel's source is made of is compiled first: the tool that prints it for nvcc
+# takes it from here (cmake/SluiceCuda.cmake).
+set(lower_sources ${sources})
+list(FILTER lower_sources INCLUDE REGEX "^(runtime|fusion|kernels/gpu)/")
+list(REMOVE_ITEM sources ${lower_sources})
+add_library(sluice_lower OBJECT ${lower_sources})
+sluice_library_part(sluice_lower)
+
+add_library(sluice ${sources} $<TARGET_OBJECTS:sluice_lower> $<TARGET_OBJECTS:sluice_trace>)
 add_library(sluice::sluice ALIAS sluice)
-sluice_compile_options(sluice)
-# Calls within the library go straight to their function.
-target_compile_options(sluice PRIVATE -fno-semantic-interposition)
+sluice_library_part(sluice)
+if(SLUICE_HAVE_NVCC)
+  sluice_generic_image(sluice_generic_image)
+  target_sources(sluice PRIVATE $<TARGET_OBJECTS:sluice_generic_image>)
+endif()
 target_link_options(sluice PRIVATE -Wl,-Bsymbolic-functions)
 set_target_properties(sluice PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH_USE_LINK_PATH ON)
-target_include_directories(sluice PRIVATE "${PROJECT_SOURCE_DIR}" PUBLIC
-  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 
 target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-foreach(feature LLVM NVCC ONEDNN OPENMP SLEEF)
-  target_compile_definitions(sluice PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
-endforeach()
 foreach(feature LLVM ONEDNN SLEEF)
   if(SLUICE_HAVE_${feature})
-    target_include_directories(sluice SYSTEM PRIVATE "${${feature}_INCLUDE_DIR}")
     target_link_libraries(sluice PRIVATE "${${feature}_LIBRARY}")
   endif()
 endforeach()
-if(SLUICE_HAVE_OPENMP)
-  target_link_libraries(sluice PRIVATE OpenMP::OpenMP_CXX)
-endif()
 
 # The interpreter's loops, once for each instruction set; loops_select.cpp picks a set at run time.
 # -O3 because GCC's -O2 vectorises little. Most are so short that one which lies across two cache

@@ -29,11 +29,55 @@ function(sluice_compile_options target)
   endif()
 endfunction()
 
-# sluice_program(<name> SOURCES <files> [LIBRARIES <targets>])
+# Headers that most sources include. Parsing them is a third of a compilation; no header of this
+# project is among them, as a change of one would compile everything again.
+set(SLUICE_COMMON_HEADERS <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint>
+  <cstring> <deque> <functional> <map> <memory> <mutex> <optional> <string> <string_view> <utility>
+  <variant> <vector> <absl/container/flat_hash_map.h> <absl/container/inlined_vector.h>
+  <absl/functional/function_ref.h> <absl/status/status.h> <absl/status/statusor.h>
+  <absl/strings/str_cat.h> <absl/strings/str_format.h> <absl/strings/str_join.h>
+  <absl/types/span.h>)
+
+# sluice_precompiled_headers(<target> <headers> LIBRARIES <targets> [OPTIONS <options>]): for targets
+# to reuse that are compiled likewise. GCC asks for the same -fPIC or -fPIE, OpenMP and -O0 or not;
+# Clang for all the same options, and does without.
+function(sluice_precompiled_headers target)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;OPTIONS" ${ARGN})
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/${target}.cpp" CONTENT "")
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/${target}.cpp")
+  sluice_compile_options(${target})
+  target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+  target_precompile_headers(${target} PRIVATE ${arg_UNPARSED_ARGUMENTS})
+endfunction()
+
+# sluice_reuse_headers(<target> <target of sluice_precompiled_headers>)
+function(sluice_reuse_headers target headers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_precompile_headers(${target} REUSE_FROM ${headers})
+  endif()
+endfunction()
+
+# sluice_program(<name> SOURCES <files> [LIBRARIES <targets>] [HEADERS <precompiled headers>])
 function(sluice_program name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT arg_HEADERS)
+    set(arg_HEADERS sluice_program_headers)
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   sluice_compile_options(${name})
+  sluice_reuse_headers(${name} ${arg_HEADERS})
   target_link_libraries(${name} PRIVATE sluice::sluice ${arg_LIBRARIES})
+endfunction()
+
+# sluice_program_library(<name> SOURCES <files> LIBRARIES <targets>): what several programs share.
+function(sluice_program_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PUBLIC ${SLUICE_INCLUDES})
+  sluice_compile_options(${name})
+  target_compile_options(${name} PRIVATE -fPIE)
+  sluice_reuse_headers(${name} sluice_program_headers)
+  target_link_libraries(${name} PUBLIC ${arg_LIBRARIES})
 endfunction()

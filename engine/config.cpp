@@ -6,11 +6,6 @@
 #include <sluice/error.h>
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/executor.h"
-#include "kernels/library/matmul.h"
-#include "kernels/llvm/compiler.h"
-#include "kernels/math/external.h"
-#include "runtime/cpu/parallel.h"
 
 namespace sluice {
 namespace {
@@ -70,7 +65,6 @@ void read(const char* name, Validate* setting) {
 Config from_environment() {
   Config config;
   read("SLUICE_FUSE", &config.fuse);
-  read("SLUICE_JIT", &config.jit);
   read("SLUICE_COMPILE", &config.compile);
   read("SLUICE_DETERMINISTIC", &config.deterministic);
   read("SLUICE_FAST_MATH", &config.fast_math);
@@ -87,17 +81,6 @@ Config from_environment() {
 Config& config() {
   static Config* config = new Config(from_environment());
   return *config;
-}
-
-std::string build_info() {
-  const std::string target = kernels::llvm_target();
-  const std::string cpu = target.substr(0, target.find(':'));
-  return absl::StrCat(
-      "compiler: ", __VERSION__, "\nkernels: ",
-      kernels::llvm_available() ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
-                                : "interpreted only",
-      "\nmatmul: ", kernels::matmul_library(), "\nmath: ", kernels::math::external_library(),
-      "\nthreads: ", num_threads(), "\nCUDA: ", kernels::cuda::description(), "\n");
 }
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/observe/counters.h"
 #include "engine/observe/names.h"
+#include "engine/observe/recorder.h"
 #include "engine/record/node_slab.h"
 #include "fusion/graph/index_map.h"
 #include "runtime/backend.h"
@@ -16,11 +17,10 @@
 namespace sluice::engine {
 namespace {
 
-// The view as a node of its own on the operand's buffer; null if no strides say where its elements
-// are.
+// The view as a submitted node on the operand's buffer; null if strides cannot express it.
 NodeRef alias(const OpCall& call, const Node& operand) {
-  const std::optional<Layout> layout =
-      fusion::layout_through_view({call.op, call.shape, call.attrs}, operand.layout);
+  const fusion::View view{call.op, call.attrs, call.shape};
+  const std::optional<Layout> layout = fusion::layout_through_view(view, operand.layout);
   if (!layout) return NodeRef();
   NodeRef node(make_node(Node::kHandle));
   node->dtype = call.dtype;
@@ -122,7 +122,7 @@ void read(Node* node, void* destination) {
   if (layout.shape.numel() == 0) return;
   const int64_t size = static_cast<int64_t>(size_of(node->dtype));
   // All that the layout reaches, from its first byte in memory on.
-  const auto [least, greatest] = reach_of(layout);
+  const auto [least, greatest] = address_range(layout);
   const auto bytes = static_cast<size_t>((greatest - least + 1) * size);
   const auto offset = static_cast<size_t>((layout.offset + least) * size);
   const bool in_order = is_contiguous(layout);

@@ -1,5 +1,5 @@
-// What a program's kernels do, for a monitoring system: prints the counters and the kernel table in
-// the text format of Prometheus. A server would answer its scrapes with this text.
+// Prints the engine's counters and the kernel table in Prometheus' text format, as a server would
+// answer a scrape.
 #include <cstdio>
 #include <string>
 
@@ -14,7 +14,7 @@ void print_counter(const char* name, const char* help, long long value) {
               name, value);
 }
 
-// One sample for each kernel of the value that `value` takes from its row.
+// Prints value(row) for each row of the kernel table.
 template <typename F>
 void print_by_kernel(const char* name, const char* help, F value) {
   std::printf("# HELP sluice_kernel_%s %s\n# TYPE sluice_kernel_%s counter\n", name, help, name);

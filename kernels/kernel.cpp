@@ -1,24 +1,85 @@
 #include "kernels/kernel.h"
 
-#include <vector>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "fusion/ir/cost.h"
+#include "kernels/cache/compile_log.h"
+#include "kernels/cache/compile_threads.h"
+#include "kernels/cache/disk_cache.h"
+#include "kernels/interp/interpreter.h"
+#include "kernels/llvm/compiler.h"
 
 namespace sluice::kernels {
+namespace {
 
-void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent) {
-  ErrorSlot& error = slots[slot];
-  uint32_t expected = 0;
-  if (!error.raised.compare_exchange_strong(expected, 1, std::memory_order_relaxed)) return;
-  // Only the winner writes; who waits for the launch reads.
-  error.index = index;
-  error.extent = extent;
+std::atomic<int64_t> compiles{0};
+std::atomic<int64_t> failures{0};
+std::atomic<int64_t> disk_hits{0};
+
+}  // namespace
+
+std::atomic<fusion::Program (*)(const fusion::Program& program)> compile_instead{nullptr};
+
+Kernel::Kernel(fusion::Program program)
+    : program_(std::move(program)), cost_of_point_(fusion::cost_of_point(program_)) {}
+
+const Executable& Kernel::executable(Tier tier) {
+  if (tier != Tier::kInterpreted) {
+    const Executable* compiled = compiled_.load(std::memory_order_acquire);
+    if (compiled == nullptr && tier == Tier::kCompiled) {
+      compile();
+      compiled = compiled_.load(std::memory_order_acquire);
+    }
+    if (compiled != nullptr) return *compiled;
+  }
+  std::call_once(interpreted_once_, [this] { interpreted_ = make_interpreter(program_); });
+  return *interpreted_;
 }
 
-void* thread_buffer(int64_t bytes) {
-  constexpr int64_t kAlignment = 64;
-  thread_local std::vector<char> memory;
-  if (static_cast<int64_t>(memory.size()) < bytes + kAlignment) memory.resize(bytes + kAlignment);
-  const auto start = reinterpret_cast<uintptr_t>(memory.data());
-  return memory.data() + (kAlignment - start % kAlignment) % kAlignment;
+void Kernel::request_compiled() {
+  // llvm_available() is left to the compile thread: it initialises LLVM, which takes milliseconds.
+  if (requested_.exchange(true, std::memory_order_relaxed)) return;
+  CompileThreads::get().add([kernel = shared_from_this()] { kernel->compile(); });
+}
+
+void Kernel::compile() {
+  std::call_once(compiled_once_, [this] {
+    if (!llvm_available()) return;
+    bool from_disk = false;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto replace = compile_instead.load(std::memory_order_relaxed);
+    auto executable =
+        compile_llvm(replace == nullptr ? program_ : replace(program_), disk_cache(), &from_disk);
+    log_compilation({digest_of(fusion::canonical_key(program_)), "LLVM", from_disk, begin,
+                     std::chrono::steady_clock::now() - begin});
+    if (!executable.ok()) {
+      failures.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    compiled_owner_ = *std::move(executable);
+    (from_disk ? disk_hits : compiles).fetch_add(1, std::memory_order_relaxed);
+    compiled_.store(compiled_owner_.get(), std::memory_order_release);
+  });
+}
+
+KernelDescription Kernel::describe(bool with_code) const {
+  KernelDescription result;
+  result.key = digest_of(fusion::canonical_key(program_));
+  result.program = fusion::to_text(program_);
+  if (!with_code) return result;
+  const absl::StatusOr<std::string> source = llvm_ir_text(program_);
+  if (!source.ok()) return result;
+  result.language = "llvm-ir";
+  result.source = *source;
+  result.assembly = llvm_assembly_text(program_).value_or("");
+  return result;
+}
+
+CompileCounts compile_counts() {
+  return {compiles.load(std::memory_order_relaxed), failures.load(std::memory_order_relaxed),
+          disk_hits.load(std::memory_order_relaxed)};
 }
 
 }  // namespace sluice::kernels

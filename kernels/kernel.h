@@ -1,81 +1,68 @@
-// What a Program becomes: entry points that run a part of it. Both tiers (interp/, llvm/) give the
-// same entry points, and one driver (kernels/cpu/launch.h) splits the work between threads.
+// One Program and the forms it runs in: bytecode at once, machine code when it has been compiled.
 #ifndef SLUICE_KERNELS_KERNEL_H_
 #define SLUICE_KERNELS_KERNEL_H_
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "fusion/ir/program.h"
+#include "kernels/description.h"
+#include "kernels/executable.h"
 
 namespace sluice::kernels {
 
-// An error raised inside a kernel: slots are numbered by the Program. `index` is the offending
-// value. The first to raise a slot wins; which one that is when several lanes fail is not
-// specified.
-struct ErrorSlot {
-  std::atomic<uint32_t> raised{0};
-  int64_t index = 0;
-  int64_t extent = 0;
+enum class Tier : uint8_t {
+  kInterpreted,  // never compile
+  kAsync,        // interpret until another thread has compiled the program
+  kCompiled,     // compile before the first run; interpret only if that fails
 };
 
-// Called by both tiers.
-void raise_error(ErrorSlot* slots, int64_t slot, int64_t index, int64_t extent);
-
-// Memory of the calling thread for what a kernel keeps of a row or of a tile, aligned to 64 bytes;
-// valid until the thread's next call.
-void* thread_buffer(int64_t bytes);
-
-// The arguments of one launch. Compiled code reads this struct by offset: keep it standard-layout.
-struct KernelArgs {
-  void* const* buffers;    // [num_buffers] base addresses
-  const int64_t* extents;  // [rank] of each dim, kept dims first
-  const int64_t*
-      accesses;  // [num_accesses][rank + 1]: strides of the dims, then the offset; elements
-  const uint64_t* scalars;  // [num_scalars] each in its own dtype, in the low bytes (little
-                            // endian); half dtypes as their 16 bits, bool as 0 or 1
-  const int64_t* params;    // [num_params]
-  ErrorSlot* errors;        // [num_error_slots]
-};
-
-// The tiles that a kernel reads transposed, in elements: so many along the lanes, and so many along
-// the dim before that.
-inline constexpr int64_t kTileWidth = 256;
-inline constexpr int64_t kTileHeight = 128;
-// Past the caches whole groups of this many elements are written.
-inline constexpr int64_t kStreamUnit = 64;
-
-// Rows are numbered row-major over the kept dims. A tiled program (fusion::Program::tiled) is run
-// on ranges that begin and end at multiples of the last kept extent, one that streams on ranges
-// that begin at multiples of kStreamUnit. `context` is the executable's own.
-//
-// Partial results of a block range: for reduction j (in body order) and rows [begin, end) two
-// planes of 8 * (end - begin) bytes: plane 2j holds the accumulators, tightly packed in their own
-// type; plane 2j + 1 the int64 positions (arg reductions only, else unused).
-struct EntryPoints {
-  // Whole rows: every pass, all blocks in order, all stores. For a pointwise program a row is one
-  // point.
-  void (*rows)(const void* context, const KernelArgs* args, int64_t begin, int64_t end) = nullptr;
-  // For programs whose reductions all belong to pass 0 (else null): one block of each row into
-  // `partials`, and any element-level stores of that block.
-  void (*block)(const void* context, const KernelArgs* args, int64_t begin, int64_t end,
-                int64_t block, void* partials) = nullptr;
-  // Combines `num_blocks` partials, `partial_stride` bytes apart, and does the row-level rest.
-  void (*finish)(const void* context, const KernelArgs* args, int64_t begin, int64_t end,
-                 int64_t num_blocks, const void* partials, int64_t partial_stride) = nullptr;
-};
-
-// Something that runs a Program. Immutable once made; shared by all launches of its kernel.
-class Executable {
+// Thread-safe.
+class Kernel : public std::enable_shared_from_this<Kernel> {
  public:
-  virtual ~Executable() = default;
-  const EntryPoints& entry() const { return entry_; }
-  const void* context() const { return this; }
+  explicit Kernel(fusion::Program program);
 
- protected:
-  EntryPoints entry_;
+  const fusion::Program& program() const { return program_; }
+  double cost_of_point() const { return cost_of_point_; }
+
+  // What to run now. Under kCompiled this compiles the program.
+  const Executable& executable(Tier tier);
+  // Queues the compilation on CompileThreads, once.
+  void request_compiled();
+  bool is_requested() const { return requested_.load(std::memory_order_relaxed); }
+
+  bool is_compiled(const Executable& executable) const {
+    return &executable == compiled_.load(std::memory_order_acquire);
+  }
+
+  KernelDescription describe(bool with_code) const;
+
+ private:
+  // Compiles the program or loads it from the disk cache. Tried once.
+  void compile();
+
+  const fusion::Program program_;
+  const double cost_of_point_;
+  std::once_flag interpreted_once_;
+  std::shared_ptr<const Executable> interpreted_;
+  std::once_flag compiled_once_;
+  std::shared_ptr<const Executable> compiled_owner_;
+  std::atomic<const Executable*> compiled_{nullptr};
+  std::atomic<bool> requested_{false};
 };
+
+// For tests: replaces a program just before it is compiled. Null: no replacement.
+extern std::atomic<fusion::Program (*)(const fusion::Program& program)> compile_instead;
+
+// Of all kernels, since the start of the process.
+struct CompileCounts {
+  int64_t compiles = 0;
+  int64_t failures = 0;
+  int64_t disk_hits = 0;  // kernels that another process had compiled
+};
+CompileCounts compile_counts();
 
 }  // namespace sluice::kernels
 

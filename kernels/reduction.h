@@ -8,8 +8,10 @@
 //   Schedule::kColumn  elements are combined in order, starting from the identity.
 // The blocks' results are then combined in order: ((b0 . b1) . b2) ...
 //
-// kArgMax and kArgMin carry (value, position); of equal values the lesser position wins, so their
-// order does not matter.
+// Arg reductions carry (value, position). Of equal values the lesser position wins, so their order
+// does not matter.
+//
+// A reduction accumulates in fusion::expression_dtype(); the result is rounded once.
 #ifndef SLUICE_KERNELS_REDUCTION_H_
 #define SLUICE_KERNELS_REDUCTION_H_
 
@@ -34,8 +36,11 @@ constexpr int64_t num_blocks(fusion::Schedule schedule, int64_t reduced) {
   return reduced <= block ? 1 : (reduced + block - 1) / block;
 }
 
-// The type in which a reduction accumulates values of `dtype`; the result is rounded once.
-constexpr DType accumulator_type(DType dtype) { return compute_type(dtype); }
+// A reduction of no elements gives its identity, except a float sum: its identity is -0 (-0 + x is
+// x for every x), but a sum of nothing is +0.
+constexpr bool is_zero_if_empty(fusion::Op op, DType dtype) {
+  return op == fusion::Op::kSum && is_float(dtype);
+}
 
 }  // namespace sluice::kernels
 

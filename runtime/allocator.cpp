@@ -18,8 +18,8 @@ namespace sluice::runtime {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kShift = 3 * 4096 + 5 * 256, kMostShifted = 16 * kShift;
-static_assert(kShift % kBufferAlignment == 0 && kMostShifted < kHugePage);
+constexpr size_t kShift = 3 * 4096 + 5 * 256, kMaxShift = 16 * kShift;
+static_assert(kShift % kBufferAlignment == 0 && kMaxShift < kHugePage);
 
 int64_t machine_memory() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
@@ -28,7 +28,7 @@ int64_t machine_memory() {
 class Allocator {
  public:
   static Allocator& get() {
-    // Never destroyed: handles in static objects give memory back after main.
+    // Never destroyed: static objects release buffers after main.
     static Allocator* allocator = new Allocator;
     return *allocator;
   }
@@ -107,16 +107,16 @@ class Allocator {
     return buffer;
   }
 
-  // Large blocks begin at huge pages, each a little further in than the one before: arrays that a
-  // loop walks side by side would otherwise meet in the same banks of memory and sets of the cache.
+  // Large blocks lie in huge pages, each at another offset: arrays that one loop walks together
+  // would otherwise compete for the same memory banks and cache sets.
   void* from_system(size_t capacity) {
     void* data = nullptr;
     if (capacity < kHugePage) {
       return posix_memalign(&data, kBufferAlignment, capacity) == 0 ? data : nullptr;
     }
-    if (posix_memalign(&data, kHugePage, capacity + kMostShifted) != 0) return nullptr;
-    madvise(data, capacity + kMostShifted, MADV_HUGEPAGE);
-    shift_ = (shift_ + kShift) % kMostShifted;
+    if (posix_memalign(&data, kHugePage, capacity + kMaxShift) != 0) return nullptr;
+    madvise(data, capacity + kMaxShift, MADV_HUGEPAGE);
+    shift_ = (shift_ + kShift) % kMaxShift;
     return static_cast<char*>(data) + shift_;
   }
 
@@ -139,9 +139,9 @@ class Allocator {
   }
 
   std::mutex mutex_;
-  std::map<size_t, std::vector<Buffer*>> free_;  // blocks that nobody uses, by capacity
+  std::map<size_t, std::vector<Buffer*>> free_;  // by capacity
   MemoryStats stats_;
-  int64_t held_ = 0;  // taken from the system and not given back
+  int64_t held_ = 0;  // bytes obtained from the system
   std::atomic<int64_t> limit_{0};
   size_t shift_ = 0;  // of the last large block
   const int64_t default_limit_ = machine_memory() / 10 * 9;

@@ -1,5 +1,5 @@
-// The caching allocator of host memory. Fresh pages cost more than the kernels that fill them, so
-// blocks that are given back are kept and handed out again.
+// The caching allocator of host memory. Touching fresh pages costs more than the kernels that fill
+// them, so freed blocks are kept, by size class, and never zeroed.
 #ifndef SLUICE_RUNTIME_ALLOCATOR_H_
 #define SLUICE_RUNTIME_ALLOCATOR_H_
 
@@ -12,14 +12,14 @@
 
 namespace sluice::runtime {
 
-// A buffer of at least `bytes` (0 is allowed) with unspecified contents. kResourceExhausted if the
-// limit or the system does not allow it even after the cache has been given back.
+// A buffer of at least `bytes` (0 is allowed), uninitialised. kResourceExhausted if the limit or
+// the system refuses it even after the cache has been returned to the system.
 absl::StatusOr<BufferRef> allocate(size_t bytes);
 
-// Bytes that live and cached memory may take together; 0: 90 % of the machine's memory.
+// Limits live and cached memory together, in bytes; 0: 90 % of the machine's memory.
 void set_memory_limit(int64_t bytes);
 
-// Gives all cached memory back to the system.
+// Returns all cached memory to the system.
 void trim();
 
 MemoryStats memory_stats();

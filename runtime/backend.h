@@ -1,4 +1,4 @@
-// What a device is to the engine: memory, streams, copies.
+// A device as the engine sees it: memory, streams, copies.
 #ifndef SLUICE_RUNTIME_BACKEND_H_
 #define SLUICE_RUNTIME_BACKEND_H_
 
@@ -16,44 +16,44 @@
 
 namespace sluice::runtime {
 
-// One for each device that is in use. Thread-safe.
+// One per device in use. Thread-safe.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  // It lives until its owner destroys it, after its work is done.
+  // The stream's work must be done before its owner destroys it.
   virtual absl::StatusOr<std::unique_ptr<Stream>> make_stream() = 0;
 
-  // A buffer of at least `bytes` (0 is allowed) of unspecified contents, for work that `stream`, a
-  // stream of this device, is given from now on. kResourceExhausted if the limit or the system does
-  // not allow it even after what is cached has been given back.
+  // A buffer of at least `bytes` (0 is allowed), uninitialised, for work submitted to `stream`, a
+  // stream of this device, from now on. kResourceExhausted if the limit or the system refuses it
+  // even after cached memory has been returned.
   virtual absl::StatusOr<BufferRef> allocate(size_t bytes, Stream* stream) = 0;
 
-  // A buffer with a copy of host memory, which may be changed afterwards. The contents are there
-  // when `written` of the buffer is done.
+  // Copies host memory into a new buffer. `host` may be modified after the call. The contents are
+  // valid when the buffer's `written` event is done.
   virtual absl::StatusOr<BufferRef> upload(const void* host, size_t bytes) = 0;
 
-  // Likewise with bytes of a buffer of `source`, a device of the same kind, from `offset` on.
+  // Likewise copies `bytes` bytes at `offset` of a buffer of `source`, a device of the same kind.
   virtual absl::StatusOr<BufferRef> copy_from(Backend* source, const BufferRef& buffer,
                                               size_t offset, size_t bytes) = 0;
 
-  // Copies bytes of the buffer from `offset` on, once they have been written.
+  // Copies `bytes` bytes at `offset` to the host, after waiting for `written`.
   virtual absl::Status download(const Buffer& buffer, size_t offset, size_t bytes, void* host) = 0;
 
-  // Bytes that live and cached memory may take together; 0: 90 % of the device's.
+  // Limits live and cached memory together, in bytes; 0: 90 % of the device's memory.
   virtual void set_memory_limit(int64_t bytes) = 0;
   virtual MemoryStats memory_stats() const = 0;
   virtual void reset_peak() = 0;
 };
 
-// That of `device`, opened when it is first asked for; it lives until the process ends. Why there
-// is none is one sentence for the user.
+// The backend of `device`, opened by the first call and kept until the process ends. The message
+// of an error is one sentence for the user.
 absl::StatusOr<Backend*> find_backend(Device device);
 
-// Likewise of a device that is known to be there. Throws Error otherwise.
+// Likewise; throws Error instead.
 Backend& backend(Device device);
 
-// Those that have been opened.
+// Calls f for every open backend.
 void for_each_backend(absl::FunctionRef<void(Backend&)> f);
 
 }  // namespace sluice::runtime

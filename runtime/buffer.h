@@ -15,13 +15,13 @@ namespace sluice::runtime {
 
 class Stream;
 
-// A point in a stream's work: everything up to the submission with this ticket.
+// A point in a stream's work: done when every submission up to `ticket` is.
 struct Event {
   Stream* stream = nullptr;
   uint64_t ticket = 0;
 };
 
-// Why some work failed. Shared by everything that depends on it; reported by sync() at most once.
+// Why work failed. Shared by all results that depend on it; sync() reports it at most once.
 struct Failure {
   explicit Failure(absl::Status status) : status(std::move(status)) {}
   absl::Status status;
@@ -31,34 +31,34 @@ using FailureRef = std::shared_ptr<Failure>;
 
 class Buffer;
 
-// Where a buffer's memory goes back to.
+// The allocator that a buffer belongs to.
 class BufferOwner {
  public:
-  // Takes the memory back and deletes the buffer, which nobody refers to any more.
+  // Frees the memory of an unreferenced buffer and deletes the buffer.
   virtual void release(Buffer* buffer) = 0;
-  // From now on the buffer is as if it had been allocated for `stream`, whose next work waits for
-  // what used it so far: a result is written in place of another stream's.
+  // Transfers the buffer to `stream`, as if allocated for it. The stream's next work must wait for
+  // earlier uses. For results written in place of another stream's.
   virtual void adopt(Buffer* buffer, Stream* stream) = 0;
 
  protected:
   ~BufferOwner() = default;
 };
 
-// A block of device memory, aligned to kBufferAlignment. Its last reference returns it to the
-// allocator, from which work submitted later to the same stream may take it at once: streams run in
-// order. Work on another stream that uses it must hold a reference until that work is done.
+// A block of device memory, aligned to kBufferAlignment. Dropping the last reference returns it to
+// the allocator, which may reuse it at once for work submitted later to the same stream, since
+// streams run in order. Work on any other stream must hold a reference until it is done.
 class Buffer {
  public:
-  // `owner`: null for host memory, and for a buffer that only stands for a failure.
+  // `owner`: null for host memory, and for a buffer without memory that only carries a failure.
   Buffer(void* data, size_t bytes, size_t capacity, BufferOwner* owner = nullptr)
       : data_(data), bytes_(bytes), capacity_(capacity), owner_(owner) {}
 
-  void* data() const { return data_; }           // null if it only stands for a failure
-  size_t bytes() const { return bytes_; }        // as asked for
-  size_t capacity() const { return capacity_; }  // as taken from the system
+  void* data() const { return data_; }           // null if it only carries a failure
+  size_t bytes() const { return bytes_; }        // as requested
+  size_t capacity() const { return capacity_; }  // as allocated
   BufferOwner* owner() const { return owner_; }
 
-  // For allocators that keep a block for later uses: nobody refers to it, and its failure is gone.
+  // For caching allocators: reuses an unreferenced block whose failure has been cleared.
   void begin_use(size_t bytes) {
     bytes_ = bytes;
     written = {};
@@ -66,7 +66,7 @@ class Buffer {
 
   // The submission that writes the contents. Set before the buffer is shared.
   Event written;
-  // Set, before `written` is done, if the contents are not to be had.
+  // Set, before `written` is done, if the contents could not be computed.
   FailureRef failure;
 
  private:
@@ -80,7 +80,7 @@ class Buffer {
 
 inline constexpr size_t kBufferAlignment = 256;
 
-// Gives the memory of an unreferenced buffer back; defined by the allocator.
+// Frees the memory of an unreferenced buffer. Defined in allocator.cpp.
 void release_buffer(Buffer* buffer);
 
 class BufferRef {
@@ -102,7 +102,7 @@ class BufferRef {
   Buffer* get() const { return buffer_; }
   Buffer* operator->() const { return buffer_; }
   explicit operator bool() const { return buffer_ != nullptr; }
-  // True if this is the only reference: nobody else can see the contents change.
+  // True if this is the only reference, so that nobody else can observe a write.
   bool unique() const { return buffer_->references_.load(std::memory_order_acquire) == 1; }
 
  private:

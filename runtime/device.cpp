@@ -28,7 +28,7 @@ std::optional<Device> parse_device(const std::string& text) {
 Device device_from_environment() {
   const char* text = std::getenv("SLUICE_DEVICE");
   if (text == nullptr || *text == '\0') {
-    // A GPU that cannot be used is not what a program that names none should fail for.
+    // A program that names no device must not fail because of an unusable GPU.
     const bool usable =
         runtime::cuda::num_cuda_devices() > 0 && runtime::find_backend(Device::cuda(0)).ok();
     return usable ? Device::cuda(0) : Device::cpu();
@@ -45,8 +45,8 @@ Device device_from_environment() {
   return *device;
 }
 
-std::mutex mutex;  // of changes
-// Read at every creation of a tensor. -1: not known yet, -2: the CPU, else the number of a GPU.
+std::mutex mutex;  // held while `current` changes
+// Read by every creation function. -1: not determined yet; -2: the CPU; else the index of a GPU.
 std::atomic<int> current{-1};
 
 constexpr int kCpu = -2;

@@ -39,7 +39,7 @@ DType promote(DType a, DType b) {
   if (ka == DTypeKind::kBool) return b;
   if (kb == DTypeKind::kBool) return a;
   if (ka == DTypeKind::kFloat && kb == DTypeKind::kFloat) {
-    // The two half types hold different sets of values: their join is float32.
+    // Neither half type holds all values of the other: their join is float32.
     if (size_of(a) == size_of(b)) return DType::kFloat32;
     return size_of(a) > size_of(b) ? a : b;
   }
@@ -47,7 +47,7 @@ DType promote(DType a, DType b) {
   if (kb == DTypeKind::kFloat) return b;
   const size_t size = std::max(size_of(a), size_of(b));
   if (ka == kb) return ka == DTypeKind::kSigned ? signed_of_size(size) : unsigned_of_size(size);
-  // Mixed signs: the signed type that holds both.
+  // Mixed signedness: the smallest signed type that holds both.
   const size_t signed_size = size_of(ka == DTypeKind::kSigned ? a : b);
   const size_t unsigned_size = size_of(ka == DTypeKind::kSigned ? b : a);
   if (signed_size > unsigned_size) return signed_of_size(signed_size);

@@ -1,5 +1,5 @@
-// Thread-local variables that take one instruction to find, for what every op asks for. Only for
-// those with neither a constructor nor a destructor.
+// Thread-local variables accessed by one instruction (initial-exec TLS), for state that every op
+// reads. They may have neither a constructor nor a destructor.
 #ifndef SLUICE_RUNTIME_FAST_TLS_H_
 #define SLUICE_RUNTIME_FAST_TLS_H_
 

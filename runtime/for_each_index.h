@@ -1,4 +1,4 @@
-// f(0), ..., f(n - 1): a loop, or as many calls one after another if n is a constant.
+// Calls f(0), ..., f(n - 1): in a loop, or fully unrolled if n is a compile-time constant.
 #ifndef SLUICE_RUNTIME_FOR_EACH_INDEX_H_
 #define SLUICE_RUNTIME_FOR_EACH_INDEX_H_
 
@@ -13,7 +13,7 @@ void for_each_index(size_t n, F f) {
   for (size_t k = 0; k < n; ++k) f(k);
 }
 
-// Compilers roll up what is small and known, and keep in memory what a rolled loop indexes.
+// Compilers may leave a short constant loop rolled, which forces the arrays it indexes into memory.
 template <size_t n, typename F>
 [[gnu::always_inline]] inline void for_each_index(std::integral_constant<size_t, n>, F f) {
   [&]<size_t... k>(std::index_sequence<k...>) { (f(std::integral_constant<size_t, k>()), ...); }

@@ -23,13 +23,13 @@ bool is_contiguous(const Layout& layout) {
   return true;
 }
 
-std::pair<int64_t, int64_t> reach_of(const Layout& layout) {
-  std::pair<int64_t, int64_t> reach = {0, 0};
+std::pair<int64_t, int64_t> address_range(const Layout& layout) {
+  std::pair<int64_t, int64_t> range = {0, 0};
   for (int i = 0; i < layout.shape.rank(); ++i) {
     const int64_t last = (layout.shape[i] - 1) * layout.strides[i];
-    (last < 0 ? reach.first : reach.second) += last;
+    (last < 0 ? range.first : range.second) += last;
   }
-  return reach;
+  return range;
 }
 
 std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape) {
@@ -37,8 +37,8 @@ std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape) {
   result.offset = layout.offset;
   if (is_contiguous(layout)) return result;
 
-  // Merge the old dims into maximal runs that are walked by one stride, then cut each new dim out
-  // of the innermost run that is left.
+  // Merge the old dims into maximal runs of one stride, then split each new dim off the innermost
+  // remaining run.
   struct Run {
     int64_t extent, stride;
   };

@@ -1,4 +1,4 @@
-// Where the elements of a tensor lie in its buffer.
+// The placement of a tensor's elements in its buffer.
 #ifndef SLUICE_RUNTIME_LAYOUT_H_
 #define SLUICE_RUNTIME_LAYOUT_H_
 
@@ -23,18 +23,18 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// Row-major with no gaps, from the start of the buffer.
+// Row-major without gaps, at offset 0.
 Layout contiguous_layout(const Shape& shape);
 
-// True if the elements lie one after another in row-major order. The offset may be anything;
-// strides of dims of extent 1 don't matter.
+// True if the elements are row-major without gaps. The offset and the strides of dims of extent 1
+// do not matter.
 bool is_contiguous(const Layout& layout);
 
-// The least and the greatest place of an element, counted from that of index 0. The layout has
-// elements.
-std::pair<int64_t, int64_t> reach_of(const Layout& layout);
+// The lowest and the highest address of an element, relative to that of index 0, in elements. The
+// layout must not be empty.
+std::pair<int64_t, int64_t> address_range(const Layout& layout);
 
-// The strides under which `layout` shows as `shape` (same number of elements), if there are any.
+// `layout` viewed as `shape` (same number of elements); nullopt if strides cannot express it.
 std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape);
 
 }  // namespace sluice

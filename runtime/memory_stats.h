@@ -5,10 +5,10 @@
 
 namespace sluice::runtime {
 
-// Of one device's allocator.
+// Statistics of one device's allocator.
 struct MemoryStats {
-  int64_t live = 0;    // bytes asked for and not given back
-  int64_t peak = 0;    // the greatest `live` since the last reset
+  int64_t live = 0;    // bytes requested and not yet freed
+  int64_t peak = 0;    // the maximum of `live` since the last reset
   int64_t cached = 0;  // bytes kept for reuse
 };
 

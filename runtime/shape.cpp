@@ -31,7 +31,7 @@ Shape::Shape(std::span<const int64_t> dims) {
     dims_[rank_++] = dim;
     overflow |= __builtin_mul_overflow(numel_, dim, &numel_);
   }
-  // A zero extent makes the product 0 however large the others are.
+  // A zero extent makes the product 0, even if the others overflow.
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
     numel_ = 0;
   } else if (overflow) {

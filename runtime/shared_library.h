@@ -1,4 +1,4 @@
-// A shared library that is looked for and loaded at run time.
+// A shared library loaded at run time.
 #ifndef SLUICE_RUNTIME_SHARED_LIBRARY_H_
 #define SLUICE_RUNTIME_SHARED_LIBRARY_H_
 
@@ -10,23 +10,23 @@
 
 namespace sluice::runtime {
 
-// Unloaded when this ends, unless keep() has been called.
+// Unloaded by the destructor, unless keep() has been called.
 class SharedLibrary {
  public:
-  // A name that the loader looks for in its own places, or a path. kNotFound, with the loader's
-  // message, if there is none or it cannot be loaded.
+  // `name`: a path, or a name for the loader's search. kNotFound, with the loader's message, if the
+  // library is missing or cannot be loaded.
   static absl::StatusOr<SharedLibrary> open(const std::string& name);
 
-  // Sets `function` to the library's `symbol`; null if there is none.
+  // Sets `function` to the library's `symbol`, or to null if it has none.
   template <typename F>
   void find(const char* symbol, F** function) {
     *function = reinterpret_cast<F*>(address_of(symbol));
   }
 
-  // "libm.so.6 has no cuInit", of the first symbol that find() did not find; ok if there is none.
+  // Names the first symbol that find() missed ("libm.so.6 has no cuInit"); ok if none was.
   const absl::Status& status() const { return status_; }
 
-  // What has been found is there until the process ends.
+  // Keeps the library loaded until the process ends.
   void keep() { handle_.release(); }
 
  private:

@@ -1,4 +1,4 @@
-// The sizes in which the allocators keep blocks.
+// The size classes of the caching allocators.
 #ifndef SLUICE_RUNTIME_SIZE_CLASS_H_
 #define SLUICE_RUNTIME_SIZE_CLASS_H_
 
@@ -10,8 +10,8 @@
 
 namespace sluice::runtime {
 
-// Rounds up to one of eight steps between powers of two, so that blocks of nearly equal size are
-// interchangeable and at most an eighth is wasted.
+// Rounds up to one of eight steps per power of two: blocks of similar size are interchangeable, and
+// at most an eighth is wasted.
 inline size_t size_class(size_t bytes) {
   const size_t step = std::max(kBufferAlignment, std::bit_floor(bytes) / 8);
   return std::max(step, (bytes + step - 1) & ~(step - 1));

@@ -5,7 +5,7 @@
 namespace sluice::trace {
 
 // The page up to the place where the trace goes, and from there on: made by cmake/SluicePage.cmake
-// of the files in trace/page/.
+// of the files in tools/trace/page/.
 extern const std::string_view kPageBeforeTrace;
 extern const std::string_view kPageAfterTrace;
 

@@ -7,8 +7,8 @@
 
 namespace sluice::trace {
 
-// `trace_json` is the text of a trace (see trace/json.h); what is not shows when the page is
-// opened. The page (trace/page/) needs nothing else: no network, no file beside it.
+// `trace_json` is the text of a trace (see trace/json_write.h); what is not shows when the page is
+// opened. The page (tools/trace/page/) needs nothing else: no network, no file beside it.
 std::string to_html(std::string_view trace_json);
 
 }  // namespace sluice::trace

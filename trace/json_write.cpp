@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "trace/json.h"
+#include "trace/json_write.h"
 #include "trace/members.h"
 
 namespace sluice::trace {

@@ -1,9 +1,10 @@
 // What a run of a program did, as plain data: what the engine records, what a trace file holds and
 // what sluice-trace and the page show.
 //
-// The JSON form (trace/json.h, docs/trace.schema.json) has the same names and nesting; members that
-// have their default value are left out of it. References between objects are indices: of a graph
-// in Trace::graphs, of a kernel in Trace::kernels, of a site in Trace::sites and so on; -1 is none.
+// The JSON form (trace/json_write.h, docs/trace.schema.json) has the same names and nesting;
+// members that have their default value are left out of it. References between objects are indices:
+// of a graph in Trace::graphs, of a kernel in Trace::kernels, of a site in Trace::sites and so on;
+// -1 is none.
 //
 // Times are nanoseconds; moments count from the start of the trace.
 #ifndef SLUICE_TRACE_TRACE_H_
@@ -92,8 +93,8 @@ struct Window {
   // When the first of its ops was recorded, when it was flushed, and how long the stages took.
   int64_t begin = 0;
   int64_t flushed = 0;
-  int64_t plan_duration = 0;     // to find the plan, or to make it; to describe it for the trace
-  int64_t compile_duration = 0;  // to have its kernels made, as far as the flush waited for it
+  int64_t plan_duration = 0;     // to find or make the plan
+  int64_t compile_duration = 0;  // to wait for its kernels to be made
   int64_t bind_duration = 0;     // to find memory for it
   int64_t submit_duration = 0;
   std::vector<StepRun> steps;  // by Graph::steps; empty: not known (yet)

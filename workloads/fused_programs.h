@@ -1,5 +1,5 @@
-// Programs as users write them, of primitive ops alone, and what running each may cost: tests hold
-// the engine to it, a bench prints it.
+// Programs as users write them, in primitive ops only, with the kernels and library calls that each
+// may cost. Tests assert the costs; bench/fusion_table prints them.
 #ifndef SLUICE_WORKLOADS_FUSED_PROGRAMS_H_
 #define SLUICE_WORKLOADS_FUSED_PROGRAMS_H_
 
@@ -19,20 +19,21 @@ enum class Size {
   kLarge,  // some millions of elements: for benches
 };
 
-// Reads each input once and writes each output once, in bytes.
+// The bytes of reading each input once and writing each output once.
 int64_t each_once(const Tensors& inputs, const Tensors& outputs);
 
 struct FusedProgram {
   std::string name;  // unique
-  // From inputs in memory to a sync(): at most so many kernels, and exactly so many library calls.
+  // From inputs in memory to a sync(): the maximum of kernels, and the exact number of library
+  // calls.
   int64_t kernels = 1;
   int64_t library_calls = 0;
-  // In memory, and the same at every call. Seeds the random numbers.
+  // Inputs in memory, the same at every call. Seeds the random numbers.
   std::function<Tensors(Size)> make_inputs;
-  // Records the program and computes nothing. It keeps no handle but those that it returns, and
-  // gives the same values at every call.
+  // Records the program without computing anything. Keeps no handle except those it returns; the
+  // values are the same at every call.
   std::function<Tensors(const Tensors& inputs)> run;
-  // The least that so many kernels and library calls have to read and write, in bytes.
+  // A lower bound of the bytes that so many kernels and library calls read and write.
   std::function<int64_t(const Tensors& inputs, const Tensors& outputs)> least_bytes = each_once;
 };
 

@@ -1,4 +1,4 @@
-// Makes the inputs of the fused programs.
+// Inputs of the fused programs.
 #ifndef SLUICE_WORKLOADS_INPUTS_H_
 #define SLUICE_WORKLOADS_INPUTS_H_
 
@@ -18,7 +18,7 @@ struct Extents {
 
 using MakeInputs = std::function<Tensors(Size)>;
 
-// What `make` gives: in memory, and the same at every call.
+// Wraps `make`: seeds the random numbers and computes the inputs.
 inline MakeInputs seeded(MakeInputs make) {
   return [make = std::move(make)](Size size) {
     manual_seed(7);

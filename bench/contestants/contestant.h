@@ -1,8 +1,8 @@
-// What a program needs to take part in bench/scoreboard: it reads commands from stdin, one a line,
-// and answers each with one line on stdout ("error ..." if it could not).
+// The protocol of bench/scoreboard's contestants: a program reads commands from stdin, one per
+// line, and answers each with one line on stdout ("error ..." on failure).
 //
-//   version                                    what it is
-//   programs                                   the names of those that it has
+//   version                                    its name and version
+//   programs                                   the names of its programs
 //   prepare SECONDS PROGRAM COUNT INPUT...     makes the inputs
 //   check                                      samples of the results of the third step since then
 //   time                                       seconds a step and the number of steps, of a run of
@@ -42,7 +42,7 @@ inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Aligned for vectors, and in huge pages where there is much of it.
+// Aligned for vectors; large arrays in huge pages.
 template <typename T>
 struct Memory {
   using value_type = T;
@@ -70,18 +70,18 @@ using Arrays = std::vector<Array>;
 
 // A program with its inputs.
 struct Work {
-  std::function<void()> step;                 // makes the results, waits for them and drops them
+  std::function<void()> step;                 // computes the results, waits for them and drops them
   std::function<std::vector<Floats>()> read;  // the results of one more step
 };
 
 struct Contestant {
   std::string version;
   std::map<std::string, std::function<Work(Arrays inputs, int64_t count)>> programs;
-  // What else to say of the one step of a fresh process, as " name=value ...".
+  // More about the step of a fresh process, as " name=value ...".
   std::function<std::string(const Work& work, Clock::time_point step_started)> after_once;
 };
 
-// Work of a framework, whose `run` gives a list of its tensors.
+// Work of a framework, whose `run` returns a list of its tensors.
 //   void Framework::wait(tensors)    until they are computed; small ones until they can be read
 //   Floats Framework::read(tensor)
 template <typename Framework, typename Run>
@@ -95,7 +95,7 @@ Work work_of(Run run) {
           }};
 }
 
-// Work whose results lie in buffers that every step fills again.
+// Work with result buffers that every step overwrites.
 template <typename Step>
 Work work_of(std::shared_ptr<Arrays> results, Step step) {
   const auto shared = std::make_shared<Step>(std::move(step));
@@ -110,7 +110,7 @@ Work work_of(std::shared_ptr<Arrays> results, Step step) {
 
 namespace internal {
 
-// Between low and high, the same numbers in every contestant (peers/contestant.py has them too).
+// Numbers between low and high, the same in every contestant (also in peers/contestant.py).
 inline Array parse_input(const std::string& text, uint32_t number) {
   Array array;
   std::istringstream in(text);
@@ -154,7 +154,7 @@ inline Request parse_request(const Contestant& contestant, std::istream& in) {
   return request;
 }
 
-// Of every result five elements and the mean.
+// Five elements and the mean of every result.
 inline std::string samples_of(const std::vector<Floats>& results) {
   std::ostringstream out;
   out.precision(9);
@@ -242,8 +242,8 @@ inline int serve(const Contestant& contestant) {
   return 0;
 }
 
-// One step in this process, which has done nothing yet. Making the numbers of the inputs is not the
-// framework's doing: how long it took is said so that it can be left out.
+// One step in a fresh process. Reports the time of generating the inputs' numbers, so that it can
+// be subtracted.
 inline int once(const Contestant& contestant, const std::vector<std::string>& arguments) {
   std::string text;
   for (size_t i = 2; i < arguments.size(); ++i) text += arguments[i] + " ";

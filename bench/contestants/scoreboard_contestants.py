@@ -76,7 +76,7 @@ class Contestant:
         return line.decode().strip()
 
     def settle(self):
-        """Waits until its threads sleep: some look for more work for a while, on a processor."""
+        """Waits until its threads sleep, since some busy-wait for a while."""
         def runs(task):
             try:
                 return (task / "stat").read_text().rsplit(")", 1)[1].split()[0] == "R"
@@ -101,7 +101,7 @@ class Contestant:
             self.process = None
 
     def run_fresh(self, cache):
-        """Seconds and counts by name, of a process of its own."""
+        """Seconds and counts by name, measured in a separate process."""
         folders = {name: str(cache / name.lower()) for name in (
             "SLUICE_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")}
         begin = time.perf_counter()
@@ -125,7 +125,7 @@ def contestants():
     def scripted(name, *options):
         return [PYTHON, str(ROOT / "bench" / "peers" / f"with_{name}.py"), *options]
 
-    # MLX's package brings the BLAS in which no time was spent.
+    # MLX's package bundles the unoptimised reference BLAS; OpenBLAS replaces it.
     openblas = next(PEERS.glob("openblas/usr/lib/*/openblas-pthread/libopenblas.so.0"), None)
     return [
         Contestant("sluice", built("sluice"), is_peer=False),

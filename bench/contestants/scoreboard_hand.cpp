@@ -1,4 +1,4 @@
-// The hand-written loops' part in bench/scoreboard. Results lie in buffers that are used again.
+// The hand-written loops' part in bench/scoreboard, with reused result buffers.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ using scoreboard::Arrays;
 using scoreboard::Floats;
 using scoreboard::Work;
 
-// Fills `out` from `in`; rows and columns are the first input's.
+// Computes `out` from `in`; rows and columns are the first input's.
 using Loop = void (*)(const Arrays& in, Arrays& out, int64_t count);
 
 int64_t rows(const Array& array) { return array.shape[0]; }
@@ -24,7 +24,7 @@ int64_t size(const Array& array) { return static_cast<int64_t>(array.values.size
 const float* data(const Array& array) { return array.values.data(); }
 float* data(Array& array) { return array.values.data(); }
 
-// From here on what is written no longer fits into caches.
+// Outputs from this size on do not fit into caches.
 constexpr int64_t kStreamed = int64_t{1} << 23;
 
 void chain(const Arrays& in, Arrays& out, int64_t ops) {
@@ -89,7 +89,7 @@ Work jacobi(Arrays in, int64_t steps) {
 
 constexpr float kLearningRate = 1e-3f, kWeightDecay = 0.01f;
 
-// Inputs: weights and biases in turn, then their gradients. Biases don't decay.
+// Inputs: alternating weights and biases, then their gradients. Biases do not decay.
 Work adam(Arrays in, int64_t) {
   const size_t count = in.size() / 2;
   auto parameters = std::make_shared<Arrays>(in.begin(), in.begin() + count);
@@ -106,7 +106,7 @@ Work adam(Arrays in, int64_t) {
   return scoreboard::work_of(parameters, std::move(step));
 }
 
-// Inputs: images, then weights and biases in turn.
+// Inputs: images, then alternating weights and biases.
 Work training_step(Arrays in, int64_t) {
   const auto out = std::make_shared<Arrays>(std::move(in));
   const Array images = (*out)[0];
@@ -130,7 +130,7 @@ Work training_step(Arrays in, int64_t) {
 scoreboard::Contestant contestant() {
   scoreboard::Contestant result;
   result.version = "g++ " __VERSION__ ", -O3 -march=native -ffast-math";
-  // With results shaped as the first `outputs` inputs.
+  // The results have the shapes of the first `outputs` inputs.
   const auto add = [&](const char* name, Loop body, int outputs = 1) {
     result.programs[name] = [=](Arrays in, int64_t count) {
       const std::vector<std::vector<int64_t>> shapes(outputs, in[0].shape);

@@ -1,8 +1,8 @@
-"""The rows of bench/scoreboard: what is measured, and its sizes."""
+"""The rows of bench/scoreboard: programs and sizes."""
 
 
 class Row:
-    """What every contestant is told: a program, its count, and its inputs as shape:low:high."""
+    """The command to a contestant: a program, its count, its inputs as shape:low:high."""
 
     def __init__(self, name, program, *inputs, count=1, ops=0):
         self.name, self.program, self.inputs = name, program, inputs
@@ -50,7 +50,7 @@ ROWS = [
         "512x256:-0.1:0.1", "256:0:0", "256x10:-0.15:0.15", "10:0:0"),
 ]
 
-# Whole processes: each round starts one whose caches are empty, then one that finds them filled.
+# Whole processes: each round starts one with empty caches, then one with warm caches.
 FRESH = Row("", "chain10", f"{1 << 20}:-1:1", f"{1 << 20}:-1:1", count=10)
 FIRST_RESULT, COMPILED, START = (
     "first result of a new kernel, 1M", "a new kernel until it runs compiled, 1M",

@@ -1,4 +1,4 @@
-// Sluice's part in bench/scoreboard. With --interpreted no kernel is compiled.
+// Sluice's part in bench/scoreboard. --interpreted disables compilation.
 #include <chrono>
 #include <span>
 #include <sstream>
@@ -46,7 +46,7 @@ Tensors upload(const Arrays& arrays) {
   return tensors;
 }
 
-// A program that does the same at every step.
+// A program that repeats the same step.
 using Program = Tensors (*)(const Tensors& in, int64_t count);
 
 Work pure(Program program, const Arrays& arrays, int64_t count) {
@@ -109,7 +109,7 @@ void add_layers(const std::vector<digits::Layer>& layers, Tensors& out) {
   for (const digits::Layer& layer : layers) out.insert(out.end(), {layer.weight, layer.bias});
 }
 
-// Inputs: weights and biases in turn, then their gradients.
+// Inputs: alternating weights and biases, then their gradients.
 Work adam(const Arrays& arrays, int64_t) {
   const Tensors in = upload(arrays);
   auto parameters = layers_of(in, 0, in.size() / 2);
@@ -122,7 +122,7 @@ Work adam(const Arrays& arrays, int64_t) {
   });
 }
 
-// Inputs: images, then weights and biases in turn. Image i shows digit i % 10.
+// Inputs: images, then alternating weights and biases. Image i shows digit i % 10.
 Work training_step(const Arrays& arrays, int64_t) {
   const Tensors in = upload(arrays);
   digits::Network network(std::vector<int64_t>(in.size() / 2 + 1, 1));
@@ -139,7 +139,7 @@ Work training_step(const Arrays& arrays, int64_t) {
       });
 }
 
-// When the program ran compiled for the first time, with what is in the caches and what is not.
+// Reports when the program first ran compiled, with the caches as they are.
 std::string until_compiled(const Work& work, scoreboard::Clock::time_point start) {
   const auto given_up = start + std::chrono::seconds(10);
   for (int64_t interpreted = -1; interpreted != stats().generic_tier_launches;) {

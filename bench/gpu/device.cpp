@@ -1,4 +1,4 @@
-// What is asked of the device directly: its own copy, its libraries.
+// Direct uses of the device: the driver's copy, the libraries.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -6,7 +6,7 @@
 
 #include "bench/gpu/measure.h"
 #include "kernels/cuda/compile/nvrtc.h"
-#include "kernels/cuda/products/cublaslt.h"
+#include "kernels/cuda/library/cublaslt.h"
 #include "runtime/cuda/cuda_device.h"
 
 namespace sluice::bench {
@@ -29,7 +29,7 @@ CudaDevice& gpu() {
   return **device;
 }
 
-// The driver's copy between two pieces of the device's memory.
+// The driver's copy between two blocks of device memory.
 class DriverCopy {
  public:
   explicit DriverCopy(size_t bytes) : bytes_(bytes), device_(gpu()) {
@@ -48,7 +48,7 @@ class DriverCopy {
   DriverCopy(const DriverCopy&) = delete;
   DriverCopy& operator=(const DriverCopy&) = delete;
 
-  // Seconds of each of `copies`.
+  // Seconds per copy.
   double run(int copies) {
     const CurrentContext current(&device_.context());
     require(current.status());
@@ -105,7 +105,7 @@ void bench_copies(const Bench& bench) {
     });
   }
   bench.attempt("copy by a kernel", [&] {
-    // Reads and writes each element once; a copy that is an op does not exist.
+    // Reads and writes each element once. (There is no copy op.)
     const Tensor x = uniform({bytes / 4});
     const Result result{
         .workload = "copy by a kernel", .dtype = "bytes", .size = size, .bytes = 2 * bytes};

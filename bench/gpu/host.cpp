@@ -1,4 +1,4 @@
-// What recording, submitting and compiling cost the host.
+// The host's costs of recording, submitting and compiling.
 #include <string>
 #include <vector>
 
@@ -17,8 +17,7 @@ void bench_small_chain(const Bench& bench) {
   });
 }
 
-// A window that comes again and again, each time once the one before is done: the medians of what
-// its parts take.
+// A recurring window, each submitted once the previous one is done: the medians of its phases.
 void bench_window(const Bench& bench, const std::string& name, const std::function<Tensor()>& f) {
   const auto part = [&](const char* what, const std::function<double()>& sample) {
     for (int i = 0; i < 20; ++i) sample();
@@ -56,7 +55,7 @@ Tensor chain_of_100(Tensor x) {
   return x;
 }
 
-// Five times 20 ops, each with a reduction that the next needs.
+// Five times 20 ops, each ending in a reduction that the next one reads.
 Tensor rows_of_100(Tensor x) {
   for (int i = 0; i < 5; ++i) {
     for (int k = 0; k < 9; ++k) x = std::move(x) * 1.01f + 0.01f;
@@ -65,7 +64,7 @@ Tensor rows_of_100(Tensor x) {
   return x;
 }
 
-// Ten ops that this process has not seen in this order.
+// Ten ops in an order new to this process.
 Tensor unseen(const Tensor& x) {
   static int next = 0;
   unsigned choices = ++next * 2654435761u >> 12;

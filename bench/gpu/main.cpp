@@ -1,5 +1,5 @@
-// The GPU bench: needs nothing but a device, and no other library. scripts/gpu-check runs it and
-// relates what it says to goals and to other frameworks.
+// The GPU bench. It needs a device and no further library. scripts/gpu-check runs it and compares
+// the results with goals and other frameworks.
 #include <cstdio>
 #include <cstring>
 #include <exception>

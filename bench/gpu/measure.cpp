@@ -8,7 +8,7 @@
 namespace sluice::bench {
 namespace {
 
-// Of what goes into JSON: names, and messages of errors.
+// Escapes names and error messages for JSON.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -94,7 +94,7 @@ void Bench::time(Result result, const std::function<void()>& step) const {
     sync();
     return (now() - start) / static_cast<double>(steps);
   };
-  seconds_of(settings.quick ? 1 : 3);  // brings memory into the caches of allocators
+  seconds_of(settings.quick ? 1 : 3);  // warms the allocators' caches
   const double wanted = settings.quick ? 1e-3 : 30e-3;
   const int64_t steps =
       std::clamp<int64_t>(std::llround(wanted / seconds_of(settings.quick ? 1 : 5)), 1, 2000);

@@ -2,7 +2,7 @@
 
 peers.py --who torch|compile|jax|cupy [--device cuda|cpu] [--quick] [--json FILE]
 
-Writes a line of JSON for each result, as gpu_bench does. Exit code 4: the framework is not there.
+Writes a line of JSON for each result, as gpu_bench does. Exit code 4: the framework is not installed.
 """
 
 import argparse
@@ -67,7 +67,7 @@ class Torch:
 
 
 class LikeNumPy:
-    """What frameworks are told in the same words; `np` is their module."""
+    """Workloads written alike for all frameworks; `np` is the framework's module."""
 
     def layer_norm(self, x, weight, bias):
         d = x - x.mean(1, keepdims=True)
@@ -174,7 +174,7 @@ PEERS = {
 
 
 def chain(x, ops):
-    """As bench/gpu/throughput.cpp has it."""
+    """The same as in bench/gpu/throughput.cpp."""
     for i in range(ops):
         c = 0.001 * (i + 1)
         x = x * (1 + c) if i % 2 == 0 else x + c
@@ -190,7 +190,7 @@ class Bench:
         print(json.dumps({"who": self.who, **result}), file=self.file, flush=True)
 
     def time(self, workload, size, step, dtype="float32"):
-        """`step` starts work and does not wait for it; see Bench::time() of gpu_bench."""
+        """`step` submits work without waiting; see Bench::time() of gpu_bench."""
         def seconds_of(steps):
             start = time.perf_counter()
             for _ in range(steps):

@@ -1,4 +1,4 @@
-// What the device's memory and its arithmetic allow.
+// Memory-bound and arithmetic-bound workloads.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace sluice::bench {
 namespace {
 
-// x * a + b, again and again. peers.py has the same.
+// Repeated x * a + b. peers.py has the same.
 Tensor chain(Tensor x, int ops) {
   for (int i = 0; i < ops; ++i) {
     const float c = 0.001f * static_cast<float>(i + 1);
@@ -29,7 +29,7 @@ Tensor layer_norm_of(const Tensor& x, const Tensor& weight, const Tensor& bias) 
   return d / sqrt(mean(square(d), 1, true) + 1e-5f) * weight + bias;
 }
 
-// Times f(), which gives a tensor, and counts `inputs` bytes beside those of the result.
+// Times f(), which returns a tensor, and counts `inputs` bytes plus those of the result.
 template <typename F>
 void time_result(const Bench& bench, const std::string& workload, const Tensor& x, int64_t inputs,
                  F f) {

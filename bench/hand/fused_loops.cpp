@@ -13,7 +13,7 @@ constexpr int64_t kTile = 64;
 // f(c, r, x[r][c]) for the first `rows` and `columns` (at most kTile) of x, by columns.
 template <typename F>
 void walk_columns(const float* __restrict x, int64_t stride, int64_t rows, int64_t columns, F f) {
-  float tile[kTile][kTile + 1];  // one more, so that a column lies in many sets of the cache
+  float tile[kTile][kTile + 1];  // padded, so that a column spreads over cache sets
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) tile[r][c] = x[r * stride + c];
   }

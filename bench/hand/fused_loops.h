@@ -1,5 +1,5 @@
-// What fused programs are measured against: each the one loop that a program of several ops amounts
-// to, built as hand_loops.h is. Arrays are dense and row-major.
+// Hand-written equivalents of the fused programs, one loop each, built like hand_loops.h. Arrays
+// are dense and row-major.
 #ifndef SLUICE_BENCH_HAND_FUSED_LOOPS_H_
 #define SLUICE_BENCH_HAND_FUSED_LOOPS_H_
 
@@ -7,18 +7,17 @@
 
 namespace sluice::bench {
 
-// (x - mean) / sqrt(var + 1e-5) * weight + bias of each row: three walks over a row that stays in
-// the cache.
+// (x - mean) / sqrt(var + 1e-5) * weight + bias of each row, in three passes over a row in cache.
 void hand_layer_norm(const float* x, const float* weight, const float* bias, float* out,
                      int64_t rows, int64_t columns);
-// x / sqrt(mean(x^2) + 1e-6) * weight of each row: two walks.
+// x / sqrt(mean(x^2) + 1e-6) * weight of each row, in two passes.
 void hand_rms_norm(const float* x, const float* weight, float* out, int64_t rows, int64_t columns);
-// log(sum(exp(x))) of each row, shifted by its maximum: two walks.
+// log(sum(exp(x))) of each row, shifted by its maximum, in two passes.
 void hand_logsumexp(const float* x, float* out, int64_t rows, int64_t columns);
 // Softmax of each column, a block of columns at a time.
 void hand_softmax_columns(const float* x, float* out, int64_t rows, int64_t columns);
 
-// Inside, the mean of the four neighbours; the boundary is x's.
+// Interior points: the mean of the four neighbours. The boundary is copied from x.
 void hand_jacobi(const float* x, float* out, int64_t rows, int64_t columns);
 
 // out[i][j] = sum((x[i] - y[j])^2) of x: (n, depth) and y: (m, depth).

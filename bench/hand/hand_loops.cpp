@@ -55,7 +55,7 @@ void hand_mish_composed(const float* __restrict x, float* __restrict out, int64_
 
 void hand_mish_algebraic(const float* __restrict x, float* __restrict out, int64_t n) {
   for_elements(n, [=](int64_t i) {
-    // From 20 on the quotient is 1, and e^x must not overflow.
+    // Beyond 20 the quotient is 1 and e^x might overflow.
     const float e = std::exp(x[i] < 20.0f ? x[i] : 20.0f);
     const float m = e * (e + 2);
     out[i] = x[i] * m / (m + 2);

@@ -19,7 +19,7 @@ inline void update(const AdamScale& s, float gradient, float& parameter, float& 
   parameter -= s.rate * (direction + s.decay * parameter);
 }
 
-constexpr int64_t kRows = 8, kColumns = 32;  // of what is kept in registers
+constexpr int64_t kRows = 8, kColumns = 32;  // the block held in registers
 
 // out = x * weight + bias.
 void forward(const HandLayer& layer, const float* __restrict x, float* __restrict out,
@@ -54,7 +54,7 @@ void forward(const HandLayer& layer, const float* __restrict x, float* __restric
   }
 }
 
-// From logits to their derivative, in place; gives the loss.
+// Replaces logits by their gradient. Returns the loss.
 float softmax_loss(float* logits, int64_t batch, int64_t classes) {
   float loss = 0;
   for (int64_t r = 0; r < batch; ++r) {
@@ -71,8 +71,8 @@ float softmax_loss(float* logits, int64_t batch, int64_t classes) {
   return loss / static_cast<float>(batch);
 }
 
-// From layer.delta to `before` (where it isn't null), the layer's parameters changed on the way: a
-// row of weights is read for the one and changed by the other.
+// Propagates layer.delta to `before` (unless null) and updates the layer's parameters in the same
+// pass over the weights.
 void backward(HandLayer& layer, float* before, int64_t batch, const AdamScale& scale) {
   const int64_t n = layer.outputs, k_end = layer.inputs;
   const float* __restrict delta = layer.delta.data();

@@ -1,5 +1,4 @@
-// Hand-written steps of optimisers and of training, and the shortest of chains, built as
-// hand_loops.h is.
+// Hand-written optimiser and training steps and short chains, built like hand_loops.h.
 #ifndef SLUICE_BENCH_HAND_STEP_LOOPS_H_
 #define SLUICE_BENCH_HAND_STEP_LOOPS_H_
 
@@ -10,10 +9,10 @@ namespace sluice::bench {
 
 // out = x, then `ops` times in turn (t * y) and (t + x).
 void hand_small_chain(const float* x, const float* y, float* out, int64_t n, int64_t ops);
-// The same with a number for y.
+// The same with a scalar y.
 void hand_small_chain(const float* x, float y, float* out, int64_t n, int64_t ops);
 
-// The numbers of one step of Adam with decoupled weight decay; those of step t = 1, 2, ...
+// The scalars of step t = 1, 2, ... of Adam with decoupled weight decay.
 struct AdamScale {
   float rate, decay;
   float mean, square;  // bias corrections
@@ -23,7 +22,7 @@ AdamScale adam_scale(int64_t t, float rate, float decay);
 void hand_adam(const AdamScale& scale, const float* gradient, float* parameter, float* mean,
                float* square, int64_t n);
 
-// A multi-layer perceptron as examples/digits has it, and its moments.
+// The multi-layer perceptron of examples/digits, with its moments.
 struct HandLayer {
   int64_t inputs, outputs;
   float *weight, *bias;  // (inputs, outputs), (outputs): changed by every step
@@ -31,8 +30,8 @@ struct HandLayer {
   std::vector<float> activation, delta;  // (batch, inputs), (batch, outputs)
 };
 
-// Step t of training on `images`, of which image i shows digit i % outputs; gives the loss. Weights
-// change as soon as their gradients are there, which are kept nowhere.
+// Step t of training on `images`, where image i shows digit i % outputs. Returns the loss. Weights
+// are updated as soon as their gradients are known; the gradients are not stored.
 float hand_training_step(std::vector<HandLayer>& layers, const float* images, int64_t batch,
                          int64_t t, float rate, float decay);
 

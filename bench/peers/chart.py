@@ -1,7 +1,7 @@
 """Draws what bench/scoreboard measured: chart.py scoreboard.json scoreboard.png
 
-A panel for each contestant, a bar for each row: to the left of the middle Sluice is faster, to the
-right the other is, on a logarithmic scale.
+A panel per contestant, a bar per row, on a logarithmic scale: Sluice is faster to the left of the
+middle, the contestant to the right.
 """
 
 import json
@@ -18,7 +18,7 @@ LIMIT = 100  # what is further off is drawn up to here; its number is right
 
 
 def text_of(ratio):
-    """How many times as fast Sluice is, or as slow."""
+    """The factor by which Sluice is faster or slower."""
     factor = max(ratio, 1 / ratio)
     return f"{factor:.2f}" if factor < 9.95 else f"{factor:.0f}"
 

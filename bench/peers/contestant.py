@@ -1,8 +1,8 @@
-"""What a framework of Python needs to take part in bench/scoreboard: protocol and programs.
+"""Protocol and programs of Python frameworks in bench/scoreboard.
 
-bench/contestants/contestant.h says what the commands are. A framework is a subclass of Framework; it has the
-programs that its namespace of arrays (`xp`, as the array API standard names functions) suffices
-for, and overrides those that it has something better for.
+bench/contestants/contestant.h describes the commands. A framework is a subclass of Framework. It
+inherits the programs that its array namespace (`xp`, named as in the array API standard) supports, and
+overrides those for which it has better functions.
 """
 
 import math
@@ -16,7 +16,7 @@ RATE, VOLATILITY = 0.02, 0.3
 
 
 class Framework:
-    """Arrays of a namespace `xp` that computes at once."""
+    """Arrays of an eager namespace `xp`."""
 
     xp = None
 
@@ -24,22 +24,22 @@ class Framework:
         raise NotImplementedError
 
     def array(self, values):
-        """An array of the framework's, in memory, from a NumPy array."""
+        """A framework's array, in memory, from a NumPy array."""
         return values
 
     def read(self, array):
-        """A NumPy array."""
+        """The values as a NumPy array."""
         return numpy.asarray(array)
 
     def wait(self, arrays):
-        """Until they are computed."""
+        """Waits until the arrays are computed."""
 
     def jit(self, function):
-        """`function`, of arrays and giving an array or a tuple of them, as it runs fastest."""
+        """The fastest form of `function`, which maps arrays to an array or a tuple of arrays."""
         return function
 
     def finish(self, arrays):
-        """As in the other contestants small arrays have to arrive on the host."""
+        """Waits for the arrays; reads small ones to the host, as the other contestants do."""
         if all(math.prod(a.shape) <= 1024 for a in arrays):
             for a in arrays:
                 self.read(a)
@@ -58,7 +58,7 @@ class Framework:
         return step
 
     def chain(self, inputs, count):
-        """Op by op, as recorded: what a compiler is told beforehand costs no op."""
+        """Op by op, uncompiled: it measures the cost of an op."""
         x, y = inputs
 
         def step():
@@ -141,7 +141,7 @@ class Framework:
         return self.pure(black_scholes, inputs)
 
     def jacobi(self, inputs, count):
-        """In place, in two grids: for arrays that can be written to."""
+        """In place, alternating between two grids, for writable arrays."""
         start = inputs[0]
 
         def step():
@@ -196,8 +196,8 @@ class Framework:
     zero = numpy.float32(0)
 
     def optimised(self, gradients_of, parameters, constants):
-        """A step of AdamW on parameters, weights and biases in turn, by gradients_of(parameters,
-        *constants), which gives the gradients, or them and a result."""
+        """A step of AdamW on alternating weights and biases. gradients_of(parameters, *constants)
+        returns the gradients, or the gradients and a result."""
         xp = self.xp
 
         def update(state, correction, constants):
@@ -230,7 +230,7 @@ class Framework:
         return step
 
     def numbers(self, values):
-        """What differs at every step and yet must not be compiled anew."""
+        """Wraps values that change at every step, so that they cause no recompilation."""
         return values
 
     def jit_update(self, update):
@@ -243,7 +243,7 @@ PROGRAMS = ("chain", "mixed_chain", "chain10", "mish", "composed_mish", "softmax
 
 
 def parse_input(text, number):
-    """shape:low:high. The same numbers as in bench/contestants/contestant.h."""
+    """Makes the input shape:low:high, with the numbers of bench/contestants/contestant.h."""
     shape, low, high = text.split(":")
     shape = tuple(int(extent) for extent in shape.split("x"))
     low, high = numpy.float32(low), numpy.float32(high)
@@ -257,7 +257,7 @@ def parse_input(text, number):
 
 
 def samples_of(results):
-    """Of every result five elements and the mean."""
+    """Five elements and the mean of every result."""
     samples = []
     for values in results:
         values = numpy.asarray(values, dtype=numpy.float32).reshape(-1)
@@ -319,7 +319,7 @@ class Server:
 
 
 def main(make_framework, without=()):
-    """`without`: the programs that the framework does not have."""
+    """`without`: programs that the framework does not support."""
     imported = time.perf_counter()
     framework = make_framework()
     server = Server(framework, [name for name in PROGRAMS if name not in without])

@@ -1,4 +1,4 @@
-// Eigen's part in bench/scoreboard: expressions over pieces of arrays, a piece for each thread.
+// Eigen's part in bench/scoreboard: expressions over parts of arrays, one per thread.
 #include <omp.h>
 #include <Eigen/Dense>
 #include <unsupported/Eigen/SpecialFunctions>
@@ -30,7 +30,7 @@ In vector(const Array& array) {
   return {array.values.data(), static_cast<Eigen::Index>(array.values.size())};
 }
 
-// f(begin, length) for a piece of 0 ... n on each thread, if it is worth it.
+// Calls f(begin, length) for a part of [0, n) per thread, if that pays.
 template <typename F>
 void in_pieces(int64_t n, int64_t elements, F f) {
   const int64_t pieces = elements < 32768 ? 1 : omp_get_max_threads();
@@ -41,7 +41,7 @@ void in_pieces(int64_t n, int64_t elements, F f) {
   }
 }
 
-// f(inputs, output) for a piece of each of them at a time.
+// Calls f(inputs, output) for one part of each at a time.
 template <typename F>
 void pointwise(const Arrays& in, Array& out, F f) {
   const int64_t n = static_cast<int64_t>(out.values.size());
@@ -108,7 +108,7 @@ void linear_gelu(const Arrays& in, Arrays& out) {
 
 void black_scholes(const Arrays& in, Arrays& out) {
   constexpr float kRate = 0.02f, kVolatility = 0.3f, kRootHalf = 1 / std::numbers::sqrt2_v<float>;
-  constexpr int64_t kBlock = 2048;  // of temporaries, that they stay in the cache
+  constexpr int64_t kBlock = 2048;  // so that temporaries stay in the cache
   const int64_t n = static_cast<int64_t>(in[0].values.size());
   in_pieces(n, n, [&](int64_t begin, int64_t length) {
     Eigen::ArrayXf spread, d, exercised, delta, discounted;
@@ -129,7 +129,7 @@ void black_scholes(const Arrays& in, Arrays& out) {
 
 void distances(const Arrays& in, Arrays& out) {
   const InMatrix x = matrix(in[0]), y = matrix(in[1]);
-  const Eigen::ArrayXXf columns = y;  // walked along the points, not along their coordinates
+  const Eigen::ArrayXXf columns = y;  // walked along the points, not their coordinates
   OutMatrix result = matrix(out[0]);
   in_pieces(x.rows(), result.size(), [&](int64_t begin, int64_t length) {
     for (int64_t r = begin; r < begin + length; ++r) {
@@ -162,7 +162,7 @@ Work jacobi(const Arrays& in, int64_t steps) {
   });
 }
 
-// Inputs: weights and biases in turn, then their gradients. Biases don't decay.
+// Inputs: alternating weights and biases, then their gradients. Biases do not decay.
 Work adam(const Arrays& in, int64_t) {
   const size_t count = in.size() / 2;
   const auto parameters = std::make_shared<Arrays>(in.begin(), in.begin() + count);

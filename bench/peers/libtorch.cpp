@@ -1,4 +1,4 @@
-// libtorch's part in bench/scoreboard: eager ops in inference mode, fused ones where it has them.
+// libtorch's part in bench/scoreboard: eager ops in inference mode, fused where available.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
@@ -85,7 +85,7 @@ Tensors black_scholes(const Tensors& in, int64_t) {
           discounted * (1.0f - exercised) - spot * (1.0f - delta)};
 }
 
-// In place, in two grids, as one would.
+// In place, alternating between two grids.
 Tensors jacobi(const Tensors& in, int64_t steps) {
   Tensor from = in[0].clone(), to = in[0].clone();
   const int64_t rows = in[0].size(0) - 2, columns = in[0].size(1) - 2;
@@ -102,11 +102,11 @@ Tensors jacobi(const Tensors& in, int64_t steps) {
 }
 
 Tensors distances(const Tensors& in, int64_t) {
-  // 2: without matrix products, whose result would be another
+  // 2: without matrix products, which would change the result
   return {at::square(at::cdist(in[0], in[1], 2.0, 2))};
 }
 
-// AdamW over all parameters in one call. Weights and biases in turn; biases don't decay.
+// AdamW over all parameters in one call. Alternating weights and biases; biases do not decay.
 class Adam {
  public:
   explicit Adam(const Tensors& parameters) {
@@ -137,7 +137,7 @@ class Adam {
   Group groups_[2];
 };
 
-// Inputs: weights and biases in turn, then their gradients.
+// Inputs: alternating weights and biases, then their gradients.
 Work adam(const Arrays& arrays, int64_t) {
   const Tensors in = upload(arrays);
   const auto middle = in.begin() + static_cast<std::ptrdiff_t>(in.size() / 2);
@@ -148,7 +148,7 @@ Work adam(const Arrays& arrays, int64_t) {
   });
 }
 
-// Inputs: images, then weights and biases in turn. Image i shows digit i % 10.
+// Inputs: images, then alternating weights and biases. Image i shows digit i % 10.
 Work training_step(const Arrays& arrays, int64_t) {
   const Tensors in = upload(arrays);
   const Tensors parameters(in.begin() + 1, in.end());

@@ -12,7 +12,7 @@ using scoreboard::Arrays;
 using scoreboard::Floats;
 using scoreboard::Work;
 
-// a * b, and where there is a bias gelu(a * b + bias).
+// a * b; with a bias gelu(a * b + bias).
 Work product(const Arrays& in, int64_t) {
   using dnnl::memory;
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);

@@ -1,5 +1,5 @@
-# What bench/scoreboard compares Sluice with in C++: the target scoreboard_peers builds those that
-# are there, on the system or where peers/install puts them.
+# The C++ peers of bench/scoreboard: the target scoreboard_peers builds those found on the system or
+# where peers/install puts them.
 set(peers_dir "${PROJECT_SOURCE_DIR}/build/peers")
 add_custom_target(scoreboard_peers)
 
@@ -27,7 +27,7 @@ if(SLUICE_HAVE_ONEDNN)
   scoreboard_peer(onednn INCLUDE "${ONEDNN_INCLUDE_DIR}" LIBRARIES "${ONEDNN_LIBRARY}")
 endif()
 
-# In a package of Python, or by itself.
+# In a Python package, or standalone.
 file(GLOB torch_dirs LIST_DIRECTORIES true
   "${peers_dir}/venv/lib/python3*/site-packages/torch" "${peers_dir}/libtorch/torch")
 if(SCOREBOARD_TORCH AND NOT EXISTS "${SCOREBOARD_TORCH}")  # installed in the other way since

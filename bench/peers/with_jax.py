@@ -1,4 +1,4 @@
-"""JAX's part in bench/scoreboard: all but the chains that are recorded op by op under jit."""
+"""JAX's part in bench/scoreboard: under jit, except for the chains recorded op by op."""
 
 import os
 

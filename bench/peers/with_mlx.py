@@ -1,4 +1,4 @@
-"""MLX's part in bench/scoreboard: lazy, or with --compile what can be compiled under mx.compile."""
+"""MLX's part in bench/scoreboard: lazy; with --compile under mx.compile where possible."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""numexpr's part in bench/scoreboard: what is one expression."""
+"""numexpr's part in bench/scoreboard: programs of one expression."""
 
 import contestant
 import numexpr

@@ -1,4 +1,4 @@
-"""NumPy's part in bench/scoreboard; scipy has the error function."""
+"""NumPy's part in bench/scoreboard, with SciPy's error function."""
 
 import contestant
 import numpy

@@ -10,7 +10,7 @@ COMPILES = "--compile" in sys.argv
 
 
 class Namespace:
-    """torch, as the array API standard names its functions."""
+    """torch with the names of the array API standard."""
 
     def __getattr__(self, name):
         return getattr(torch, name)

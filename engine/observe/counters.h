@@ -16,6 +16,16 @@ struct Counters {
 
 Counters& counters();
 
+// What the recorder has done, for tests.
+struct RecorderCounters {
+  std::atomic<int64_t> graphs_noted{0};       // met for the first time
+  std::atomic<int64_t> graphs_described{0};   // ops, steps and cuts
+  std::atomic<int64_t> kernels_described{0};  // their programs
+  std::atomic<int64_t> codes_made{0};         // their source and assembly
+};
+
+RecorderCounters& recorder_counters();
+
 inline void count(std::atomic<int64_t>& counter, int64_t by = 1) {
   if (by != 0) counter.fetch_add(by, std::memory_order_relaxed);
 }

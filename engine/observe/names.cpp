@@ -7,6 +7,11 @@ Names& Names::of_scopes() {
   return *names;
 }
 
+Names& Names::of_sentences() {
+  static Names* names = new Names;
+  return *names;
+}
+
 uint16_t Names::number_of(std::string_view text) {
   if (text.empty()) return 0;
   std::lock_guard lock(mutex_);

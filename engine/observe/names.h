@@ -1,4 +1,4 @@
-// Texts that the program gives things, by number.
+// Texts by number: names of scopes and nodes, sentences of traces.
 #ifndef SLUICE_ENGINE_OBSERVE_NAMES_H_
 #define SLUICE_ENGINE_OBSERVE_NAMES_H_
 
@@ -13,13 +13,14 @@
 
 namespace sluice::engine {
 
-// Numbers distinct texts from 1; 0 is the empty one. They are never let go of: they are part of the
-// program's own text, so few. Past kMaxNames, further ones are all called "...". Thread-safe.
+// Numbers distinct texts from 1; 0 is the empty one. Texts are never freed: most come from the
+// program's source, so there are few. All texts past the first kMaxNames become "...". Thread-safe.
 class Names {
  public:
   static constexpr uint16_t kMaxNames = 0xffff;
 
   static Names& of_scopes();
+  static Names& of_sentences();
 
   uint16_t number_of(std::string_view text);
   std::string_view text(uint16_t number) const;
@@ -32,8 +33,8 @@ class Names {
 
 struct Node;
 
-// The names of nodes, while the trace records. Whoever makes a node then has what another had that
-// lay in the same place forgotten. Thread-safe.
+// The names of nodes, while the trace records. Nodes are recycled: call forget() when one is
+// created. Thread-safe.
 class NodeNames {
  public:
   static NodeNames& get();
@@ -42,6 +43,8 @@ class NodeNames {
   void forget(const Node* node);
   void forget_all();
   uint16_t number(const Node* node) const;  // 0: it has none
+  // Of a name's number; valid for good.
+  std::string_view text(uint16_t number) const { return texts_.text(number); }
   std::string_view text(const Node* node) const { return texts_.text(number(node)); }
 
  private:

@@ -1,64 +1,30 @@
-// What the trace keeps while it records; trace.h is how programs see it.
+// Records flushes for traces; include/sluice/trace.h is how programs see it.
 //
-// A flush that is recorded has a FlushRecord, which goes with it from stage to stage and which its
-// batch completes. Flushes that run the same plan for the same places in the program share one
-// description, made when the first of them is recorded: recording the others costs little more than
-// comparing where their ops were called.
+// While the program runs, the recorder notes: what a flush was, which graph it ran, when. Graphs,
+// cuts and kernels are described when somebody asks for a trace.
 #ifndef SLUICE_ENGINE_OBSERVE_RECORDER_H_
 #define SLUICE_ENGINE_OBSERVE_RECORDER_H_
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <sluice/stats.h>
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "engine/describe/description_table.h"
+#include "engine/describe/kernel_describer.h"
+#include "engine/describe/provenance.h"
 #include "engine/observe/call_site.h"
-#include "engine/record/window.h"
-#include "engine/run/plan_cache.h"
-#include "kernels/executor.h"
-#include "runtime/buffer.h"
+#include "engine/observe/flush_record.h"
+#include "engine/observe/kernel_totals.h"
+#include "engine/observe/trace_clock.h"
+#include "engine/observe/window_ring.h"
 #include "trace/trace.h"
 
 namespace sluice::engine {
-
-using TraceClock = std::chrono::steady_clock;
-
-// A graph as the trace holds it, and the plan that it came from.
-struct DescribedGraph {
-  trace::Graph graph;
-  std::shared_ptr<const ReadyPlan> plan;
-  bool is_printed = false;                                       // its kernels, by $SLUICE_DEBUG
-  std::vector<std::vector<kernels::KernelDescription>> kernels;  // by step, once they are needed
-};
-
-struct FlushRecord {
-  // Its graph and its steps are filled in when a Trace is made of it.
-  trace::Window window;
-  std::shared_ptr<DescribedGraph> description;
-
-  // Guarded by the recorder's mutex. It is complete when it is kept and finished, in either order.
-  std::vector<kernels::StepTime> times;
-  bool is_kept = false;
-  bool is_finished = false;
-
-  runtime::Event written;  // what wrote its results, by which later windows know them
-};
-
-// A value that was not computed in the window that reads it, though it might have been.
-struct Past {
-  enum class Kind : uint8_t { kNone, kEarlierWindow, kOtherDevice };
-  Kind kind = Kind::kNone;
-  // Number of a sentence: why the earlier window ended, or where the value was copied.
-  int32_t sentence = 0;
-  bool operator==(const Past&) const = default;
-};
 
 // Thread-safe.
 class Recorder {
@@ -68,108 +34,51 @@ class Recorder {
   // Forgets what it has and begins anew; $SLUICE_TRACE and $SLUICE_DEBUG begin by themselves.
   void start();
   void stop();
-  trace::Trace snapshot();
 
-  // A flush begins, of ops of which the first was recorded at `begin` on `thread`. `why`: a
-  // sentence without a subject, such as "sync() was called".
-  std::shared_ptr<FlushRecord> begin_flush(const char* cause, std::string why,
-                                           TraceClock::time_point begin, int thread);
-  // Its plan is known; the ops of `window` are still what they were when it was flushed.
-  void describe(FlushRecord* record, const Window& window, std::shared_ptr<const ReadyPlan> plan,
-                const runtime::Event& written);
-  // The flush is over. `is_finished`: it had nothing to submit.
-  void keep(const std::shared_ptr<FlushRecord>& record, bool is_finished);
-  // What it has submitted is done.
-  void finish_flush(const std::shared_ptr<FlushRecord>& record,
-                    std::vector<kernels::StepTime> times);
+  // `with_code`: kernels get source and assembly, until making them has taken as long as recording
+  // has, or a second if that is longer.
+  trace::Trace snapshot(bool with_code);
+
+  int64_t windows_recorded();
+
+  // The calling thread has recorded the first op of the next window of `stream`'s queue.
+  void note_first_op(const runtime::Stream* stream);
+  // `copy` is about to be handed out, a copy of a value of another device.
+  void note_copy(const Node& copy, Device from, const Origin& origin);
+
+  // ---- For FlushRecord, in this order; finish() may come before keep().
+  std::shared_ptr<FlushRecord> begin_flush(FlushCause cause, const Node* target,
+                                           runtime::Stream* stream);
+  std::shared_ptr<GraphDescription> find_description(const Window& window,
+                                                     std::shared_ptr<const ReadyPlan> plan);
+  // The flush is over. `has_work`: finish() follows, or has come.
+  void keep(const std::shared_ptr<FlushRecord>& record, bool has_work);
+  void finish(const std::shared_ptr<FlushRecord>& record, std::vector<kernels::StepTime> times);
 
   // By name and device, of all flushes that are finished.
   std::vector<KernelStats> kernel_stats();
   void reset_kernel_stats();
 
-  // `copy` is about to be handed out, a copy of a value of another device.
-  void note_copy(const Node& copy, Device from, const Origin& origin);
-
  private:
-  Recorder();
-
-  int32_t site_number(const std::source_location& where);
-  int32_t sentence_number(const std::string& sentence);
-  std::vector<Past> pasts_of(const Window& window);
-  std::shared_ptr<DescribedGraph> find_description(const Window& window,
-                                                   std::shared_ptr<const ReadyPlan> plan);
-  std::shared_ptr<DescribedGraph> make_description(const Window& window,
-                                                   std::shared_ptr<const ReadyPlan> plan,
-                                                   const std::vector<Past>& pasts);
-  void drop_oldest();
-  void count_steps(const FlushRecord& record);
-  void describe_kernels(DescribedGraph* described);
-  void add_kernels(absl::Span<const std::shared_ptr<DescribedGraph>> graphs,
-                   TraceClock::time_point start, trace::Trace* result);
-  trace::Trace assemble(absl::Span<const std::shared_ptr<FlushRecord>> records, bool with_kernels);
-  void print_if_complete(const std::shared_ptr<FlushRecord>& record);
-  int64_t since_start(TraceClock::time_point moment) const;
-
-  struct Site {
-    const char* file;
-    const char* function;
-    int line;
+  // The window that a queue records.
+  struct Pending {
+    Lane* lane = nullptr;  // of the thread that records
+    int thread = 0;
+    int64_t begin = 0;
   };
-  using BufferKey = std::pair<const Node*, const runtime::Buffer*>;
-  using EventKey = std::pair<const runtime::Stream*, uint64_t>;
+
+  void print_if_complete(const std::shared_ptr<FlushRecord>& record);
+  std::chrono::nanoseconds time_recorded();
 
   std::mutex mutex_;
-  TraceClock::time_point start_;
-  std::deque<std::shared_ptr<FlushRecord>> windows_;  // the newest
-  int64_t windows_recorded_ = 0;
-  int64_t ops_described_ = 0;  // of the descriptions of windows_
-  int64_t steps_kept_ = 0;     // of windows_
-  absl::flat_hash_map<EventKey, FlushRecord*> by_event_;
+  absl::flat_hash_map<const runtime::Stream*, Pending> pending_;
+  ProvenanceTable provenance_;
+  DescriptionTable descriptions_;
+  WindowRing windows_;
+  KernelTotals totals_;
+  std::chrono::nanoseconds time_recorded_{0};  // once it has stopped
 
-  // By plan, origins, names and pasts.
-  absl::flat_hash_map<std::vector<uint64_t>, std::weak_ptr<DescribedGraph>> descriptions_;
-  std::vector<uint64_t> key_, last_key_;
-  std::shared_ptr<DescribedGraph> last_;
-
-  // As many as the program's text has.
-  std::vector<Site> sites_;
-  absl::flat_hash_map<std::pair<const void*, int>, int32_t> site_numbers_;
-  std::vector<std::string> sentences_{""};
-  absl::flat_hash_map<std::string, int32_t> sentence_numbers_;
-
-  absl::flat_hash_map<BufferKey, int32_t> copies_;  // sentences
-
-  absl::flat_hash_map<std::pair<std::string, std::string>, KernelStats> kernel_stats_;
-
-  std::mutex kernels_mutex_;  // of DescribedGraph::kernels; taken last
-  size_t program_text_ = 0;   // of all kernels that have been described
-};
-
-// "train.cpp:31", or empty.
-std::string place_of(const Origin& origin);
-
-// The number of the calling thread and what traces call it.
-int thread_number();
-std::string thread_name(int number);
-
-// Adds the time that it lives to *duration, unless that is null.
-class StageTimer {
- public:
-  explicit StageTimer(int64_t* duration) : duration_(duration) {
-    if (duration_ != nullptr) begin_ = TraceClock::now();
-  }
-  ~StageTimer() { stop(); }
-  void stop() {
-    if (duration_ == nullptr) return;
-    *duration_ += std::chrono::nanoseconds(TraceClock::now() - begin_).count();
-    duration_ = nullptr;
-  }
-  StageTimer(const StageTimer&) = delete;
-  StageTimer& operator=(const StageTimer&) = delete;
-
- private:
-  int64_t* duration_;
-  TraceClock::time_point begin_;
+  KernelDescriber kernels_;
 };
 
 }  // namespace sluice::engine

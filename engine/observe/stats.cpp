@@ -76,6 +76,11 @@ Counters& counters() {
   return *counters;
 }
 
+RecorderCounters& recorder_counters() {
+  static RecorderCounters* counters = new RecorderCounters;
+  return *counters;
+}
+
 }  // namespace engine
 
 Stats stats() {

@@ -12,10 +12,10 @@ namespace sluice::engine {
 
 using Clock = std::chrono::steady_clock;
 
-// A host that has recorded nothing for so long is busy elsewhere.
+// The host is taken to be busy elsewhere when it has recorded nothing for so long.
 constexpr auto kPatience = std::chrono::milliseconds(2);
 constexpr auto kTick = std::chrono::milliseconds(1);
-// Ticks without a recorded op after which the thread sleeps until it is woken.
+// After so many ticks without a recorded op, the thread sleeps until it is woken.
 constexpr int kTicksBeforeSleep = 100;
 
 class Watch {
@@ -43,11 +43,11 @@ class Watch {
   }
 
  private:
-  // What was seen of a queue.
+  // The state of a queue at the last look.
   struct Seen {
     int64_t ops = 0;
     Clock::time_point since;
-    bool is_settled = true;  // nothing to be done until more is recorded
+    bool is_settled = true;  // nothing to do until more ops are recorded
   };
 
   void watch() {
@@ -70,7 +70,7 @@ class Watch {
     }
   }
 
-  // True if the queue may need to be looked at again.
+  // True if the queue needs another look even if nothing is recorded.
   bool look_after(Queue* queue) {
     Seen& seen = seen_[queue];
     const int64_t ops = queue->ops_recorded();
@@ -86,7 +86,7 @@ class Watch {
   std::condition_variable changed_;
   bool has_stopped_ = false;
   std::thread thread_;
-  absl::flat_hash_map<Queue*, Seen> seen_;  // the thread's own
+  absl::flat_hash_map<Queue*, Seen> seen_;  // used by thread_ only
 };
 
 std::atomic<bool> IdleStarter::is_asleep_{true};

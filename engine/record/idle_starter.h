@@ -1,5 +1,5 @@
-// Starts pending work of a GPU by itself when the host is busy with something else and the GPU has
-// nothing to do. No result's bits depend on it; Config::deterministic turns it off.
+// Starts a GPU's pending work while the host is busy elsewhere and the GPU is idle. It changes no
+// result's bits. Config::deterministic turns it off.
 #ifndef SLUICE_ENGINE_RECORD_IDLE_STARTER_H_
 #define SLUICE_ENGINE_RECORD_IDLE_STARTER_H_
 
@@ -9,13 +9,13 @@ namespace sluice::engine {
 
 class IdleStarter {
  public:
-  // Ops are pending: a thread looks after them from now on.
+  // Ops are pending: wakes the thread that watches the queues.
   static void wake() {
     if (is_asleep_.load(std::memory_order_relaxed)) [[unlikely]]
       start();
   }
 
-  // Returns when the thread has ended; it does not come back. For the end of the process.
+  // Ends the thread for good. For the end of the process.
   static void stop();
 
  private:

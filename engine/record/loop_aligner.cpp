@@ -7,8 +7,8 @@
 namespace sluice::engine {
 namespace {
 
-// same[p]: how many of the last ops are of the same kind as the op p before, up to the first that
-// is not. (The Z function of the kinds in reverse order; Gusfield, "Algorithms on Strings", 1.4.)
+// same[p]: how many ops, counted back from the last, have the same kind as the op p places before
+// them. (The Z function of the reversed kinds; Gusfield, "Algorithms on Strings", 1.4.)
 std::vector<size_t> repeats(const Window& window) {
   const size_t n = window.size();
   std::vector<uint32_t> kinds(n);
@@ -27,26 +27,26 @@ std::vector<size_t> repeats(const Window& window) {
   return same;
 }
 
-// The length of a turn of the loop that the window ends in, if it ends in one.
+// The length of an iteration of the loop that the window ends in, if there is one.
 std::optional<size_t> find_period(const Window& window) {
   const std::vector<size_t> same = repeats(window);
   size_t longest = 0;
   for (size_t p = 1; p <= window.size() / 2; ++p) {
     if (same[p] >= p) longest = std::max(longest, same[p] + p);
   }
-  // The shortest that explains nearly as much as any: two turns are a turn, too, and so is each of
-  // an inner loop.
+  // The shortest period that covers nearly as many ops as any: multiples of a period are periods,
+  // too, and an inner loop's period covers only its own iterations.
   for (size_t p = 1; p <= window.size() / 2; ++p) {
     if (same[p] >= p && same[p] + p >= longest - longest / 8) return p;
   }
   return std::nullopt;
 }
 
-// The last of the places among the last `period` ops where the fewest bytes cross.
+// Of the cuts among the last `period` ops, the one that the fewest bytes cross; the last of equals.
 size_t narrowest_cut(const Window& window, size_t period) {
   const size_t n = window.size();
   std::vector<size_t> last_read(n);
-  // grows[c]: the bytes that cross a cut before op c and not one before op c - 1.
+  // grows[c]: by how many bytes more cross a cut before op c than a cut before op c - 1.
   std::vector<int64_t> grows(n + 2);
   for (size_t i = 0; i < n; ++i) {
     last_read[i] = window.node(i)->has_handles() ? n : i;

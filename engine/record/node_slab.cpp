@@ -12,8 +12,8 @@ constexpr size_t kSlabNodes = 128;
 
 using Lot = std::vector<NodeSlot*>;
 
-// Free slots that no thread keeps. Slabs are never given back: the number of nodes is bounded by
-// the windows and the live handles.
+// Free slots that no thread keeps. Slabs are never freed: windows and live handles bound the number
+// of nodes.
 class SharedSlots {
  public:
   static SharedSlots& get() {
@@ -59,7 +59,7 @@ struct ThreadEnd {
   }
 };
 
-// From now on there is something to hand on at the thread's end.
+// Registers the thread-exit hook.
 void watch_thread_end() { thread_local ThreadEnd end; }
 
 }  // namespace
@@ -80,7 +80,7 @@ Node* FreeNodes::refill() {
   return slot;
 }
 
-// The list is empty or long.
+// Called if the list is empty or has two lots.
 void FreeNodes::give_slowly(NodeSlot* slot) {
   if (is_closed) {
     SharedSlots::get().give({slot});

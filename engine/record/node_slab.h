@@ -1,5 +1,5 @@
-// Where nodes come from and go to: a list of free ones for each thread. Making one costs no
-// allocation in steady state, and a few instructions.
+// Allocates nodes from per-thread free lists. In steady state a node takes a few instructions and
+// no allocation.
 #ifndef SLUICE_ENGINE_RECORD_NODE_SLAB_H_
 #define SLUICE_ENGINE_RECORD_NODE_SLAB_H_
 
@@ -10,7 +10,7 @@
 
 namespace sluice::engine {
 
-// A node is constructed once; between its uses it lies in a list.
+// A node is constructed once and recycled; while free it is in a list.
 struct NodeSlot : Node {
   NodeSlot* next = nullptr;
 };
@@ -18,11 +18,10 @@ struct NodeSlot : Node {
 struct FreeNodes {
   NodeSlot* first = nullptr;
   size_t count = 0;
-  // The thread is past its end: handles in other thread_local or static objects may live on.
+  // The thread's exit hook has run. Handles in other thread_local or static objects may still die.
   bool is_closed = false;
 
-  // A thread keeps at most twice as many to itself, those of a window or two; the rest it hands on
-  // in such lots.
+  // A thread keeps at most two lots, enough for a window or two, and shares the rest lot by lot.
   static constexpr size_t kLot = 4096;
 
   Node* take() {
@@ -49,7 +48,7 @@ struct FreeNodes {
 
 extern SLUICE_FAST_TLS FreeNodes free_nodes;
 
-// It has no buffer; all else is as its last use left it.
+// The node has no buffer; its other members are those of its last use.
 inline Node* make_node(uint64_t references) {
   Node* node = free_nodes.take();
   node->references.store(references, std::memory_order_relaxed);
@@ -61,8 +60,8 @@ inline void unmake_node(Node* node) {
   free_nodes.give(node);
 }
 
-// Node::drop(kPin), of a pin without which others may not come by a handle or pin: takes no atomic
-// operation if it is the last reference.
+// Node::drop(kPin), without an atomic operation if it is the last reference. Only for a pin without
+// which no other thread can get a reference.
 inline void drop_pin(Node* node) {
   if (node->references.load(std::memory_order_acquire) == Node::kPin) {
     unmake_node(node);

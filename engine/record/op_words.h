@@ -1,9 +1,10 @@
-// How a window writes an op down, in words of 64 bits:
+// How a window encodes an op in 64-bit words:
 //
-//   header | operands, two a word | extents, unless they are those of the op before |
-//   attributes, after their number, if there are any | each input that the op is the first to read
-//
-// An input is described by its dtype and rank, its extents and its strides.
+//   header
+//   operands, two per word
+//   extents, unless they equal those of the previous op
+//   the number of attributes and the attributes, if there are any
+//   dtype and rank, extents and strides of each input that no earlier op reads
 #ifndef SLUICE_ENGINE_RECORD_OP_WORDS_H_
 #define SLUICE_ENGINE_RECORD_OP_WORDS_H_
 
@@ -41,7 +42,7 @@ struct OpHeader {
   }
 };
 
-// What an operand is, and which: the number of an input, or by how many ops an op came earlier.
+// An operand's kind and number: an input's number, or the distance back to an earlier op.
 enum class OperandKind : uint32_t { kScalar, kInput, kOp };
 
 struct OperandCode {

@@ -1,13 +1,10 @@
 #include "engine/record/queue.h"
 
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include <sluice/error.h>
-#include "absl/strings/str_cat.h"
 #include "engine/observe/counters.h"
-#include "engine/observe/names.h"
 #include "engine/record/node_slab.h"
 #include "engine/record/queue_append.h"
 #include "engine/run/scheduler.h"
@@ -16,10 +13,10 @@
 namespace sluice::engine {
 namespace {
 
-// Batches that a stream may be behind: bounds the memory that work under way holds.
+// How many batches a stream may be behind. Bounds the memory that submitted work holds.
 constexpr uint64_t kMaxBatchesBehind = 4;
 
-// Bytes of inputs and results that are worth computing while the host is busy elsewhere.
+// A window whose inputs and results have fewer bytes is not started early.
 constexpr int64_t kWorthStarting = 1 << 20;
 
 std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
@@ -28,20 +25,13 @@ std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
   return *std::move(stream);
 }
 
-// A node leaves the queue, which gives up its pin.
+// A node leaves the queue; the queue's pin is dropped.
 void let_go(Node* node) {
   if (node->has_handles()) node->queue.store(nullptr, std::memory_order_release);
   drop_pin(node);
 }
 
 }  // namespace
-
-const char* name_of(FlushCause cause) {
-  constexpr const char* kNames[] = {"read",        "eval", "flush",       "sync",
-                                    "op budget",   "loop", "byte budget", "other thread",
-                                    "idle device", "copy"};
-  return kNames[static_cast<int>(cause)];
-}
 
 Queue::Queue(Device device)
     : settings_(config()),
@@ -57,7 +47,7 @@ void Queue::count_alias() {
 }
 
 void Queue::bring_from(Queue* other, Node* operand) {
-  // The queue lets go of a node only after it has been submitted.
+  // A node leaves its queue only after it has been submitted.
   if (other != nullptr) {
     other->flush_for(operand, FlushCause::kOtherThread, runtime::SubmitMode::kDetached);
   }
@@ -100,7 +90,7 @@ void Queue::flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode) 
   run(cause, mode, {.target = target});
 }
 
-// Less is done in the time that starting it by itself takes.
+// Smaller windows are not worth starting early.
 bool Queue::is_worth_starting() const {
   int64_t bytes = 0;
   for (const Node* input : pending_.inputs()) bytes += input->bytes();
@@ -108,8 +98,8 @@ bool Queue::is_worth_starting() const {
   return bytes >= kWorthStarting;
 }
 
-// Where the host is the device, work that starts while the host is busy is in its way: a second
-// OpenMP team alone makes small parallel loops three times slower from then on.
+// On the CPU, work that starts by itself competes with the host: a second OpenMP team alone makes
+// small parallel loops three times slower from then on.
 bool Queue::starts_by_itself() const {
   return device_.type() != DeviceType::kCpu && !settings_.deterministic;
 }
@@ -117,7 +107,7 @@ bool Queue::starts_by_itself() const {
 bool Queue::start_if_idle() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  // Settings may change while nothing is pending.
+  // Checked here as well, as settings may change while nothing is pending.
   if (pending_.empty() || !starts_by_itself() || !is_worth_starting()) return true;
   if (!stream_->done(stream_->next_ticket() - 1)) return false;
   try {
@@ -131,24 +121,22 @@ bool Queue::start_if_idle() {
 
 void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
   if (pending_.empty()) return;
-  std::shared_ptr<FlushRecord> record;
-  if (is_recording()) [[unlikely]]
-    record = begin_record(cause, choice);
+  // Here and not below, as an earlier flush may have thrown.
+  observer_ = is_recording() ? observe_flush(cause, choice.target, stream_.get()) : nullptr;
   if (is_whole(choice)) {
-    run_all(record, mode);
+    run_all(mode);
   } else {
     mark(choice);
-    run_marked(record, mode);
+    run_marked(mode);
   }
   bytes_since_scan_ = live_bytes();
-  if (record != nullptr) first_recorded_ = TraceClock::now();  // of what is left
   const uint64_t last = stream_->next_ticket() - 1;
   if (last > kMaxBatchesBehind) stream_->wait(last - kMaxBatchesBehind);
 }
 
-// True if all ops are to run: what has handles is chosen, and what has none is read by a later op
-// (which has a handle or is read, and so on to the last). Sets live_: what is to be there
-// afterwards.
+// True if the whole window runs: every op with handles is chosen, and every other op is read by a
+// later one (which has handles or is read, and so on to the last). Sets live_: the ops whose values
+// outlive the flush.
 bool Queue::is_whole(Choice choice) {
   const size_t n = pending_.size();
   if (choice.end < n) return false;
@@ -164,7 +152,8 @@ bool Queue::is_whole(Choice choice) {
   return true;
 }
 
-// Sets marks_: what is to run, and what of that has to be there afterwards; and what stays.
+// Sets marks_: which ops run (kNeeded), which values outlive the flush (kLive) and which ops stay
+// pending (kRemains).
 void Queue::mark(Choice choice) {
   const size_t n = pending_.size();
   marks_.assign(n, kUnmarked);
@@ -182,15 +171,15 @@ void Queue::mark(Choice choice) {
   }
 }
 
-void Queue::run_all(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode) {
-  std::shared_ptr<const ReadyPlan> plan = find_plan(record.get(), &pending_);
-  submit(pending_, std::move(plan), &backend_, stream_.get(), mode, record);
+void Queue::run_all(runtime::SubmitMode mode) {
+  std::shared_ptr<const ReadyPlan> plan = find_plan(&pending_);
+  submit(pending_, std::move(plan), &backend_, stream_.get(), mode, std::move(observer_));
   for (size_t i = 0; i < pending_.size(); ++i) let_go(pending_.node(i));
   pending_.clear();
 }
 
-// What is needed runs as a window of its own; what remains becomes the pending window.
-void Queue::run_marked(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode) {
+// The needed ops run as a window of their own; the others become the pending window.
+void Queue::run_marked(runtime::SubmitMode mode) {
   const size_t n = pending_.size();
   chosen_.clear();
   remaining_.clear();
@@ -203,14 +192,14 @@ void Queue::run_marked(const std::shared_ptr<FlushRecord>& record, runtime::Subm
   std::shared_ptr<const ReadyPlan> plan;
   if (!chosen_.empty()) {
     try {
-      plan = find_plan(record.get(), &chosen_);
+      plan = find_plan(&chosen_);
     } catch (...) {
       for (size_t i = 0; i < n; ++i) pending_.node(i)->position = static_cast<uint32_t>(i);
       chosen_.clear();
       throw;
     }
   }
-  // Inputs that only the chosen ops read are theirs to work in.
+  // Inputs that no remaining op reads may be overwritten by the chosen ones.
   std::vector<Node*> read_later;
   for (size_t i = 0; i < n; ++i) {
     if ((marks_[i] & kRemains) == 0) continue;
@@ -220,7 +209,9 @@ void Queue::run_marked(const std::shared_ptr<FlushRecord>& record, runtime::Subm
     });
   }
   pending_.unpin_inputs();
-  if (plan != nullptr) submit(chosen_, std::move(plan), &backend_, stream_.get(), mode, record);
+  if (plan != nullptr) {
+    submit(chosen_, std::move(plan), &backend_, stream_.get(), mode, std::move(observer_));
+  }
   pending_.copy_to(&remaining_, marks_, kRemains);
   for (Node* input : read_later) drop_pin(input);
   for (size_t i = 0; i < n; ++i) {
@@ -231,73 +222,34 @@ void Queue::run_marked(const std::shared_ptr<FlushRecord>& record, runtime::Subm
   pending_.swap(remaining_);
 }
 
-// Of a window whose values to keep are in live_.
-std::shared_ptr<const ReadyPlan> Queue::find_plan(FlushRecord* record, Window* window) {
+// The plan of `window`, whose values to keep are in live_.
+std::shared_ptr<const ReadyPlan> Queue::find_plan(Window* window) {
   const PlanMode mode{settings_.fuse, settings_.fast_math};
-  StageTimer timer(record == nullptr ? nullptr : &record->window.plan_duration);
-  window->complete(live_, mode);
-  std::shared_ptr<const ReadyPlan> plan = plans_.find(window->signature());
-  const bool hit = plan != nullptr;
-  count(hit ? counters().plan_hits : counters().plan_misses);
-  if (!hit) {
-    plan = prepare(window->to_graph(), mode, device_, record);
-    plans_.insert(window->signature(), plan, settings_.plan_cache_entries);
+  std::shared_ptr<const ReadyPlan> plan;
+  bool is_hit = false;
+  {
+    const StageScope stage(observer_.get(), FlushStage::kPlan);
+    window->complete(live_, mode);
+    plan = plans_.find(window->signature());
+    is_hit = plan != nullptr;
+    count(is_hit ? counters().plan_hits : counters().plan_misses);
+    if (!is_hit) {
+      plan = prepare(window->to_graph(), mode, device_, observer_.get());
+      plans_.insert(window->signature(), plan, settings_.plan_cache_entries);
+    }
   }
-  timer.stop();
   if (settings_.validate != Validate::kOff) [[unlikely]]
     validate(*window, plan, &backend_, stream_.get(), settings_.validate);
-  if (record != nullptr) {
-    record->window.plan_duration -= record->window.compile_duration;  // a part of it
-    const StageTimer describing(&record->window.plan_duration);
-    record->window.plan_hit = hit;
-    Recorder::get().describe(record, *window, plan, {stream_.get(), stream_->next_ticket()});
-  }
+  if (observer_ != nullptr) [[unlikely]]
+    observer_->planned(*window, plan, is_hit);
   return plan;
 }
-
-// ---- For the trace.
 
 void Queue::note_origin(const Node* node) {
   std::lock_guard lock(mutex_);
   if (node->submitted() || node->queue.load(std::memory_order_relaxed) != this) return;
   pending_.set_origin(node->position, current_origin());
-  if (node->position > 0) return;
-  first_recorded_ = TraceClock::now();
-  thread_ = thread_number();
-}
-
-std::shared_ptr<FlushRecord> Queue::begin_record(FlushCause cause, Choice choice) const {
-  return Recorder::get().begin_flush(name_of(cause), explain(cause, choice), first_recorded_,
-                                     thread_);
-}
-
-std::string Queue::explain(FlushCause cause, Choice choice) const {
-  // Of the call that is under way, if it is one of the program's.
-  const std::string place = place_of(current_origin());
-  const std::string at = place.empty() ? "" : absl::StrCat(" at ", place);
-  const auto target = [&] {
-    const std::string name(NodeNames::get().text(choice.target));
-    const std::string type =
-        absl::StrCat(name_of(choice.target->dtype), to_string(choice.target->layout.shape));
-    return name.empty() ? absl::StrCat("a ", type) : absl::StrCat("`", name, "`, a ", type, ",");
-  };
-  switch (cause) {
-    case FlushCause::kRead: return absl::StrCat(target(), " was read", at);
-    case FlushCause::kEval: return absl::StrCat("eval() was called on ", target(), at);
-    case FlushCause::kFlush: return absl::StrCat("flush() was called", at);
-    case FlushCause::kSync: return absl::StrCat("sync() was called", at);
-    case FlushCause::kOps:
-      return absl::StrCat(settings_.window_ops, " ops were pending (Config::window_ops)");
-    case FlushCause::kLoop: return "the ops began to repeat: it ends where a loop's body does";
-    case FlushCause::kBytes:
-      return absl::StrCat("what is pending would take more than ", settings_.max_pending_bytes,
-                          " bytes (Config::max_pending_bytes)");
-    case FlushCause::kOtherThread:
-      return absl::StrCat(target(), " was needed by another thread", at);
-    case FlushCause::kIdle: break;
-    case FlushCause::kCopy: return absl::StrCat(target(), " was copied to another device", at);
-  }
-  return "the device was idle and the host recorded nothing for a while";
+  if (node->position == 0) note_first_op(stream_.get());
 }
 
 }  // namespace sluice::engine

@@ -1,16 +1,16 @@
-// A pending queue: ops of one thread for one device that are recorded and not yet run.
+// A queue of pending ops: recorded by one thread for one device, and not run yet.
 #ifndef SLUICE_ENGINE_RECORD_QUEUE_H_
 #define SLUICE_ENGINE_RECORD_QUEUE_H_
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <sluice/config.h>
 #include "absl/types/span.h"
-#include "engine/observe/recorder.h"
+#include "engine/observe/flush_observer.h"
+#include "engine/record/flush_cause.h"
 #include "engine/record/loop_aligner.h"
 #include "engine/record/node.h"
 #include "engine/record/queue_mutex.h"
@@ -21,55 +21,41 @@
 
 namespace sluice::engine {
 
-enum class FlushCause : uint8_t {
-  kRead,
-  kEval,
-  kFlush,
-  kSync,
-  kOps,
-  kLoop,
-  kBytes,
-  kOtherThread,
-  kIdle,
-  kCopy
-};
-const char* name_of(FlushCause cause);
-
-// Each thread records into a queue of its own for each device; any thread may flush any queue. An
-// op whose operand is pending in another queue has that run first. Thread-safe.
+// Each thread records into its own queue for each device; any thread may flush any queue. If an
+// operand is pending in another queue, that queue runs it first. Thread-safe.
 class Queue {
  public:
-  // The calling thread's. Throws Error if the device cannot give it a stream.
+  // The calling thread's. Throws Error if the device has no stream for it.
   static Queue& current(Device device) {
     if (latest_ != nullptr && latest_->device_ == device) [[likely]]
       return *latest_;
     return find_current(device);
   }
-  // Every queue there is; queues are never destroyed.
+  // All queues of the process. Queues are never destroyed.
   static std::vector<Queue*> all();
 
   explicit Queue(Device device);
 
   // Takes over the handles of consumed operands, unless it throws.
   NodeRef append(const OpCall& call);
-  // Likewise, for where ops come from in great numbers; `num_operands`: their number, as a constant
-  // if it is one. See queue_append.h.
+  // Likewise, inline, for the hot path. `num_operands`: a compile-time constant if possible. See
+  // queue_append.h.
   template <typename Size>
   NodeRef append_inline(const OpCall& call, Size num_operands);
 
-  // Submits everything that somebody can still ask for, and forgets the rest.
+  // Submits every op whose value can still be asked for, and drops the others.
   void flush(FlushCause cause, runtime::SubmitMode mode);
-  // Submits what `target` needs, if it is pending here; the rest stays pending.
+  // Submits what `target` needs, if `target` is pending here. The rest stays pending.
   void flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode);
 
-  // As flush(), if there is work worth starting and the stream has nothing else to do. False if it
-  // should be tried again later. Never throws: what fails is reported to who asks for the result.
+  // As flush(), if the work is worth starting and the stream is idle. False if the caller should
+  // try again later. Never throws: a failure is reported to whoever asks for the result.
   bool start_if_idle();
 
-  // For the trace: `node`, if it is pending here, was made by the call that is under way.
+  // For the trace: notes the call under way as the origin of `node`, if it is pending here.
   void note_origin(const Node* node);
 
-  // An op that was answered with an alias of its operand and never became pending.
+  // Counts an op that became an alias of its operand and was never pending.
   void count_alias();
 
   Device device() const { return device_; }
@@ -78,10 +64,10 @@ class Queue {
   int64_t ops_recorded() const { return ops_recorded_.load(std::memory_order_relaxed); }
 
  private:
-  // Which ops a flush is to run.
+  // Which ops a flush runs.
   struct Choice {
-    Node* target = nullptr;                // only what this one needs; null: whatever has handles
-    size_t end = static_cast<size_t>(-1);  // of the ops before this one
+    Node* target = nullptr;                // what this node needs; null: all that has handles
+    size_t end = static_cast<size_t>(-1);  // only ops before this one
   };
   enum Mark : uint8_t { kUnmarked = 0, kNeeded = 1, kRemains = 2, kLive = 4 };
 
@@ -99,21 +85,16 @@ class Queue {
   void run(FlushCause cause, runtime::SubmitMode mode, Choice choice);
   bool is_whole(Choice choice);
   void mark(Choice choice);
-  void run_all(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode);
-  void run_marked(const std::shared_ptr<FlushRecord>& record, runtime::SubmitMode mode);
-  std::shared_ptr<const ReadyPlan> find_plan(FlushRecord* record, Window* window);
-
-  std::shared_ptr<FlushRecord> begin_record(FlushCause cause, Choice choice) const;
-  std::string explain(FlushCause cause, Choice choice) const;
+  void run_all(runtime::SubmitMode mode);
+  void run_marked(runtime::SubmitMode mode);
+  std::shared_ptr<const ReadyPlan> find_plan(Window* window);
 
   friend struct ThreadQueues;
-  static SLUICE_FAST_TLS Queue* latest_;  // the one that the thread used last
+  static SLUICE_FAST_TLS Queue* latest_;  // that the thread used last
 
   QueueMutex mutex_;
   Window pending_;
   int64_t bytes_since_scan_ = 0;
-  TraceClock::time_point first_recorded_;  // of what is pending, for the trace
-  int thread_ = 0;                         // likewise
   LoopAligner aligner_;
   std::atomic<int64_t> ops_recorded_{0};
   const Config& settings_;
@@ -123,8 +104,9 @@ class Queue {
   PlanCache plans_;
 
   // Scratch of a flush.
-  std::vector<uint8_t> marks_;  // by op
-  std::vector<uint64_t> live_;  // see Window::complete()
+  std::shared_ptr<FlushObserver> observer_;  // null if nobody watches
+  std::vector<uint8_t> marks_;               // by op
+  std::vector<uint64_t> live_;               // see Window::complete()
   Window chosen_, remaining_;
 };
 

@@ -1,5 +1,5 @@
-// Queue::append(), which every op goes through: inline, as half of what it does depends on what the
-// caller knows when it is compiled (how many operands there are, and that there are no attributes).
+// Queue::append(), which every op goes through. Inline: half of its work depends on what the caller
+// knows at compile time, such as the number of operands and that there are no attributes.
 #ifndef SLUICE_ENGINE_RECORD_QUEUE_APPEND_H_
 #define SLUICE_ENGINE_RECORD_QUEUE_APPEND_H_
 
@@ -13,7 +13,7 @@
 
 namespace sluice::engine {
 
-// An operand that is pending in another queue has to be submitted first.
+// Submits an operand that is pending in another queue.
 inline void Queue::bring_here(const NodeOperand& operand) {
   if (operand.node == nullptr || operand.node->submitted()) return;
   Queue* const queue = operand.node->queue.load(std::memory_order_acquire);
@@ -21,20 +21,20 @@ inline void Queue::bring_here(const NodeOperand& operand) {
     bring_from(queue, operand.node);
 }
 
-// A full window is flushed by the next op rather than by the last: by then the temporaries of the
-// statement that filled it are gone.
+// A full window is flushed by the next op: by then the temporaries of the statement that filled it
+// are gone.
 inline bool Queue::is_full() const {
   return static_cast<int64_t>(pending_.size()) >= settings_.window_ops ||
          bytes_since_scan_ > settings_.max_pending_bytes || aligner_.is_due();
 }
 
-// Written by the queue's own thread alone.
+// Written only by the queue's own thread.
 inline void Queue::count_recorded() {
   ops_recorded_.store(ops_recorded_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// The caller's handle on an operand of an op that is recorded now. If the operand is pending in a
-// queue whose lock is held and has no other handle, nobody can change its count meanwhile.
+// Drops the caller's handle on a consumed operand. Takes no atomic operation if the operand is
+// pending here and has no other handle: under the queue's lock its count cannot change.
 inline void drop_consumed(Node* node) {
   if (!node->submitted() &&
       node->references.load(std::memory_order_acquire) == Node::kHandle + Node::kPin) {

@@ -1,4 +1,4 @@
-// Which queue a thread records into.
+// The queues of each thread.
 #include <algorithm>
 #include <mutex>
 
@@ -10,7 +10,7 @@
 namespace sluice::engine {
 namespace {
 
-// All queues. Those of threads that have ended wait for new threads.
+// All queues. A new thread reuses those of threads that have ended.
 class Registry {
  public:
   static Registry& get() {
@@ -20,7 +20,7 @@ class Registry {
 
   Queue* acquire(Device device) {
     std::lock_guard lock(mutex_);
-    // Work under way at exit is waited for, before what it runs on is torn down.
+    // At exit, waits for work under way before what it runs on is torn down.
     static struct ExitGuard {
       ~ExitGuard() {
         IdleStarter::stop();
@@ -60,14 +60,12 @@ class Registry {
 
 }  // namespace
 
-// A thread's queues: the CPU's, then those of the GPUs; null where it has recorded nothing yet.
+// A thread's queues, one per device that it has recorded for.
 struct ThreadQueues {
   absl::InlinedVector<Queue*, 2> queues;
   ~ThreadQueues() {
     Queue::latest_ = nullptr;
-    for (Queue* queue : queues) {
-      if (queue != nullptr) Registry::get().give_back(queue);
-    }
+    for (Queue* queue : queues) Registry::get().give_back(queue);
   }
 };
 
@@ -75,12 +73,15 @@ SLUICE_FAST_TLS Queue* Queue::latest_ = nullptr;
 
 Queue& Queue::find_current(Device device) {
   thread_local ThreadQueues mine;
-  const size_t number = device.type() == DeviceType::kCpu ? 0 : 1 + device.index();
-  if (number >= mine.queues.size()) mine.queues.resize(number + 1);
-  Queue*& queue = mine.queues[number];
-  if (queue == nullptr) queue = Registry::get().acquire(device);
-  latest_ = queue;
-  return *queue;
+  const auto known = std::find_if(mine.queues.begin(), mine.queues.end(),
+                                  [&](const Queue* queue) { return queue->device() == device; });
+  if (known != mine.queues.end()) {
+    latest_ = *known;
+  } else {
+    latest_ = Registry::get().acquire(device);
+    mine.queues.push_back(latest_);
+  }
+  return *latest_;
 }
 
 std::vector<Queue*> Queue::all() { return Registry::get().all(); }

@@ -1,16 +1,12 @@
 #include "engine/run/batch.h"
 
 #include <algorithm>
-#include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "engine/observe/counters.h"
 
 namespace sluice::engine {
-
-using fusion::KernelStep;
-using fusion::MatmulStep;
 
 using fusion::MemoryRef;
 
@@ -19,29 +15,23 @@ void Batch::run() {
   code->start(bindings);
   count(counters().generic_tier_launches, code->generic_launches());
   for (size_t r = 0; r < results.size(); ++r) {
-    if (!plan_->plan.results[r].observed) results[r] = {};
+    if (!plan_->plan().results[r].observed) results[r] = {};
   }
 }
 
 void Batch::finish() {
-  if (record != nullptr) {
-    Recorder::get().finish_flush(
-        record, code == nullptr ? std::vector<kernels::StepTime>() : code->step_times());
-  }
+  if (observer != nullptr) [[unlikely]]
+    observer->finished(code == nullptr ? std::vector<kernels::StepTime>() : code->step_times());
   if (code == nullptr) {
     if (failure_of_run != nullptr) fail(failure_of_run);
     return;
   }
   if (!may_have_failed()) return;
-  const std::vector<fusion::Step>& steps = plan_->plan.steps;
+  const std::vector<fusion::Step>& steps = plan_->plan().steps;
   for (size_t s = 0; s < steps.size(); ++s) {
     if (const absl::Status status = code->status(s); !status.ok()) fail_step(steps[s], status);
-    if (const auto* kernels = std::get_if<KernelStep>(&steps[s].work)) {
-      for (size_t k = 0; k < kernels->calls.size(); ++k) {
-        if (!bindings.is_skipped(s, k)) pass_failures_on(s, k);
-      }
-    } else if (!bindings.is_skipped(s, 0)) {
-      pass_failures_on(std::get<MatmulStep>(steps[s].work));
+    for (size_t k = 0; k < steps[s].num_calls(); ++k) {
+      if (!bindings.is_skipped(s, k)) propagate_failures(s, k);
     }
   }
 }
@@ -64,7 +54,7 @@ runtime::FailureRef Batch::failure_of(const MemoryRef& ref) const {
 
 void Batch::set_failure(int32_t result, const runtime::FailureRef& failure) {
   const runtime::FailureRef& first = failed_results_.try_emplace(result, failure).first->second;
-  if (plan_->plan.results[result].observed && results[result]) {
+  if (plan_->plan().results[result].observed && results[result]) {
     results[result].get()->failure = first;
   }
 }
@@ -77,7 +67,7 @@ void Batch::fail_step(const fusion::Step& step, const absl::Status& status) {
   runtime::FailureRef failure;
   fusion::for_each_output(step, [&](const MemoryRef& ref) {
     if (failure == nullptr) {
-      // A launch says which it was, a compiler or a copy of arguments does not.
+      // A launch names its op; a compiler or a copy of arguments does not.
       const std::string op = to_string(plan_->results[ref.index]);
       const bool is_named = absl::StrContains(status.message(), op);
       failure = std::make_shared<runtime::Failure>(
@@ -93,12 +83,11 @@ void Batch::inherit(const MemoryRef& target, const MemoryRef& source) {
   if (const runtime::FailureRef failure = failure_of(source)) set_failure(target.index, failure);
 }
 
-void Batch::pass_failures_on(size_t step, size_t number) {
-  const auto& work = std::get<KernelStep>(plan_->plan.steps[step].work);
-  const fusion::KernelCall& call = work.calls[number];
+void Batch::propagate_failures(size_t step, size_t number) {
+  const fusion::Call& call = plan_->plan().steps[step].call(number);
   const kernels::ErrorSlot* slots = code->error_slots(step, number);
   for (const fusion::OutputDependence& output : call.outputs) {
-    const MemoryRef& target = call.buffers[output.buffer];
+    const MemoryRef& target = call.memory_of(output);
     for (int32_t b : output.buffers) inherit(target, call.buffers[b]);
     for (int32_t slot : output.error_slots) {
       if (slots[slot].raised.load() == 0 || failure_of(target) != nullptr) continue;
@@ -110,10 +99,6 @@ void Batch::pass_failures_on(size_t step, size_t number) {
       report(failure);
     }
   }
-}
-
-void Batch::pass_failures_on(const MatmulStep& matmul) {
-  fusion::for_each_memory(matmul, [&](const MemoryRef& source) { inherit(matmul.c, source); });
 }
 
 }  // namespace sluice::engine

@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "engine/observe/recorder.h"
+#include "engine/observe/flush_observer.h"
 #include "engine/run/plan_cache.h"
 #include "kernels/executor.h"
 #include "runtime/stream.h"
@@ -24,32 +24,31 @@ class Batch : public runtime::CommandBatch {
   std::string label() const override;
   double cost() const override { return plan_->cost; }
 
-  // By input and by result. Kept until the batch is done, but that results which nobody observes
-  // are let go of once run() is over: the stream's order protects them.
+  // By input and by result. Kept until the batch is done, except that results which nobody observes
+  // are released after run(): the stream's order protects them.
   absl::InlinedVector<runtime::BufferRef, 8> inputs, results;
   kernels::Bindings bindings;
   // Null if there was no memory for it: `failure_of_run` says so.
   std::unique_ptr<kernels::Run> code;
   runtime::FailureRef failure_of_run;
-  std::shared_ptr<FlushRecord> record;  // null unless the trace records
+  std::shared_ptr<FlushObserver> observer;  // null unless somebody watches
 
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
   void report(const runtime::FailureRef& failure) { failures_.push_back(failure); }
 
-  // Null if the contents are to be had, as far as is known.
+  // Null if the contents are valid, as far as is known.
   runtime::FailureRef failure_of(const fusion::MemoryRef& ref) const;
-  // The first one stays.
+  // A result keeps its first failure.
   void set_failure(int32_t result, const runtime::FailureRef& failure);
 
  private:
   bool may_have_failed() const;
-  void pass_failures_on(size_t step, size_t call);
-  void pass_failures_on(const fusion::MatmulStep& matmul);
+  void propagate_failures(size_t step, size_t call);
   void fail_step(const fusion::Step& step, const absl::Status& status);
   void inherit(const fusion::MemoryRef& target, const fusion::MemoryRef& source);
 
   const std::shared_ptr<const ReadyPlan> plan_;
-  // By result. Not in the buffers: results may share one, one after another.
+  // By result. Not kept in the buffers, as successive results may share one.
   absl::flat_hash_map<int32_t, runtime::FailureRef> failed_results_;
 };
 

@@ -24,12 +24,11 @@ struct ValueLabel {
 };
 std::string to_string(const ValueLabel& label);
 
-// A plan whose programs have become code.
+// A plan that is ready to run.
 struct ReadyPlan {
-  fusion::Plan plan;
-  std::unique_ptr<kernels::PlanCode> code;
+  std::unique_ptr<kernels::PlanCode> code;                        // owns the plan
   std::vector<std::vector<std::vector<ValueLabel>>> error_slots;  // by step, call and slot
-  // By step: the results it writes, and those nobody needs after it.
+  // By step: the results it writes, and those that are not needed after it.
   std::vector<std::vector<int32_t>> written_by, dying_after;
   std::vector<int32_t> unwritten;   // observed results of no elements
   std::vector<ValueLabel> results;  // by result
@@ -37,10 +36,12 @@ struct ReadyPlan {
   // Of all steps.
   int64_t kernels = 0, library_calls = 0, bytes_read = 0, bytes_written = 0;
   double cost = 0;
+
+  const fusion::Plan& plan() const { return code->plan(); }
 };
 
-// Least recently used plans go when there are more than a number of them, or when together they
-// have more than a number of nodes.
+// Evicts the least recently used plans when there are more than a number of them, or when together
+// they have more than a number of nodes.
 class PlanCache {
  public:
   // Null if there is none. The whole signature is compared.

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/observe/recorder.h"
+#include "engine/observe/flush_observer.h"
 #include "engine/record/window.h"
 #include "engine/run/plan_cache.h"
 #include "kernels/cache/cache.h"
@@ -15,17 +15,17 @@ namespace sluice::engine {
 // What the settings say of how kernels run.
 kernels::Tier tier_in_use();
 
-// Plans the graph of a window; on the way its programs become kernels. `record`: null, or of the
-// flush that needs it.
+// Plans the graph of a window; on the way its programs become kernels. `observer`: null, or of the
+// flush that needs the plan.
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
-                                         FlushRecord* record = nullptr);
+                                         FlushObserver* observer = nullptr);
 
 // Allocates what the plan writes, submits it and gives every live node its value: afterwards they
 // are submitted. A result whose memory could not be had, and what depends on it, carries the
-// failure. `record`: as above.
+// failure. `observer`: of this flush, or null.
 void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
             runtime::Stream* stream, runtime::SubmitMode mode,
-            const std::shared_ptr<FlushRecord>& record);
+            std::shared_ptr<FlushObserver> observer);
 
 }  // namespace sluice::engine
 

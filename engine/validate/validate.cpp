@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <sluice/error.h>
 #include "absl/strings/str_cat.h"
-#include "engine/observe/describe.h"
+#include "engine/describe/describe.h"
+#include "engine/describe/wording.h"
 #include "engine/observe/names.h"
-#include "engine/observe/recorder.h"
 #include "engine/record/node_slab.h"
 #include "engine/run/scheduler.h"
 #include "engine/validate/host_value.h"
-#include "engine/validate/trial.h"
+#include "engine/validate/shadow_run.h"
 
 namespace sluice::engine {
 namespace {
@@ -78,8 +77,8 @@ class Validator {
       }
     }
     if (!compares_plan_) return;
-    for (const fusion::Result& result : plan_->plan.results) ++num_readers_[result.node];
-    for (const fusion::Output& output : plan_->plan.outputs) ++num_readers_[output.node];
+    for (const fusion::Result& result : plan_->plan().results) ++num_readers_[result.node];
+    for (const fusion::Output& output : plan_->plan().outputs) ++num_readers_[output.node];
   }
   void forget(NodeId n) {
     if (--num_readers_[n] == 0) values_[n] = {};
@@ -141,12 +140,12 @@ class Validator {
     const DType dtype = graph_.nodes[n].dtype;
     const auto plan = prepare(op.graph, {.fuse = false}, window_.node(0)->device);
     const auto run = [&](Tier tier) {
-      const Trial trial = run_trial(plan, op.inputs, op.scalars, tier, backend_, stream_);
-      if (!trial.status.ok() || trial.is_out_of_range) return NodeRef();
-      return make_value(plan->plan.outputs[0], dtype, op.inputs, trial.results);
+      const ShadowRun shadow = run_shadow(plan, op.inputs, op.scalars, tier, backend_, stream_);
+      if (!shadow.status.ok() || shadow.is_out_of_range) return NodeRef();
+      return make_value(plan->plan().outputs[0], dtype, op.inputs, shadow.results);
     };
     values_[n] = run(Tier::kInterpreted);
-    if (values_[n] == nullptr || plan->plan.steps.empty()) return;
+    if (values_[n] == nullptr || plan->plan().steps.empty()) return;
     const HostValue expected(values_[n].get());
     if (tiers_.back() == Tier::kCompiled) {
       if (const NodeRef compiled = run(Tier::kCompiled); !(compiled == nullptr)) {
@@ -158,45 +157,42 @@ class Validator {
 
   // What goes through memory, in the order in which it is written; then what is found elsewhere.
   void check_plan(Tier tier) {
-    const Trial trial =
-        run_trial(plan_, window_.inputs(), window_.scalars(), tier, backend_, stream_);
-    if (!trial.status.ok()) return;
-    for (size_t s = 0; s < plan_->plan.steps.size(); ++s) {
+    const ShadowRun shadow =
+        run_shadow(plan_, window_.inputs(), window_.scalars(), tier, backend_, stream_);
+    if (!shadow.status.ok()) return;
+    for (size_t s = 0; s < plan_->plan().steps.size(); ++s) {
       for (const int32_t r : plan_->written_by[s]) {
-        const NodeId n = plan_->plan.results[r].node;
+        const NodeId n = plan_->plan().results[r].node;
         const fusion::Output output{
             n, {MemoryRef::Kind::kResult, r}, contiguous_layout(graph_.nodes[n].shape)};
-        check_output(output, trial, absl::StrCat(name_of(tier), name_of_step(s, r)));
+        check_output(output, shadow, absl::StrCat(name_of(tier), name_of_step(s, r)));
       }
     }
-    for (const fusion::Output& output : plan_->plan.outputs) {
-      check_output(output, trial, absl::StrCat(name_of(tier), " by the window's plan"));
+    for (const fusion::Output& output : plan_->plan().outputs) {
+      check_output(output, shadow, absl::StrCat(name_of(tier), " by the window's plan"));
     }
   }
 
-  void check_output(const fusion::Output& output, const Trial& trial, const std::string& how) {
+  void check_output(const fusion::Output& output, const ShadowRun& shadow, const std::string& how) {
     const NodeId n = output.node;
     if (value_of(n) == nullptr) return;
     const NodeRef value =
-        make_value(output, graph_.nodes[n].dtype, window_.inputs(), trial.results);
+        make_value(output, graph_.nodes[n].dtype, window_.inputs(), shadow.results);
     compare(n, HostValue(value.get()), how, HostValue(value_of(n)), "interpreted op by op");
   }
 
-  // " in the kernel mul+exp+sum": the one that writes result `r`.
+  // " in the kernel mul+exp+sum": the call of a step that writes result `r`.
   std::string name_of_step(size_t step, int32_t r) const {
-    const fusion::Step& work = plan_->plan.steps[step];
-    const auto* kernels = std::get_if<fusion::KernelStep>(&work.work);
-    if (kernels == nullptr) {
-      return absl::StrCat(" in the library call ",
-                          names_of(std::get<fusion::MatmulStep>(work.work).nodes));
-    }
-    const auto writes = [&](const fusion::KernelCall& call) {
-      return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
-        return call.buffers[output.buffer] == MemoryRef{MemoryRef::Kind::kResult, r};
-      });
-    };
-    const auto call = std::find_if(kernels->calls.begin(), kernels->calls.end(), writes);
-    return absl::StrCat(" in the kernel ", names_of(call->nodes));
+    const fusion::Step& work = plan_->plan().steps[step];
+    size_t number = 0;
+    while (!writes(work.call(number), r)) ++number;
+    return absl::StrCat(work.library ? " in the library call " : " in the kernel ",
+                        names_of(work.call(number).nodes));
+  }
+  static bool writes(const fusion::Call& call, int32_t r) {
+    return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
+      return call.memory_of(output) == MemoryRef{MemoryRef::Kind::kResult, r};
+    });
   }
 
   std::string names_of(const std::vector<NodeId>& nodes) const {

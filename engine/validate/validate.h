@@ -12,7 +12,7 @@
 
 namespace sluice::engine {
 
-// Runs `window`, whose plan is `plan`, as a trial before it is submitted:
+// Runs `window`, whose plan is `plan`, in memory of its own before it is submitted:
 //
 //   1. op by op, in order, without fast math: interpreted, and compiled if Config::compile allows
 //      that, each of the same operands;

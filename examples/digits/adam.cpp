@@ -10,7 +10,7 @@ namespace sl = sluice;
 constexpr double kMeanDecay = 0.9;
 constexpr double kSquareDecay = 0.999;
 constexpr float kEpsilon = 1e-8f;
-constexpr float kWeightDecay = 0.01f;  // of weights; biases keep theirs
+constexpr float kWeightDecay = 0.01f;  // of weights only, not biases
 
 }  // namespace
 

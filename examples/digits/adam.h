@@ -16,8 +16,8 @@ class Adam {
  public:
   explicit Adam(const std::vector<Layer>& parameters);
 
-  // Moves `parameters` against `gradients`. The bias corrections and the rate are C++ numbers that
-  // differ at every step: they are arguments of the same kernels, never a reason to compile.
+  // Updates `parameters` along `gradients`. The rate and the bias corrections are C++ numbers that
+  // change at every step; they are kernel arguments and never cause a compilation.
   void step(double learning_rate, const std::vector<Layer>& gradients,
             std::vector<Layer>& parameters);
 
@@ -28,7 +28,7 @@ class Adam {
   struct LayerMoments {
     Moments weight, bias;
   };
-  // The numbers of one step.
+  // The scalars of one step.
   struct Scale {
     float rate;
     float mean, square;  // bias corrections

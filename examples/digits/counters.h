@@ -13,7 +13,7 @@ struct Counter {
   int64_t sluice::Stats::*field;
 };
 
-// Those that only grow: their difference says what happened in between.
+// The counters that only grow, so that differences are meaningful.
 inline constexpr Counter kCounters[] = {
     {"ops_recorded", &sluice::Stats::ops_recorded},
     {"ops_executed", &sluice::Stats::ops_executed},

@@ -13,7 +13,7 @@ namespace sl = sluice;
 constexpr int64_t kTestEvery = 5;
 constexpr int64_t kLeastImages = 100;
 
-// Reads "p,p,...,p,label" into `numbers`; says what is wrong with it, or nothing.
+// Parses "p,p,...,p,label" into `numbers`. Returns an error message, or nothing.
 std::string parse_line(const std::string& line, int (&numbers)[kPixels + 1]) {
   const char* at = line.data();
   const char* const end = at + line.size();
@@ -69,7 +69,7 @@ DeviceSet with_shifts(const DeviceSet& images) {
   const int64_t count = images.size();
   const sl::Tensor framed =
       sl::pad(images.pixels.reshape({count, kSide, kSide}), {{0, 0}, {1, 1}, {1, 1}});
-  // Where the window of the original size starts in the framed image.
+  // The offset of the original-sized window in the padded image.
   constexpr int kStarts[][2] = {{1, 1}, {0, 1}, {2, 1}, {1, 0}, {1, 2}};
   std::vector<sl::Tensor> pixels, labels;
   for (const auto& [row, column] : kStarts) {

@@ -39,7 +39,7 @@ struct DeviceSet {
 
 DeviceSet to_device(const ImageSet& images);
 
-// `images` and their copies moved by one pixel up, down, left and right: five times as many.
+// `images` plus copies shifted by one pixel up, down, left and right: five times as many.
 DeviceSet with_shifts(const DeviceSet& images);
 
 }  // namespace digits

@@ -1,5 +1,5 @@
-// Trains a classifier of handwritten digits, then says what the engine made of the program: what it
-// fused, what it compiled, and that neither changed a bit.
+// Trains a classifier of handwritten digits, then reports what the engine fused and compiled, and
+// checks that neither changed a bit.
 #include <sluice/sluice.h>
 
 #include <cstdio>
@@ -32,7 +32,7 @@ class Demo {
   explicit Demo(const Options& options)
       : options_(options), terminal_(stdout_terminal()), digits_(load_digits(options.data)) {}
 
-  // The process's exit code.
+  // Returns the exit code.
   int run() {
     std::ofstream json;
     if (!options_.json.empty()) {
@@ -49,8 +49,9 @@ class Demo {
     std::vector<Comparison> comparisons;
     if (options_.compare) {
       sl::Config& config = sl::config();
-      compare(run, "fusion off", "SLUICE_FUSE=off", config.fuse, comparisons);
-      compare(run, "compilation off", "SLUICE_JIT=off", config.jit, comparisons);
+      compare(run, "fusion off", "SLUICE_FUSE=off", config.fuse, false, comparisons);
+      compare(run, "compilation off", "SLUICE_COMPILE=off", config.compile, sl::CompileMode::kOff,
+              comparisons);
       print(comparison_table(run, comparisons));
     }
     if (json.is_open()) {
@@ -84,16 +85,17 @@ class Demo {
   }
 
   // Trains again with `setting` off, unless it is off already.
-  void compare(const Run& run, const char* name, const char* variable, bool& setting,
+  template <typename T>
+  void compare(const Run& run, const char* name, const char* variable, T& setting, T off,
                std::vector<Comparison>& comparisons) {
-    if (!setting) {
+    if (setting == off) {
       print(std::string("\n  ") + variable + " is set: nothing to compare it with\n");
       return;
     }
-    setting = false;
+    const T former = std::exchange(setting, off);
     if (comparisons.empty() && !options_.quiet) print("\n");
     Comparison other{name, variable, train(name, /*brief=*/true), false};
-    setting = true;
+    setting = former;
     other.same_losses = same_bits(run.losses, other.run.losses);
     comparisons.push_back(std::move(other));
   }
@@ -104,7 +106,7 @@ class Demo {
   DeviceSet train_set_, test_set_;
 };
 
-// SLUICE_DEVICE may name a device that is not there.
+// SLUICE_DEVICE may name a device that does not exist.
 void require_device() {
   try {
     sl::default_device();

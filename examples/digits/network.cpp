@@ -25,7 +25,7 @@ sl::Tensor Network::logits(const sl::Tensor& inputs) const {
 
 Gradients Network::gradients(const sl::Tensor& inputs, const sl::Tensor& targets) const {
   const size_t depth = layers_.size();
-  std::vector<sl::Tensor> activations = {inputs};  // what each layer reads
+  std::vector<sl::Tensor> activations = {inputs};  // the input of each layer
   sl::Tensor x;
   for (size_t i = 0; i < depth; ++i) {
     x = sl::matmul(activations[i], layers_[i].weight) + layers_[i].bias;
@@ -38,7 +38,7 @@ Gradients Network::gradients(const sl::Tensor& inputs, const sl::Tensor& targets
   result.loss = sl::sum(targets * log_probabilities) * -scale;
   result.layers.resize(depth);
 
-  // d loss / d logits = (softmax - target) / n; then back through each layer.
+  // d loss / d logits = (softmax - target) / n, then backwards through the layers.
   sl::Tensor delta = (sl::exp(log_probabilities) - targets) * scale;
   for (size_t i = depth; i-- > 0;) {
     result.layers[i] = {sl::matmul(activations[i].T(), delta), sl::sum(delta, {0})};

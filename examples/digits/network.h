@@ -16,7 +16,7 @@ struct Layer {
 
 struct Gradients {
   sluice::Tensor loss;        // scalar: mean cross-entropy of the batch
-  std::vector<Layer> layers;  // its derivative by each parameter
+  std::vector<Layer> layers;  // the gradients of the parameters
 };
 
 // relu between layers, softmax at the end.

@@ -33,7 +33,7 @@ std::vector<int64_t> parse_widths(const std::string& flag, std::string_view text
 
 struct Flag {
   const char* name;
-  const char* value;  // what the value is called in the usage; null for a switch
+  const char* value;  // the value's name in the usage text; null for a switch
   const char* meaning;
   std::function<void(Options&, const std::string& flag, const std::string& value)> set;
 };

@@ -9,7 +9,7 @@
 
 namespace digits {
 
-// Something the user can put right: main() prints it as one line and exits with 2.
+// An error that the user can correct: main() prints one line and exits with 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

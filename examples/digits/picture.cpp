@@ -7,13 +7,13 @@
 namespace digits {
 namespace {
 
-// A picture is kWide x kHigh characters; a character is about twice as high as wide.
+// A picture is kWide x kHigh characters. A character is about twice as high as wide.
 constexpr int kWide = 16;
 constexpr int kHigh = 8;
 constexpr int kGap = 3;
 constexpr int kMostRows = 3;
 
-// The image at (x, y) in [0, kSide), between pixels.
+// The image at (x, y) in [0, kSide), interpolated between pixels.
 float sample(const float* pixels, float x, float y) {
   const auto clamp = [](float at) { return std::clamp(at - 0.5f, 0.f, kSide - 1.f); };
   x = clamp(x);
@@ -34,7 +34,7 @@ std::string picture_line(const float* pixels, int line, bool colour) {
   for (int column = 0; column < kWide; ++column) {
     const float x = (static_cast<float>(column) + 0.5f) * kStep;
     if (colour) {
-      // The upper half block has the colour of the upper pixel on that of the lower one.
+      // An upper half block: foreground is the upper pixel, background the lower one.
       const auto grey = [&](int row) {
         const float y = (static_cast<float>(row) + 0.5f) * kStep;
         return 232 + static_cast<int>(std::lround(sample(pixels, x, y) * 23));

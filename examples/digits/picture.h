@@ -11,12 +11,12 @@
 
 namespace digits {
 
-// The images that were taken for another digit, side by side, each under what it was taken for and
-// what it is. Shades of grey where the terminal has them, else blocks of four densities.
+// The misclassified images side by side, each under its predicted and its true digit. In shades of
+// grey if the terminal has them, else in blocks of four densities.
 std::string mistakes(const ImageSet& images, const std::vector<int64_t>& predictions,
                      const Terminal& terminal);
 
-// Rows: what a digit is. Columns: what it was taken for.
+// Rows: the true digit. Columns: the predicted one.
 std::string confusion_matrix(const ImageSet& images, const std::vector<int64_t>& predictions);
 
 }  // namespace digits

@@ -1,4 +1,4 @@
-// What the runs showed, for people and for programs.
+// The report of the runs, as text and as JSON.
 #ifndef SLUICE_EXAMPLES_DIGITS_REPORT_H_
 #define SLUICE_EXAMPLES_DIGITS_REPORT_H_
 
@@ -11,19 +11,18 @@
 
 namespace digits {
 
-// The same training again under another setting of the engine.
+// The same training under another engine setting.
 struct Comparison {
   std::string name;     // "fusion off"
   std::string setting;  // "SLUICE_FUSE=off"
   Run run;
-  bool same_losses;  // every loss has the bits of the main run's
+  bool same_losses;  // all losses equal the main run's, bit for bit
 };
 
 // True if both have the same losses, bit for bit.
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
 
-// A digest of the losses' bits: equal for two runs if and (but for a 2^-64 chance) only if they
-// are.
+// A 64-bit digest of the losses' bits, for comparing runs.
 uint64_t digest(const std::vector<float>& losses);
 
 std::string summary(const Options& options, const Run& run, int64_t train_images,

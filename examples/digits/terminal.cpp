@@ -15,7 +15,7 @@ namespace {
 constexpr auto kRedraw = std::chrono::milliseconds(50);
 constexpr int kBarCells = 28;
 
-// `fraction` of kBarCells, drawn to an eighth of a cell.
+// A bar of `fraction` of kBarCells, in steps of an eighth of a cell.
 std::string bar(double fraction) {
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const int eighths = static_cast<int>(std::lround(fraction * kBarCells * 8));

@@ -1,4 +1,4 @@
-// What stdout can show, and the progress bar on it.
+// The capabilities of stdout, and a progress bar.
 #ifndef SLUICE_EXAMPLES_DIGITS_TERMINAL_H_
 #define SLUICE_EXAMPLES_DIGITS_TERMINAL_H_
 
@@ -11,8 +11,8 @@
 namespace digits {
 
 struct Terminal {
-  bool live = false;    // a terminal: lines can be drawn over
-  bool colour = false;  // it has 256 colours, and NO_COLOR is not set
+  bool live = false;    // a terminal, on which lines can be redrawn
+  bool colour = false;  // 256 colours, and NO_COLOR is not set
   int columns = 100;
 };
 
@@ -21,7 +21,7 @@ Terminal stdout_terminal();
 // 1234567 -> "1,234,567".
 std::string grouped(int64_t number);
 
-// One line that moves on a terminal; elsewhere a plain line an epoch, or one in all if `brief`.
+// A progress bar on a terminal; elsewhere one line per epoch, or a single line if `brief`.
 class ProgressBar : public Watcher {
  public:
   ProgressBar(const Terminal& terminal, std::string title, bool brief);
@@ -33,7 +33,7 @@ class ProgressBar : public Watcher {
   std::string title_;
   bool brief_;
   std::chrono::steady_clock::time_point drawn_{};
-  bool open_ = false;  // the cursor is on a line that is still drawn over
+  bool open_ = false;  // the current line is still being redrawn
 };
 
 }  // namespace digits

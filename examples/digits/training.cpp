@@ -20,15 +20,15 @@ namespace {
 namespace sl = sluice;
 using Clock = std::chrono::steady_clock;
 
-// How many steps the host runs ahead of the loss it reads. Reading a finished tensor waits for its
-// own batch only, so that later steps keep the device busy meanwhile.
+// How many steps the host runs ahead of the loss it reads. A read waits for its own batch only, so
+// later steps keep the device busy.
 constexpr size_t kStepsAhead = 4;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Fisher-Yates, spelled out: std::shuffle differs between standard libraries.
+// Fisher-Yates. std::shuffle differs between standard libraries.
 void shuffle(std::vector<int64_t>& order, std::mt19937_64& random) {
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 }

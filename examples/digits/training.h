@@ -12,7 +12,7 @@
 
 namespace digits {
 
-// Where a run is, for whoever watches it.
+// The progress of a run, for display.
 struct Progress {
   int64_t epoch, epochs;  // epoch counts from 1
   int64_t step, steps;    // of this epoch
@@ -33,10 +33,9 @@ struct Run {
   std::vector<double> accuracies;    // on the test images, after every epoch
   std::vector<int64_t> predictions;  // for each test image, after the last epoch
   int64_t steps_an_epoch = 0;
-  double steps_per_second =
-      0;                     // the median epoch's; not the first's, in which kernels are compiled
-  sluice::Stats all;         // what the engine counted over the whole run, evaluation included
-  sluice::Stats last_epoch;  // over the training steps of the last epoch
+  double steps_per_second = 0;  // of the median epoch, without the first, which compiles
+  sluice::Stats all;            // the counters over the whole run, evaluation included
+  sluice::Stats last_epoch;     // the counters over the training steps of the last epoch
 };
 
 // Trains from scratch. The result depends on `options` alone, bit for bit. Throws UsageError if

@@ -27,7 +27,7 @@ bool is_identity(const GraphNode& node, const GraphNode& operand) {
   }
 }
 
-// What makes two nodes equal, as words.
+// A key that two nodes share only if they are equal.
 std::vector<int64_t> identity_of(const GraphNode& node) {
   std::vector<int64_t> words = {static_cast<int64_t>(node.op), static_cast<int64_t>(node.dtype),
                                 static_cast<int64_t>(node.operand_dtype), node.shape.rank()};
@@ -40,8 +40,8 @@ std::vector<int64_t> identity_of(const GraphNode& node) {
   return words;
 }
 
-// Rewrites the operands of every node, in order, by what `choose` says a node is to be replaced
-// with.
+// Sets (*replacement)[n] = choose(n, node) for every node, in order, and makes later nodes use the
+// replacements as operands. Returns the number of nodes that are not their own replacement.
 template <typename Choose>
 int replace_nodes(Graph& graph, std::vector<NodeId>* replacement, Choose choose) {
   const NodeId count = static_cast<NodeId>(graph.nodes.size());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "fusion/graph/index_map.h"
 #include "fusion/ir/op.h"
 #include "runtime/layout.h"
 
@@ -30,43 +31,45 @@ struct GraphNode {
   Op op = Op::kInput;
   DType dtype = DType::kFloat32;
   DType operand_dtype = DType::kFloat32;  // in which the op computes (kSame, kPredicate, kSelect)
-  bool live = false;                      // someone holds it: it must be in memory afterwards
+  bool live = false;                      // observed: it must be in memory afterwards
   Shape shape;
   Strides strides{};  // kInput only; its offset is in the base address
   // kInput only: the block of memory it lies in, for counting bytes. Not part of a plan's key: a
-  // plan made for one aliasing is right for all, though its counts may not be.
+  // plan made for one aliasing is right for all of them, though its counts may be off.
   struct Block {
-    int32_t number = -1;    // -1: one of its own
+    int32_t number = -1;    // -1: the input has the block to itself
     int64_t offset = 0;     // of the base address, in elements
-    int64_t elements = -1;  // in all; -1: as many as the input has
+    int64_t elements = -1;  // of the block; -1: as many as the input has
   } block;
   absl::InlinedVector<GraphOperand, 3> operands;
   absl::InlinedVector<int64_t, 4> attrs;
 };
 
-// Nodes in an order in which operands come before their users.
+// Nodes in topological order: operands come before their users. Inputs are numbered in the order of
+// their nodes.
 struct Graph {
   std::vector<GraphNode> nodes;
   int32_t num_scalars = 0;
-
-  // Inputs are numbered in the order of their nodes.
 };
+
+// The view that `node`, whose op is a view, is of its operand. Refers to `node`.
+inline View view_of(const GraphNode& node) { return {node.op, node.attrs, node.shape}; }
 
 std::string to_text(const Graph& graph);
 
 // The dtype in which operand `index` of `node` enters its op.
 DType expected_operand_dtype(const GraphNode& node, int index);
 
-// Passes over a graph; each returns the number of nodes it changed.
-// After either, nodes that nothing live needs any more may remain: see needed_nodes().
+// ---- Passes over a graph. Each returns the number of nodes it replaced; replacement[n] is the
+// node that the users of n use afterwards. Nodes that nothing live needs any more may remain: see
+// needed_nodes().
 
-// Makes equal nodes one: same op, operands, attributes and types. Nodes with scalar operands are
-// equal only if they name the same scalar. replacement[n] is the node that n's users now use.
+// Replaces a node by an equal earlier one: same op, operands, attributes and types. Nodes with
+// scalar operands are equal only if they name the same scalar.
 int eliminate_common_subexpressions(Graph& graph, std::vector<NodeId>* replacement);
 
-// Makes users of a node that is its operand bit for bit use the operand: a cast to the same dtype,
-// a reshape to the same shape, a permutation in order, a broadcast to the same shape, a whole
-// slice.
+// Replaces a node that equals its operand bit for bit by the operand: a cast to the same dtype, a
+// reshape or broadcast to the same shape, an identity permutation, a slice of the whole.
 int remove_identities(Graph& graph, std::vector<NodeId>* replacement);
 
 // needed[n]: n is live or a needed node uses it.

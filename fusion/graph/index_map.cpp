@@ -17,9 +17,9 @@ void accumulate(Affine& sum, const Affine& a) {
   for (int d = 0; d < kMaxDims; ++d) sum.coefficient[d] += a.coefficient[d];
 }
 
-// The row-major position of a reshape's element, as an affine function, taken apart into the
-// operand's axes. It can be taken apart where every iteration dim moves along one axis only,
-// without a carry.
+// Delinearizes the row-major position of a reshape's element, an affine function, into indices
+// along the operand's axes. The indices are affine where every iteration dim moves along one axis
+// only, without a carry.
 MapResult map_through_reshape(const Shape& shape, const Shape& operand, const IndexMap& map,
                               const std::vector<int64_t>& extents) {
   IndexMap result;
@@ -31,7 +31,8 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
   Affine position;
   for (int k = 0; k < shape.rank(); ++k) accumulate(position, scaled(map.axes[k], out_strides[k]));
 
-  // A dim walked backwards is taken apart as if walked forwards from its other end.
+  // A dim with a negative coefficient is delinearized in the opposite direction, and turned back
+  // below.
   std::array<bool, kMaxDims> backwards{};
   for (size_t d = 0; d < extents.size(); ++d) {
     if (extents[d] == 1) position.coefficient[d] = 0;
@@ -41,7 +42,7 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
     position.coefficient[d] = -position.coefficient[d];
   }
 
-  std::array<int64_t, kMaxRank> reach{};  // the greatest index along each axis
+  std::array<int64_t, kMaxRank> reach{};  // the greatest index so far along each axis
   for (int k = 0; k < operand.rank(); ++k) {
     result.axes[k].offset = position.offset / in_strides[k] % operand[k];
     reach[k] = result.axes[k].offset;
@@ -78,10 +79,10 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
 
 }  // namespace
 
-MapResult map_through_view(const View& view, const Shape& operand_shape, const IndexMap& map,
+MapResult map_through_view(const View& view, const Shape& operand, const IndexMap& map,
                            const std::vector<int64_t>& extents) {
   IndexMap result;
-  result.rank = operand_shape.rank();
+  result.rank = operand.rank();
   switch (view.op) {
     case Op::kPermute:
       for (int i = 0; i < map.rank; ++i) result.axes[view.attrs[i]] = map.axes[i];
@@ -92,8 +93,8 @@ MapResult map_through_view(const View& view, const Shape& operand_shape, const I
         result.axes[i].offset += view.attrs[2 * i];
       }
       return result;
-    case Op::kBroadcast: return map_through_broadcast(operand_shape, view.shape, map);
-    case Op::kReshape: return map_through_reshape(view.shape, operand_shape, map, extents);
+    case Op::kBroadcast: return map_through_broadcast(operand, view.shape, map);
+    case Op::kReshape: return map_through_reshape(view.shape, operand, map, extents);
     default: return NotAffine{};
   }
 }
@@ -118,7 +119,7 @@ std::optional<Layout> layout_through_view(const View& view, const Layout& operan
   if (view.op == Op::kReshape) return reshape_layout(operand, view.shape);
   IndexMap identity;
   identity.rank = view.shape.rank();
-  std::vector<int64_t> extents(view.shape.begin(), view.shape.end());
+  const std::vector<int64_t> extents(view.shape.begin(), view.shape.end());
   for (int i = 0; i < identity.rank; ++i) identity.axes[i].coefficient[i] = 1;
   const MapResult map = map_through_view(view, operand.shape, identity, extents);
   if (!std::holds_alternative<IndexMap>(map)) return std::nullopt;

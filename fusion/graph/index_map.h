@@ -1,4 +1,5 @@
-// Which element of a node a point of the iteration space reads.
+// The algebra of views: which element of an operand a view reads, and where views lie in memory.
+// It needs shapes and layouts only, no graph.
 #ifndef SLUICE_FUSION_GRAPH_INDEX_MAP_H_
 #define SLUICE_FUSION_GRAPH_INDEX_MAP_H_
 
@@ -9,7 +10,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "fusion/graph/graph.h"
+#include "fusion/ir/op.h"
+#include "runtime/layout.h"
 
 namespace sluice::fusion {
 
@@ -32,32 +34,27 @@ struct IndexMap {
   bool operator==(const IndexMap&) const = default;
 };
 
-// Asks for iteration dim `dim` to be cut into (extent / inner, inner): the map could then be
-// written.
+// A view op with its attributes (see fusion/ir/op.h) and the shape of its result. Refers to both.
+struct View {
+  Op op;
+  absl::Span<const int64_t> attrs;
+  const Shape& shape;
+};
+
+// The map is affine once iteration dim `dim` is split into (extent / inner, inner).
 struct SplitDim {
   int dim;
   int64_t inner;
 };
 
-// There is no affine map, whatever is split: the operand has to be in memory.
+// No affine map exists, however the dims are split: the operand has to be in memory.
 struct NotAffine {};
 
 using MapResult = std::variant<IndexMap, SplitDim, NotAffine>;
 
-// A view, of a graph or not. What it refers to outlives it.
-struct View {
-  Op op;
-  const Shape& shape;
-  absl::Span<const int64_t> attrs;
-
-  View(Op op, const Shape& shape, absl::Span<const int64_t> attrs)
-      : op(op), shape(shape), attrs(attrs) {}
-  View(const GraphNode& node) : View(node.op, node.shape, node.attrs) {}
-};
-
-// The map onto the operand of `view` (whose shape is `operand_shape`) for a point that `map`
-// takes to an element of the view itself. `extents` are the iteration space's.
-MapResult map_through_view(const View& view, const Shape& operand_shape, const IndexMap& map,
+// The map onto a view's operand, of shape `operand`, at the points that `map` takes to elements of
+// the view. `extents` are those of the iteration space. NotAffine if `view.op` is no view.
+MapResult map_through_view(const View& view, const Shape& operand, const IndexMap& map,
                            const std::vector<int64_t>& extents);
 
 // The map onto an operand of shape `from` that NumPy broadcasts to `to`.
@@ -66,7 +63,7 @@ IndexMap map_through_broadcast(const Shape& from, const Shape& to, const IndexMa
 // `map` as one affine address in elements under `strides`.
 Affine address_of(const IndexMap& map, const Strides& strides);
 
-// Where the elements of a view lie in its operand's memory, if strides can say so.
+// The layout of a view of an operand with layout `operand`; nullopt if strides cannot express it.
 std::optional<Layout> layout_through_view(const View& view, const Layout& operand);
 
 }  // namespace sluice::fusion

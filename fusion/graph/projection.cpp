@@ -4,9 +4,9 @@
 
 namespace sluice::fusion {
 
-Projection all_dims(const Shape& space) { return kept_dims(space, {}); }
+Projection all_dims(const Shape& space) { return outer_dims(space, {}); }
 
-Projection kept_dims(const Shape& space, const std::vector<int>& axes) {
+Projection outer_dims(const Shape& space, const std::vector<int>& axes) {
   Projection dims = 0;
   for (int d = 0; d < space.rank(); ++d) {
     if (space[d] != 1 && std::find(axes.begin(), axes.end(), d) == axes.end()) dims |= 1 << d;
@@ -39,7 +39,7 @@ std::optional<Projection> projection_of(const IndexMap& map, const Shape& space,
     if (d == space.rank() || space[d] != shape[k]) return std::nullopt;
     dims |= 1 << d++;
   }
-  // Whatever else the map has shows up here; dims of extent 1 don't count.
+  // Any other term of the map differs from the expected one. Dims of extent 1 are ignored.
   IndexMap expected = map_of(dims, space, shape);
   for (int k = 0; k < shape.rank(); ++k) {
     if (shape[k] == 1) continue;

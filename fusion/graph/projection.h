@@ -1,5 +1,5 @@
-// Where a node's elements are in a group's iteration space, in the one case that lets values stay
-// in registers: each of the node's axes is a dim of the space, in order.
+// Where a node's elements are in an iteration space, in the one case that lets values stay in
+// registers: each of the node's axes is a dim of the space, in order.
 #ifndef SLUICE_FUSION_GRAPH_PROJECTION_H_
 #define SLUICE_FUSION_GRAPH_PROJECTION_H_
 
@@ -11,21 +11,22 @@
 
 namespace sluice::fusion {
 
-// The dims of a space along which a value varies, as bits; dims of extent 1 don't count. A value of
-// all dims has one element for each point; one of the dims that a group keeps, one for each row.
+// The dims of a space along which a value varies, one bit each. Dims of extent 1 have no bit. A
+// value that varies along all dims has one element a point; one that varies along the outer dims
+// of a reduction has one a row.
 using Projection = uint8_t;
 
 // All dims of `space`.
 Projection all_dims(const Shape& space);
 
-// Those of `space` that are not in `axes`.
-Projection kept_dims(const Shape& space, const std::vector<int>& axes);
+// The dims of `space` that are not among `axes`, the reduced ones.
+Projection outer_dims(const Shape& space, const std::vector<int>& axes);
 
-// The index of a node of shape `shape` that varies along `dims` of `space`, one axis of extent
-// other than 1 for each; axis k of the space is iteration dim k.
+// The index of a node of shape `shape` that varies along `dims` of `space`: each axis of extent
+// other than 1 is one of the dims. Iteration dim k is axis k of the space.
 IndexMap map_of(Projection dims, const Shape& space, const Shape& shape);
 
-// The inverse, if `map` is of that form.
+// The inverse of map_of(); nullopt if `map` is not of that form.
 std::optional<Projection> projection_of(const IndexMap& map, const Shape& space,
                                         const Shape& shape);
 

@@ -3,8 +3,9 @@
 namespace sluice::fusion {
 namespace {
 
-// True if an element of `n` at any index along `axis` can be computed from elements of what is in
-// memory, and from values that have one element along the axis.
+// True if an element of `n` at any index along `axis` can be computed by at most kMaxDepth ops in a
+// row from elements in memory and from values that have one element along the axis. The bound is on
+// the work that is done again for each element read.
 bool computable_at_index(const Graph& graph, const Constraints& constraints, NodeId n, int axis,
                          int depth = 0) {
   constexpr int kMaxDepth = 6;
@@ -53,24 +54,10 @@ Uses::Uses(const Graph& graph, const Constraints& constraints)
   }
 }
 
-std::optional<CutReason> Uses::memory_reason(const Use& use) const {
-  switch (class_of(graph_.nodes[use.consumer].op)) {
-    case OpClass::kLibrary: return CutReason::kLibrary;
-    case OpClass::kGather:
-      if (use.operand != 0 || computed_at_index(use)) return std::nullopt;
-      return CutReason::kGather;
-    default: return std::nullopt;
-  }
-}
-
-std::optional<CutReason> Uses::reason_to_store(NodeId n) const {
-  if (constraints_.in_memory[n]) return CutReason::kView;
-  std::optional<CutReason> reason;
-  if (observed_[n]) reason = CutReason::kObserved;
-  for (const Use& use : uses_[n]) {
-    if (const auto needed = memory_reason(use)) reason = needed;
-  }
-  return reason;
+bool Uses::needs_memory(const Use& use) const {
+  const OpClass op_class = class_of(graph_.nodes[use.consumer].op);
+  if (op_class == OpClass::kLibrary) return true;
+  return op_class == OpClass::kGather && use.operand == 0 && !computed_at_index(use);
 }
 
 }  // namespace sluice::fusion

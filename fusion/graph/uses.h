@@ -2,11 +2,11 @@
 #ifndef SLUICE_FUSION_GRAPH_USES_H_
 #define SLUICE_FUSION_GRAPH_USES_H_
 
-#include <optional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "fusion/partition/partition.h"
+#include "absl/types/span.h"
+#include "fusion/graph/constraints.h"
 
 namespace sluice::fusion {
 
@@ -16,29 +16,29 @@ struct Use {
   int operand;
 };
 
+// The uses in the part of a graph that something live needs.
 class Uses {
  public:
-  // Of the nodes that something live needs. Both must outlive this.
+  // Refers to both arguments, which must outlive it.
   Uses(const Graph& graph, const Constraints& constraints);
 
-  // True if `n` is needed and is neither an input nor a view of something else.
+  // True if `n` is needed and is neither an input nor a view that is not copied.
   bool computes(NodeId n) const { return computes_[n]; }
-  // True if someone holds `n`, or a view of it.
+  // True if someone holds `n` or a view of it.
   bool observed(NodeId n) const { return observed_[n]; }
+  // The uses of `n` itself and of views of it, in the order of their consumers.
   absl::Span<const Use> of(NodeId n) const { return uses_[n]; }
 
   // The node that `n` is a view of, through any number of views that are not copied.
   NodeId viewed(NodeId n) const { return viewed_node(graph_, constraints_, n); }
 
-  // True if the consumer reads elements at computed indices of a value that need not be in memory:
-  // each is then computed at its index.
+  // True if the consumer reads elements at computed indices and the value need not be in memory:
+  // it is cheap enough to compute each element at its index.
   bool computed_at_index(const Use& use) const {
     return use.operand == 0 && gathers_computed_[use.consumer];
   }
-  // Why a use needs the value to be in memory, if it does.
-  std::optional<CutReason> memory_reason(const Use& use) const;
-  // Why `n` has to be in memory whoever could compute it, if it has to.
-  std::optional<CutReason> reason_to_store(NodeId n) const;
+  // True if the consumer can only read the value from memory.
+  bool needs_memory(const Use& use) const;
 
  private:
   const Graph& graph_;

@@ -4,7 +4,7 @@ namespace sluice::fusion {
 
 double cost_of_point(const Program& program) {
   constexpr double kStore = 0.05, kLight = 0.04, kCostly = 0.4;
-  // What happens once a row is lost in what happens once a point.
+  // Work done once a row is negligible beside work done once a point.
   const Level point = program.reduced_rank > 0 ? Level::kElement : Level::kRow;
   double cost = kStore;
   for (const Instr& instr : program.body) {

@@ -1,5 +1,4 @@
-// What work costs: rough figures, by which the planner decides between ways of doing the same and
-// by which launches are cut for threads.
+// Rough costs: the planner chooses between plans by them, and launches are divided between threads.
 #ifndef SLUICE_FUSION_IR_COST_H_
 #define SLUICE_FUSION_IR_COST_H_
 
@@ -12,8 +11,7 @@ inline bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == 
 
 // ---- Limits of the partition.
 
-// A kernel's size is bounded so that compiling it is, and its outputs so that the addresses it
-// works at stay few.
+// A kernel's size bounds the time to compile it; its outputs bound the number of address streams.
 inline constexpr int kMaxWeight = 1024;
 inline constexpr int kMaxOutputs = 64;
 // A value that a group would compute at more index maps than this is stored instead.
@@ -23,12 +21,12 @@ inline constexpr int64_t kMaxBroadcastOfCostly = 16;
 // A kernel of several passes runs whole rows, a row on one thread: rows have to be many or short.
 inline constexpr int64_t kManyRows = 32;
 inline constexpr int64_t kShortRow = 65536;
-// What is done once a row is done a row at a time: rows have to be long enough to bear it.
+// Row epilogues aren't vectorised: shorter rows don't pay for one.
 inline constexpr int64_t kMinRowForEpilogue = 16;
 
 // ---- Estimates.
 
-// What an op adds to the size of a kernel: about the machine instructions of a vector, in tens.
+// An op's share of a kernel's size, in units of about ten vector instructions.
 inline int weight_of(Op op) { return is_costly(op) ? 8 : 1; }
 
 // Nanoseconds on one core with wide vectors for one point of the iteration space.

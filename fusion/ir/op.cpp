@@ -22,13 +22,14 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
   at(Op::kPad) = structural("pad", OpClass::kPad, 2);
   at(Op::kConcat) = structural("concat", OpClass::kConcat, -1);
   at(Op::kTakeAlongAxis) = structural("take_along_axis", OpClass::kGather, 2);
-  at(Op::kMatmul) = structural("matmul", OpClass::kLibrary, 2);
-  at(Op::kArgMax) = structural("argmax", OpClass::kReduction, 1);
-  at(Op::kArgMin) = structural("argmin", OpClass::kReduction, 1);
+#define SLUICE_LIBRARY_OP(id, name, arity, kind) \
+  at(Op::k##id) = structural(name, OpClass::kLibrary, arity);
+#include "fusion/ir/library.def"
   at(Op::kLoad) = structural("load", OpClass::kProgramOnly, -1);
   at(Op::kGather) = structural("gather", OpClass::kProgramOnly, -1);
   at(Op::kScalar) = structural("scalar", OpClass::kProgramOnly, 0);
   at(Op::kParam) = structural("param", OpClass::kProgramOnly, 0);
+  at(Op::kExpand) = structural("expand", OpClass::kProgramOnly, 1);
   at(Op::kCheckIndex) = structural("check_index", OpClass::kProgramOnly, -1);
 
 #define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                 \
@@ -39,6 +40,10 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
 #define SLUICE_REDUCTION(id, name, domain, identity, ...)                     \
   at(Op::k##id) = {name,   OpClass::kReduction, 1,           TypeRule::kSame, \
                    domain, DType::kBool,        DType::kBool};
+#define SLUICE_ARG_REDUCTION(id, name, domain, identity, ...)                          \
+  at(Op::k##id) = {                                                                    \
+      name,          OpClass::kReduction,    1, TypeRule::kSame, domain, DType::kBool, \
+      DType::kInt64, /*keeps_position=*/true};
 #include "fusion/ir/ops.def"
   return table;
 }

@@ -26,16 +26,16 @@ enum class Op : uint8_t {
   kConcat,         // attrs: axis; operands are laid one after another along it
   kTakeAlongAxis,  // attrs: axis; operand 0 at operand 1's index along it
 
-  kMatmul,  // operand 0 (.., m, k) times operand 1 (.., k, n); rank 2 or 3, equal leading axis
+#define SLUICE_LIBRARY_OP(id, name, arity, kind) k##id,
+#include "fusion/ir/library.def"
 
 #define SLUICE_POINTWISE(id, name, arity, rule, domain, ...) k##id,
 #define SLUICE_INTERNAL(id, name, arity, in, out, ...) k##id,
 #include "fusion/ir/ops.def"
 
 #define SLUICE_REDUCTION(id, name, domain, identity, ...) k##id,
+#define SLUICE_ARG_REDUCTION SLUICE_REDUCTION
 #include "fusion/ir/ops.def"
-  kArgMax,  // int64 index of the first greatest element; NaN is the greatest
-  kArgMin,
 
   // Instructions of a Program (see program.h) that no graph holds.
   kLoad,
@@ -43,6 +43,7 @@ enum class Op : uint8_t {
   kScalar,
   kParam,
   kCheckIndex,
+  kExpand,
 
   kCount
 };
@@ -88,8 +89,9 @@ struct OpInfo {
   int8_t arity;  // -1: any number
   TypeRule rule;
   Domain domain;
-  DType operand_dtype;  // for TypeRule::kFixed
-  DType result_dtype;   // for TypeRule::kFixed
+  DType operand_dtype;          // for TypeRule::kFixed
+  DType result_dtype;           // for TypeRule::kFixed
+  bool keeps_position = false;  // a reduction that gives the int64 position of an element
 };
 
 extern const std::array<OpInfo, kNumOps> kOpTable;
@@ -101,7 +103,7 @@ inline OpClass class_of(Op op) { return op_info(op).op_class; }
 inline bool is_pointwise(Op op) { return class_of(op) == OpClass::kPointwise; }
 inline bool is_view(Op op) { return class_of(op) == OpClass::kView; }
 inline bool is_reduction(Op op) { return class_of(op) == OpClass::kReduction; }
-inline bool is_arg_reduction(Op op) { return op == Op::kArgMax || op == Op::kArgMin; }
+inline bool is_arg_reduction(Op op) { return op_info(op).keeps_position; }
 
 // True if `domain` holds the compute type of `dtype`.
 constexpr bool in_domain(Domain domain, DType dtype) {

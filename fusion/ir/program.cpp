@@ -25,12 +25,13 @@ int predicate_operand(const Instr& instr) {
 
 Level level_of(const Access& access) {
   if (access.varies_along_reduced) return Level::kElement;
-  return access.varies_along_kept ? Level::kRow : Level::kUniform;
+  return access.varies_along_outer ? Level::kRow : Level::kUniform;
 }
 
 // The level an instruction must have: the maximum of its operands' and of its address's.
 Level expected_level(const Program& program, const Instr& instr) {
   if (is_reduction(instr.op)) return Level::kRow;
+  if (instr.op == Op::kExpand) return Level::kElement;
   Level level = Level::kUniform;
   for (int i = 0; i < instr.num_operands; ++i) {
     level = std::max(level, program.body[instr.operands[i]].level);
@@ -76,12 +77,13 @@ absl::Status verify_structure(const Program& program) {
   auto fail = [](auto... parts) {
     return absl::InternalError(absl::StrCat("program: ", parts...));
   };
-  if (program.kept_rank < 1) return fail("no kept dim");
+  if (program.outer_rank < 1) return fail("no outer dim");
   if ((program.schedule == Schedule::kPointwise) != (program.reduced_rank == 0)) {
     return fail("schedule ", name_of(program.schedule), " with ", int{program.reduced_rank},
                 " reduced dims");
   }
-  if (program.rows_abreast && program.schedule != Schedule::kRow) return fail("no rows abreast");
+  if (program.lanes_across_rows && program.schedule != Schedule::kRow)
+    return fail("lanes across rows need the row schedule");
   if (program.body.size() >= kNoValue) return fail("too many instructions: ", program.body.size());
   if (program.stores.empty()) return fail("stores nothing");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
@@ -93,7 +95,7 @@ absl::Status verify_structure(const Program& program) {
       return fail("access ", i, " varies along dims that are not there");
     }
     const bool varies =
-        program.lanes_reduced() ? access.varies_along_reduced : access.varies_along_kept;
+        program.lanes_reduced() ? access.varies_along_reduced : access.varies_along_outer;
     if (!varies && access.lanes != StrideClass::kZero) {
       return fail("access ", i, " has a lane stride but does not vary");
     }
@@ -114,8 +116,8 @@ absl::Status verify_tiles(const Program& program) {
                   [](const Access& access) { return access.lanes == StrideClass::kTile; });
   if (tiled != program.tiled) return fail("tiled is ", program.tiled);
   if (!tiled) return absl::OkStatus();
-  if (program.schedule != Schedule::kPointwise || program.kept_rank < 2) {
-    return fail("tiles need two kept dims of a pointwise program");
+  if (program.schedule != Schedule::kPointwise || program.outer_rank < 2) {
+    return fail("tiles need two outer dims of a pointwise program");
   }
   for (const Instr& instr : program.body) {
     const bool addresses =
@@ -191,6 +193,12 @@ absl::Status verify_instr(const Program& program, size_t index) {
       if (instr.num_operands < 2 || instr.num_operands > 3) return fail("operand count");
       break;
     case Op::kCast: break;
+    case Op::kExpand:
+      if (program.reduced_rank == 0) return fail("no row to expand to");
+      if (program.body[instr.operands[0]].level == Level::kElement) {
+        return fail("expands a value that varies along the row");
+      }
+      break;
     default:
       if (is_reduction(instr.op)) {
         if (program.reduced_rank == 0) return fail("reduction in a pointwise program");
@@ -239,11 +247,10 @@ DType operand_dtype(const Program& program, const Instr& instr, int operand) {
   switch (instr.op) {
     case Op::kGather:
     case Op::kCheckIndex: return DType::kInt64;
-    case Op::kCast:
-    case Op::kArgMax:
-    case Op::kArgMin: return program.body[instr.operands[0]].dtype;
+    case Op::kCast: return program.body[instr.operands[0]].dtype;
     default: break;
   }
+  if (is_arg_reduction(instr.op)) return program.body[instr.operands[0]].dtype;
   switch (info.rule) {
     case TypeRule::kPredicate: return program.body[instr.operands[0]].dtype;
     case TypeRule::kLogical: return DType::kBool;
@@ -253,6 +260,11 @@ DType operand_dtype(const Program& program, const Instr& instr, int operand) {
     case TypeRule::kFloat: break;
   }
   return instr.dtype;
+}
+
+DType expression_dtype(const Program& program, const Instr& instr) {
+  const int typed = op_info(instr.op).rule == TypeRule::kSelect ? 1 : 0;
+  return compute_type(operand_dtype(program, instr, typed));
 }
 
 absl::Status verify(const Program& program) {
@@ -296,14 +308,14 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   std::string key;
   key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
-  append_words(&key, program.keeps_rows, program.one_block, program.rows_abreast, program.streams,
-               program.contracts, program.schedule, program.kept_rank, program.reduced_rank,
-               program.num_buffers, program.num_scalars, program.num_params,
+  append_words(&key, program.caches_rows, program.one_block, program.lanes_across_rows,
+               program.nontemporal, program.contracts, program.schedule, program.outer_rank,
+               program.reduced_rank, program.num_buffers, program.num_scalars, program.num_params,
                program.num_error_slots, program.accesses.size(), program.body.size(),
                program.stores.size());
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
-                 access.varies_along_kept * 2 + access.varies_along_reduced);
+                 access.varies_along_outer * 2 + access.varies_along_reduced);
   }
   for (const Instr& instr : program.body) {
     append_words(&key, instr.op, instr.dtype, instr.aux, instr.num_operands);
@@ -315,23 +327,24 @@ std::string canonical_key(const Program& program) {
 
 std::string to_text(const Program& program) {
   std::string text = absl::StrCat(
-      "program ", name_of(program.schedule), " kept=", int{program.kept_rank},
-      " reduced=", int{program.reduced_rank}, program.keeps_rows ? " keeps rows" : "",
-      program.one_block ? " one block" : "", program.rows_abreast ? " rows abreast" : "",
-      program.streams ? " streams" : "", program.contracts ? " contracts" : "", "\n");
+      "program ", name_of(program.schedule), " outer=", int{program.outer_rank},
+      " reduced=", int{program.reduced_rank}, program.caches_rows ? " caches rows" : "",
+      program.one_block ? " one block" : "", program.lanes_across_rows ? " lanes across rows" : "",
+      program.nontemporal ? " non-temporal" : "", program.contracts ? " contracts" : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];
     absl::StrAppend(&text, "  a", i, ": ",
                     access.buffer == kNoBuffer ? "index" : absl::StrCat("b", access.buffer), " ",
                     sluice::name_of(access.dtype), " lanes=", name_of(access.lanes),
-                    access.varies_along_kept ? " kept" : "",
+                    access.varies_along_outer ? " outer" : "",
                     access.varies_along_reduced ? " reduced" : "", "\n");
   }
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
     absl::StrAppend(&text, "  ", describe(program, i));
     for (int k = 0; k < instr.num_operands; ++k) absl::StrAppend(&text, " v", instr.operands[k]);
-    if (class_of(instr.op) == OpClass::kProgramOnly || instr.op == Op::kCoordinate) {
+    const bool has_aux = class_of(instr.op) == OpClass::kProgramOnly && instr.op != Op::kExpand;
+    if (has_aux || instr.op == Op::kCoordinate) {
       absl::StrAppend(&text, " #", instr.aux);
     }
     absl::StrAppend(&text, "  ; ", name_of(instr.level), "\n");

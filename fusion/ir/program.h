@@ -1,7 +1,7 @@
-// The loop program: what fusion hands to the kernels, and the only thing they have to understand.
+// The loop program: the interface between fusion and kernels.
 //
 // A Program is one fused kernel. It has
-//   - an iteration space: `kept` dims, each point of which gives one row, and inside them `reduced`
+//   - an iteration space: outer dims, each point of which gives one row, and inside them reduced
 //     dims, over which reductions run (none in a pointwise kernel);
 //   - accesses: how a buffer is addressed from a point of that space, always
 //       offset + sum over dims d of index[d] * stride[d]     (in elements);
@@ -9,16 +9,16 @@
 //   - stores.
 //
 // Extents, strides, offsets, scalar operands and pointers are *arguments* of the kernel
-// (KernelArgs in kernels/kernel.h), never part of the Program: one compiled kernel serves all sizes
-// and all constants. What is part of it, and so of the kernel key: instructions, dtypes, ranks and
-// the class of each access's stride along the innermost dim.
+// (KernelArgs in kernels/executable.h), never part of the Program: one compiled kernel serves all
+// sizes and all constants. The Program, and so the kernel key, holds instructions, dtypes, ranks and
+// the class of each access's stride along the lane dim.
 //
 // Levels. An instruction that depends on nothing but scalars is uniform; one that does not vary
 // along the reduced dims is of row level; the rest are of element level. A reduction takes an
 // element-level value to row level. A row-level value used by an element-level instruction is
-// thereby broadcast along the row. An element-level instruction that depends on a reduction's
-// result belongs to a later pass over the row (see pass_of): softmax is one Program of three
-// passes.
+// thereby broadcast along the row; kExpand does nothing else, for reductions of such values. An
+// element-level instruction that depends on a reduction's result belongs to a later pass over the
+// row (see pass_of): softmax is one Program of three passes.
 #ifndef SLUICE_FUSION_IR_PROGRAM_H_
 #define SLUICE_FUSION_IR_PROGRAM_H_
 
@@ -39,14 +39,14 @@ inline constexpr uint16_t kNoBuffer = 0xffff;
 // Which values vary where; ordered: an instruction's level is the maximum of its operands'.
 enum class Level : uint8_t { kUniform, kRow, kElement };
 
-inline constexpr int64_t kOneBlock = 1024;       // elements
-inline constexpr int64_t kStreamAlignment = 64;  // bytes
+inline constexpr int64_t kOneBlock = 1024;            // elements
+inline constexpr int64_t kNontemporalAlignment = 64;  // bytes
 
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
 enum class Schedule : uint8_t {
-  kPointwise,  // no reduced dims; lanes along the last kept dim
-  kRow,        // lanes along the last reduced dim (but see Program::rows_abreast)
-  kColumn,     // lanes along the last kept dim
+  kPointwise,  // no reduced dims; lanes along the last outer dim
+  kRow,        // lanes along the last reduced dim (but see Program::lanes_across_rows)
+  kColumn,     // lanes along the last outer dim
 };
 
 // The class of an access's stride along the lane dim.
@@ -61,7 +61,7 @@ struct Access {
   uint16_t buffer = kNoBuffer;  // kNoBuffer: the address itself is the value (Op::kCoordinate)
   DType dtype = DType::kFloat32;
   StrideClass lanes = StrideClass::kAny;
-  bool varies_along_kept = true;     // false: all strides along kept dims are 0
+  bool varies_along_outer = true;    // false: all strides along outer dims are 0
   bool varies_along_reduced = true;  // false: all strides along reduced dims are 0
 
   bool operator==(const Access&) const = default;
@@ -80,8 +80,11 @@ struct Access {
 //                                              outside [0, extent) and the predicate holds, error
 //                                              slot `aux` is raised and the result is 0
 // kCast        value                 -         C++ conversion with the rules of kernels/math/cast.h
-// reductions   value                 -         reduced value; kArgMax/kArgMin: position along the
-// row pointwise    by arity              -         see fusion/ir/ops.def
+// kExpand      value                 -         a uniform or row-level value at each element of
+//                                              the row, which makes it one of element level
+// reductions   value                 -         the reduced value; arg reductions: the position
+//                                              along the row
+// pointwise    by arity              -         see fusion/ir/ops.def
 //
 // `dtype` is the result's. Half dtypes compute in float32 and are rounded to `dtype` after every
 // instruction, so that a fused program rounds where op-by-op execution would.
@@ -96,10 +99,9 @@ struct Instr {
   bool operator==(const Instr&) const = default;
 };
 
-// Writes `value`, cast to nothing: the access's dtype equals the value's. A store of row level
-// happens once a row; its access does not vary along the reduced dims. Every store of a float
-// writes NaN as the canonical quiet NaN, so that bits don't depend on which operand a NaN came
-// from.
+// Writes `value` as it is: the access has its dtype. A store of row level happens once a row; its
+// access does not vary along the reduced dims. Every float store writes NaN as the canonical quiet
+// NaN, so that bits don't depend on which operand a NaN came from.
 struct Store {
   ValueId value = kNoValue;
   uint16_t access = 0;
@@ -109,33 +111,33 @@ struct Store {
 
 struct Program {
   Schedule schedule = Schedule::kPointwise;
-  uint8_t kept_rank = 1;     // >= 1; dims [0, kept_rank) of the arguments, outermost first
-  uint8_t reduced_rank = 0;  // dims [kept_rank, kept_rank + reduced_rank)
+  uint8_t outer_rank = 1;    // >= 1; dims [0, outer_rank) of the arguments, outermost first
+  uint8_t reduced_rank = 0;  // dims [outer_rank, outer_rank + reduced_rank)
   uint16_t num_buffers = 0;
   uint16_t num_scalars = 0;
   uint16_t num_params = 0;
   uint16_t num_error_slots = 0;
-  // Rows are short enough for a cache to hold: what several passes need and is dear to compute is
-  // best kept from one to the next. No bit depends on it.
-  bool keeps_rows = false;
-  // Row schedule only: operands are consecutive along the last kept dim, not along the rows, so
-  // lanes run there, over rows abreast. The order of reductions stays the row schedule's.
-  bool rows_abreast = false;
+  // Rows are short enough to cache: expensive values that several passes need are best kept from
+  // one pass to the next. No bit depends on it.
+  bool caches_rows = false;
+  // Row schedule only: operands are consecutive along the last outer dim, not along the rows, so
+  // lanes run across rows. The order of reductions stays the row schedule's.
+  bool lanes_across_rows = false;
   bool one_block = false;  // rows have at most kOneBlock elements: less than a reduction's block
   bool tiled = false;      // some access is kTile
-  // What is stored once a point is best written past the caches: it is large, and each whole vector
-  // of it lies at a multiple of kStreamAlignment.
-  bool streams = false;
+  // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
+  // them lies at a multiple of kNontemporalAlignment.
+  bool nontemporal = false;
   // Products and sums may be computed as one fused operation.
   bool contracts = false;
   std::vector<Access> accesses;
   std::vector<Instr> body;
   std::vector<Store> stores;
 
-  int rank() const { return kept_rank + reduced_rank; }
-  bool lanes_reduced() const { return schedule == Schedule::kRow && !rows_abreast; }
+  int rank() const { return outer_rank + reduced_rank; }
+  bool lanes_reduced() const { return schedule == Schedule::kRow && !lanes_across_rows; }
   // The dim that lanes run along.
-  int lane_dim() const { return lanes_reduced() ? rank() - 1 : kept_rank - 1; }
+  int lane_dim() const { return lanes_reduced() ? rank() - 1 : outer_rank - 1; }
 
   bool operator==(const Program&) const = default;
 };
@@ -143,13 +145,16 @@ struct Program {
 // Checks every rule stated above; kernels may rely on what it accepts.
 absl::Status verify(const Program& program);
 
-// The dtypes an instruction's operands have, as the expression of ops.def sees them.
+// The dtype that an instruction's operand has.
 DType operand_dtype(const Program& program, const Instr& instr, int operand);
+// The compute type that the expression of a pointwise instruction or of a reduction is instantiated
+// for: its operands', and for kSelect ops that of the values selected from. Of a cast the source's.
+DType expression_dtype(const Program& program, const Instr& instr);
 
-// For each value the first pass over the row, 0 first, in which it may be computed (element level)
-// or used (row level): an element-level reduction operand of pass p gives a row-level value of p +
-// 1, and otherwise a value has the maximum of its operands' passes. Row-level stores of a value of
-// pass p happen before pass p begins, or after the last pass. All 0 for a pointwise program.
+// By value, the first pass over the row in which it may be computed (element level) or used (row
+// level); 0 is the first. A reduction of an operand of pass p has pass p + 1, every other value the
+// maximum of its operands' passes. A row-level value of pass p can be stored before pass p begins,
+// or after the last pass. All 0 for a pointwise program.
 std::vector<uint8_t> pass_of(const Program& program);
 
 // The number of passes over the row: one more than the greatest pass of an element-level value that

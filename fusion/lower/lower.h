@@ -2,38 +2,17 @@
 #ifndef SLUICE_FUSION_LOWER_LOWER_H_
 #define SLUICE_FUSION_LOWER_LOWER_H_
 
-#include <optional>
-#include <vector>
-
 #include "fusion/graph/graph.h"
+#include "fusion/lower/locate.h"
+#include "fusion/lower/step.h"
 #include "fusion/partition/partition.h"
-#include "fusion/plan/plan.h"
 
 namespace sluice::fusion {
 
-// Where values are in memory, as far as the plan has come.
-struct MemoryMap {
-  std::vector<int32_t> input;   // by node: the number of the input, or -1
-  std::vector<int32_t> result;  // by node: the number of the result, or -1
-};
-
-// The memory that `node` can be read from directly and how, through any number of views; nullopt if
-// strides cannot say so (then *blocking is the view that would have to be copied).
-struct Located {
-  MemoryRef memory;
-  Layout layout;
-};
-std::optional<Located> locate(const Graph& graph, const Constraints& constraints,
-                              const MemoryMap& memory, NodeId node, NodeId* blocking);
-
-// Lowers `group`; false if it cannot be done under `constraints`, to which what stood in the way
-// has then been added.
+// Lowers a group of kernels' ops to *step. Returns false if that is impossible under `constraints`,
+// and then has added a constraint under which the graph has to be partitioned again.
 bool lower(const Graph& graph, const Partition& partition, const Group& group,
            const MemoryMap& memory, Constraints* constraints, Step* step);
-
-// Likewise for a library group, whose one member is a matmul.
-bool lower_matmul(const Graph& graph, const Group& group, const MemoryMap& memory,
-                  Constraints* constraints, Step* step);
 
 }  // namespace sluice::fusion
 

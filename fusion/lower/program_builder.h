@@ -9,20 +9,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/graph/index_map.h"
-#include "fusion/plan/plan.h"
+#include "fusion/lower/count_bytes.h"
+#include "fusion/lower/loop_nest.h"
+#include "fusion/lower/step.h"
 
 namespace sluice::fusion {
 
-// One dim of the iteration space.
-struct Dim {
-  int64_t extent = 1;
-  bool reduced = false;
-  int axis = 0;  // of the group's space
-};
-
 class ProgramBuilder {
  public:
-  // `dims`: kept before reduced.
+  // `dims`: outer before reduced.
   ProgramBuilder(std::vector<Dim> dims, Schedule schedule);
 
   // An access to `memory` at `address`; nullptr: the address itself is the value.
@@ -35,7 +30,7 @@ class ProgramBuilder {
   ValueId param(int64_t value);
   // An error slot for `node`.
   uint16_t error_slot(NodeId node);
-  // `value`, made to vary along the reduced dims if it does not.
+  // `value` at each element of the row: itself if it varies along the reduced dims.
   ValueId along_row(ValueId value);
   // `value` in `dtype`.
   ValueId cast(ValueId value, DType dtype);
@@ -45,33 +40,24 @@ class ProgramBuilder {
   void store(ValueId value, const MemoryRef& memory, const Affine& address);
 
   // Says in which block `memory` lies, for counting bytes.
-  using Block = decltype(GraphNode::block);
+  using Block = fusion::Block;
   void set_block(const MemoryRef& memory, const Block& block) { blocks_[buffer(memory)] = block; }
 
   DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }
 
-  // Drops dims of extent 1, merges dims that every access walks as one, settles stride classes,
-  // finds what outputs depend on, and counts the bytes moved.
+  // Arranges dims, settles stride classes, finds what outputs depend on, and adds the bytes moved
+  // to the counts.
   KernelCall finish(int64_t* bytes_read, int64_t* bytes_written) &&;
 
  private:
   bool varies(const Affine& address, bool reduced) const;
   uint16_t buffer(const MemoryRef& memory);
-  void simplify_dims();
-  bool mergeable(size_t d) const;
-  void write_arguments();
-  void move_dim(size_t from, size_t to);
-  void arrange_rows();
-  void arrange_tiles();
+  void write_arguments(const std::vector<bool>& in_tiles);
   void classify_rows();
   void find_dependence();
-  int64_t bytes_touched(const std::vector<uint16_t>& buffers) const;
-  void count_bytes(int64_t* bytes_read, int64_t* bytes_written) const;
 
-  std::vector<Dim> dims_;
-  std::vector<Affine> addresses_;                // of the program's accesses
-  std::vector<bool> in_tiles_;                   // by access
-  absl::flat_hash_map<uint16_t, Block> blocks_;  // by buffer
+  LoopNest nest_;
+  Blocks blocks_;
   absl::flat_hash_map<std::string, uint16_t> access_numbers_;
   absl::flat_hash_map<std::string, ValueId> values_;
   KernelCall call_;

@@ -5,6 +5,9 @@
 #include <queue>
 #include <utility>
 
+#include "fusion/ir/cost.h"
+#include "fusion/partition/row_facts.h"
+
 namespace sluice::fusion {
 
 int GroupGraph::add(const Shape& space) {
@@ -16,6 +19,45 @@ int GroupGraph::add(const Shape& space) {
 int GroupGraph::find(int g) const {
   while (states_[g].parent >= 0) g = states_[g].parent;
   return g;
+}
+
+void GroupGraph::add_member(int g, NodeId n, bool at_index) {
+  states_[g].group.members.push_back(n);
+  states_[g].weight += weight_of(graph_->nodes[n].op);
+  memberships_[n].push_back({g, at_index});
+}
+
+bool GroupGraph::has_member(int g, NodeId n) const {
+  return std::any_of(memberships_[n].begin(), memberships_[n].end(),
+                     [&](const Membership& member) { return find(member.group) == g; });
+}
+
+bool GroupGraph::has_member_at_index(int g, NodeId n) const {
+  return std::any_of(memberships_[n].begin(), memberships_[n].end(), [&](const Membership& member) {
+    return member.at_index && find(member.group) == g;
+  });
+}
+
+GroupNumbers GroupGraph::groups_of(NodeId n) const {
+  GroupNumbers groups;
+  for (const Membership& member : memberships_[n]) groups.push_back(find(member.group));
+  return groups;
+}
+
+GroupNumbers GroupGraph::readers(absl::Span<const Use> uses) const {
+  GroupNumbers readers;
+  for (const Use& use : uses) {
+    for (const Membership& member : memberships_[use.consumer]) {
+      const int g = find(member.group);
+      if (std::find(readers.begin(), readers.end(), g) == readers.end()) readers.push_back(g);
+    }
+  }
+  return readers;
+}
+
+bool GroupGraph::has_room(int g, NodeId n) const {
+  return states_[g].weight + weight_of(graph_->nodes[n].op) <= kMaxWeight &&
+         states_[g].outputs < kMaxOutputs;
 }
 
 bool GroupGraph::reaches(int from, int to) const {
@@ -35,14 +77,23 @@ bool GroupGraph::reaches(int from, int to) const {
   return false;
 }
 
+bool GroupGraph::can_merge(int a, int b) const {
+  const Group& first = at(a);
+  const Group& second = at(b);
+  if (first.library || second.library || first.space != second.space) return false;
+  if (first.axes != second.axes) {
+    if (!first.axes.empty() && !second.axes.empty()) return false;
+    if (!rows_fit(first.space, first.axes.empty() ? second.axes : first.axes)) return false;
+  }
+  return states_[a].weight + states_[b].weight <= kMaxWeight &&
+         states_[a].outputs + states_[b].outputs <= kMaxOutputs && !reaches(a, b) && !reaches(b, a);
+}
+
 void GroupGraph::merge(int into, int from) {
   State& target = states_[into];
   State& source = states_[from];
-  std::vector<NodeId>& members = target.group.members;
   for (NodeId member : source.group.members) {
-    if (std::find(members.begin(), members.end(), member) == members.end()) {
-      members.push_back(member);
-    }
+    if (!has_member(into, member)) target.group.members.push_back(member);
   }
   if (target.group.axes.empty()) target.group.axes = source.group.axes;
   target.readers.insert(target.readers.end(), source.readers.begin(), source.readers.end());

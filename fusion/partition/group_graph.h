@@ -1,18 +1,25 @@
-// Groups under construction, and which of them read what others store.
+// Groups under construction: what is in them, and which of them read what others store.
 #ifndef SLUICE_FUSION_PARTITION_GROUP_GRAPH_H_
 #define SLUICE_FUSION_PARTITION_GROUP_GRAPH_H_
 
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "fusion/graph/uses.h"
 #include "fusion/partition/partition.h"
 
 namespace sluice::fusion {
 
-// Groups are numbered as they are made. A group that was merged into another is known by that one's
-// number: see find().
+using GroupNumbers = absl::InlinedVector<int, 4>;
+
+// Groups are numbered as they are made. A group that was merged into another is known by that
+// group's number: see find().
 class GroupGraph {
  public:
+  // `graph` must outlive this.
+  explicit GroupGraph(const Graph& graph) : graph_(&graph), memberships_(graph.nodes.size()) {}
+
   int add(const Shape& space);
   Group& at(int g) { return states_[g].group; }
   const Group& at(int g) const { return states_[g].group; }
@@ -20,36 +27,56 @@ class GroupGraph {
   // The group that `g` is part of now.
   int find(int g) const;
 
-  void add_member(int g, NodeId n, int weight) {
-    at(g).members.push_back(n);
-    states_[g].weight += weight;
-  }
+  // ---- Members. A node can be a member of several groups, each of which computes it.
+
+  // `at_index`: the group computes `n` only at computed indices.
+  void add_member(int g, NodeId n, bool at_index = false);
+  bool has_member(int g, NodeId n) const;
+  bool has_member_at_index(int g, NodeId n) const;
+  // The groups that `n` is a member of. Groups that were merged meanwhile may occur twice.
+  GroupNumbers groups_of(NodeId n) const;
+  // The groups whose members are the consumers of `uses`, each once, in that order.
+  GroupNumbers readers(absl::Span<const Use> uses) const;
+
+  // Counts one more output of `g`.
   void add_output(int g) { ++states_[g].outputs; }
-  // Of its members; those that merged groups had in common count twice.
-  int weight(int g) const { return states_[g].weight; }
-  int outputs(int g) const { return states_[g].outputs; }
+  // True if `n` fits into `g` as a member and an output: within kMaxWeight and kMaxOutputs.
+  bool has_room(int g, NodeId n) const;
+
+  // ---- Order.
+
   // `reader` reads something that `g` stores.
   void add_reader(int g, int reader) { states_[g].readers.push_back(reader); }
   // True if some path of reads leads from `from` to `to`: they cannot be one kernel, nor can `from`
   // read what `to` stores.
   bool reaches(int from, int to) const;
 
-  // Makes one group of two that neither reaches; they keep `into`'s number.
+  // True if `a` and `b` can be one kernel: they iterate over the same space and rows, neither
+  // waits for the other, and together they stay within the limits.
+  bool can_merge(int a, int b) const;
+  // Makes `from` part of `into`.
   void merge(int into, int from);
 
-  // All groups, members sorted, in an order in which they can run: of those that are ready the one
-  // whose last member was recorded first.
+  // All groups, members sorted, in an order in which they can run: of the groups that are ready,
+  // the one whose last member was recorded first.
   std::vector<Group> in_order() &&;
 
  private:
   struct State {
     Group group;
-    absl::InlinedVector<int, 4> readers;
+    GroupNumbers readers;
     int parent = -1;
-    int weight = 0;
+    int weight = 0;  // of the members; those that merged groups had in common count twice
     int outputs = 0;
   };
+  struct Membership {
+    int group;
+    bool at_index;
+  };
+
+  const Graph* graph_;
   std::vector<State> states_;
+  std::vector<absl::InlinedVector<Membership, 1>> memberships_;  // by node
 };
 
 }  // namespace sluice::fusion

@@ -4,12 +4,13 @@
 
 #include <vector>
 
+#include "fusion/graph/constraints.h"
 #include "fusion/graph/graph.h"
-#include "fusion/plan/plan.h"
+#include "fusion/partition/cut.h"
 
 namespace sluice::fusion {
 
-// One kernel or library call to be. `members` are its nodes, operands before users; those that are
+// One future kernel or library call. `members` are its nodes, operands before users; those that are
 // `stored` in the Partition are its outputs.
 struct Group {
   Shape space;            // of the iteration: the outputs' shape, or the reductions' operand's
@@ -24,17 +25,14 @@ struct Partition {
   std::vector<CutEdge> cuts;
 };
 
-// By node: facts that the lowering found out and that bind the next attempt.
-struct Constraints {
-  std::vector<bool> copied_view;  // a view that has to be copied into memory of its own
-  std::vector<bool> in_memory;  // a node that has to be stored, for a reader that cannot inline it
-};
-
-// `fuse` false: every node that computes is a group of its own.
+// The partition of the nodes that something live needs. `fuse` false: every node that computes is a
+// group of its own.
+//
+// In three steps, a file each: facts about reductions (row_facts.h), placement of every node in the
+// groups of its readers or in one of its own (placement.h), and joining groups that read the same
+// memory (siblings.h). Placement asks where values are in groups (positions.h) and why they would
+// go through memory (storage_reasons.h).
 Partition partition(const Graph& graph, const Constraints& constraints, bool fuse);
-
-// The node that `node` is a view of, through any number of views that are not copied.
-NodeId viewed_node(const Graph& graph, const Constraints& constraints, NodeId node);
 
 }  // namespace sluice::fusion
 

@@ -7,51 +7,53 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "fusion/ir/activations.h"
 
 namespace sluice::fusion {
 namespace {
 
 constexpr size_t kMaxEpilogues = 4;
 
-bool is_activation(Op op) {
-  switch (op) {
-    case Op::kRelu:
-    case Op::kGelu:
-    case Op::kTanh:
-    case Op::kSigmoid:
-    case Op::kSilu: return true;
-    default: return false;
-  }
-}
+// An epilogue, and the memory of its operand if it has one.
+struct Link {
+  Epilogue epilogue;
+  MemoryRef operand;
+};
 
-// A kernel that reads a matmul's result: is it a chain of epilogues?
+// A kernel that reads a library call's output: is it a chain of epilogues?
 class Chain {
  public:
-  Chain(const MatmulStep& matmul, const KernelCall& call)
-      : matmul_(matmul), call_(call), program_(call.program) {}
+  // `elements`: of the output.
+  Chain(const LibraryCall& library, int64_t elements, const KernelCall& call)
+      : product_(library.output()),
+        row_(library.attributes->epilogue_row()),
+        elements_(elements),
+        max_links_(kMaxEpilogues - library.epilogues.size()),
+        call_(call),
+        program_(call.program) {}
 
-  // In the order in which they apply; nothing if the kernel is not such a chain.
-  std::vector<Epilogue> epilogues() const {
+  // In the order in which they apply; none if the kernel is not such a chain.
+  std::vector<Link> links() const {
     if (program_.schedule != Schedule::kPointwise || program_.stores.size() != 1 ||
         program_.num_error_slots > 0 || !is_packed(target())) {
       return {};
     }
     const std::vector<int> uses = count_uses();
-    std::vector<Epilogue> result;
+    std::vector<Link> result;
     ValueId value = program_.stores[0].value;
     while (true) {
       const Instr& instr = program_.body[value];
       if (instr.dtype != DType::kFloat32 || uses[value] != 1) return {};
       if (is_product(value)) break;
-      if (matmul_.epilogues.size() + result.size() == kMaxEpilogues) return {};
+      if (result.size() == max_links_) return {};
       if (is_activation(instr.op)) {
-        result.push_back({.op = instr.op});
+        result.push_back({{.op = instr.op}, {}});
         value = instr.operands[0];
         continue;
       }
       if (instr.op != Op::kAdd) return {};
       const bool first = is_other_load(instr.operands[0]);
-      const std::optional<Epilogue> sum = sum_with(instr.operands[first ? 0 : 1]);
+      const std::optional<Link> sum = sum_with(instr.operands[first ? 0 : 1]);
       if (!sum) return {};
       result.push_back(*sum);
       value = instr.operands[first ? 1 : 0];
@@ -79,7 +81,7 @@ class Chain {
     return uses;
   }
 
-  // True if the access visits each element of the matmul's result, at its place there, once.
+  // True if the access visits each element of the product, at its place there, once.
   bool is_packed(uint16_t access) const {
     std::vector<std::pair<int64_t, int64_t>> dims;  // (stride, extent)
     for (int d = 0; d < program_.rank(); ++d) {
@@ -91,7 +93,7 @@ class Chain {
       if (stride != elements) return false;
       elements *= extent;
     }
-    return elements == matmul_.batch * matmul_.m * matmul_.n && offset(access) == 0;
+    return elements == elements_ && offset(access) == 0;
   }
 
   // True if the access is at the target's element, but for the offset.
@@ -108,8 +110,8 @@ class Chain {
       const int64_t extent = call_.extents[d];
       if (extent == 1) continue;
       const int64_t stride = strides(target())[d];
-      const bool along_row = stride * extent <= matmul_.n;
-      if (!along_row && stride < matmul_.n) return false;  // from one row into the next
+      const bool along_row = stride * extent <= row_;
+      if (!along_row && stride < row_) return false;  // from one row into the next
       if (strides(access)[d] != (along_row ? stride : 0)) return false;
     }
     return true;
@@ -122,73 +124,90 @@ class Chain {
   const MemoryRef& memory_of(ValueId load) const {
     return call_.buffers[program_.accesses[program_.body[load].aux].buffer];
   }
-  bool is_other_load(ValueId value) const {
-    return is_load(value) && memory_of(value) != matmul_.c;
-  }
+  bool is_other_load(ValueId value) const { return is_load(value) && memory_of(value) != product_; }
   bool is_product(ValueId value) const {
-    if (!is_load(value) || memory_of(value) != matmul_.c) return false;
+    if (!is_load(value) || memory_of(value) != product_) return false;
     const uint16_t access = program_.body[value].aux;
     return follows_target(access) && offset(access) == 0;
   }
 
-  std::optional<Epilogue> sum_with(ValueId value) const {
+  std::optional<Link> sum_with(ValueId value) const {
     if (!is_other_load(value)) return std::nullopt;
     const uint16_t access = program_.body[value].aux;
     const bool whole = follows_target(access);
     if (!whole && !follows_column(access)) return std::nullopt;
-    return Epilogue{
-        .op = Op::kAdd, .operand = memory_of(value), .offset = offset(access), .one_row = !whole};
+    return Link{{.op = Op::kAdd, .offset = offset(access), .one_row = !whole}, memory_of(value)};
   }
 
-  const MatmulStep& matmul_;
+  const MemoryRef product_;
+  const int64_t row_, elements_;
+  const size_t max_links_;
   const KernelCall& call_;
   const Program& program_;
 };
 
-}  // namespace
-
-void fold_epilogues(Plan* plan) {
-  std::vector<Step>& steps = plan->steps;
-  struct Use {
-    int steps = 0;
-    size_t last = 0;
-  };
-  std::vector<Use> uses(plan->results.size());
-  for (size_t s = 0; s < steps.size(); ++s) {
-    for_each_memory(steps[s], [&](const MemoryRef& memory) {
+// The steps that touch each result: how many, and the last.
+struct Use {
+  int steps = 0;
+  size_t last = 0;
+};
+std::vector<Use> find_uses(const Plan& plan) {
+  std::vector<Use> uses(plan.results.size());
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    for_each_memory(plan.steps[s], [&](const MemoryRef& memory) {
       if (memory.kind != MemoryRef::Kind::kResult) return;
       Use& use = uses[memory.index];
       if (use.steps == 0 || use.last != s) ++use.steps;
       use.last = s;
     });
   }
+  return uses;
+}
 
+// Has `library` compute what `call` does, which is the chain of `links`.
+void append(const std::vector<Link>& links, const KernelCall& call, LibraryCall* library) {
+  OutputDependence& output = library->outputs[0];
+  for (const Link& link : links) {
+    Epilogue& epilogue = library->epilogues.emplace_back(link.epilogue);
+    if (epilogue.op != Op::kAdd) continue;
+    epilogue.operand = static_cast<int32_t>(library->buffers.size());
+    library->buffers.push_back(link.operand);
+    output.buffers.push_back(epilogue.operand);
+  }
+  library->buffers[output.buffer] = call.memory_of(call.outputs[0]);
+  library->nodes.insert(library->nodes.end(), call.nodes.begin(), call.nodes.end());
+}
+
+}  // namespace
+
+void fold_epilogues(Plan* plan) {
+  std::vector<Step>& steps = plan->steps;
+  const std::vector<Use> uses = find_uses(*plan);
   std::vector<bool> folded(steps.size(), false);
   for (size_t s = 0; s < steps.size(); ++s) {
-    MatmulStep* matmul = std::get_if<MatmulStep>(&steps[s].work);
-    if (matmul == nullptr || matmul->dtype != DType::kFloat32) continue;
-    const Result& product = plan->results[matmul->c.index];
-    const Use& use = uses[matmul->c.index];
+    std::optional<LibraryCall>& library = steps[s].library;
+    if (!library || library->attributes->epilogue_row() == 0) continue;
+    const Result& product = plan->results[library->output().index];
+    const Use& use = uses[library->output().index];
     if (product.observed || use.steps != 2) continue;
     Step& reader = steps[use.last];
-    const KernelStep* kernel = std::get_if<KernelStep>(&reader.work);
-    if (kernel == nullptr) continue;
-    const KernelCall& call = kernel->calls[0];
-    const std::vector<Epilogue> epilogues = Chain(*matmul, call).epilogues();
-    if (epilogues.empty()) continue;
+    if (reader.library) continue;
+    const KernelCall& call = reader.kernels[0];
+    const auto elements = product.bytes / static_cast<int64_t>(sizeof(float));
+    const std::vector<Link> links = Chain(*library, elements, call).links();
+    if (links.empty()) continue;
 
     ++plan->temporaries_elided;
     plan->bytes_elided += product.bytes;
     const auto is_of_product = [&](const CutEdge& cut) { return cut.producer == product.node; };
     plan->cuts.erase(std::remove_if(plan->cuts.begin(), plan->cuts.end(), is_of_product),
                      plan->cuts.end());
-    matmul->epilogues.insert(matmul->epilogues.end(), epilogues.begin(), epilogues.end());
-    matmul->nodes.insert(matmul->nodes.end(), call.nodes.begin(), call.nodes.end());
-    matmul->c = call.buffers[call.outputs[0].buffer];
-    // What the epilogues read is there when the kernel would have run, not before.
+    append(links, call, &*library);
+    // The call takes the kernel's place: only then the epilogues' operands are known to be there.
     reader.bytes_read += steps[s].bytes_read - product.bytes;
     reader.cost += steps[s].cost;
-    reader.work = MatmulStep(std::move(*matmul));
+    reader.library = std::move(library);
+    reader.kernels.clear();
     folded[s] = true;
   }
   size_t kept = 0;

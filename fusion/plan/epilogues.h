@@ -1,4 +1,4 @@
-// What follows a matrix product goes into the library call.
+// Folds what follows a library call into the call.
 #ifndef SLUICE_FUSION_PLAN_EPILOGUES_H_
 #define SLUICE_FUSION_PLAN_EPILOGUES_H_
 
@@ -6,10 +6,10 @@
 
 namespace sluice::fusion {
 
-// A kernel that does nothing but apply epilogues to a matmul's result, which nobody else needs,
-// becomes part of the matmul's step. Changes bits: the library chooses the order of its sums by
-// what follows them, and has functions of its own. Kernel steps have one call each, and it is known
-// which results are observed.
+// A kernel that only applies epilogues to the output of a library call, which nothing else reads,
+// becomes part of that call. This changes bits: the library chooses the order of its sums by what
+// follows them, and has activations of its own. Kernel steps have one call each at this point, and
+// it is known which results are observed.
 void fold_epilogues(Plan* plan);
 
 }  // namespace sluice::fusion

@@ -67,7 +67,7 @@ class LaunchScheduler {
 
   void make_ready_if_free(size_t step) {
     if (waiting_[step] > 0) return;
-    const bool is_kernel = std::holds_alternative<KernelStep>(steps_[step].work);
+    const bool is_kernel = !steps_[step].library;
     const int64_t bytes = steps_[step].bytes_read + steps_[step].bytes_written;
     (is_kernel && bytes <= kMaxSharedBytes ? small_ : alone_).insert(step);
   }
@@ -84,7 +84,7 @@ class LaunchScheduler {
     absl::flat_hash_set<std::string> programs;
     size_t instructions = 0;
     for (size_t step : small_) {
-      const Program& program = std::get<KernelStep>(steps_[step].work).calls[0].program;
+      const Program& program = steps_[step].kernels[0].program;
       const bool is_new = programs.insert(canonical_key(program)).second;
       if (is_new) instructions += program.body.size();
       if (!members.empty() && (members.size() == kMaxCalls || instructions > kMaxInstructions))
@@ -92,12 +92,10 @@ class LaunchScheduler {
       members.push_back(step);
     }
     Step& launch = steps_[members[0]];
-    std::vector<KernelCall>& calls = std::get<KernelStep>(launch.work).calls;
     for (size_t k = 1; k < members.size(); ++k) {
       Step& other = steps_[members[k]];
-      auto& others = std::get<KernelStep>(other.work).calls;
-      calls.insert(calls.end(), std::make_move_iterator(others.begin()),
-                   std::make_move_iterator(others.end()));
+      launch.kernels.insert(launch.kernels.end(), std::make_move_iterator(other.kernels.begin()),
+                            std::make_move_iterator(other.kernels.end()));
       launch.bytes_read += other.bytes_read;
       launch.bytes_written += other.bytes_written;
       launch.cost += other.cost;

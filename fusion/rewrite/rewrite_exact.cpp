@@ -1,5 +1,5 @@
-// Rules that change no bit. Each has to hold for what kernels/math computes, not for what is true
-// of real numbers: maximum and minimum, for one, give the first of two zeros.
+// Rules that change no bit. Each has to hold for what kernels/math computes, not just for real
+// numbers: maximum and minimum, for example, return the first of two zeros.
 #include "fusion/rewrite/rewriter.h"
 
 #include <utility>
@@ -7,13 +7,13 @@
 namespace sluice::fusion {
 namespace {
 
-// Binary digits that a dtype's values have.
+// The width in bits of a dtype's integers or significands, without the sign.
 int digits_of(DType dtype) {
   constexpr uint8_t kDigits[kNumDTypes] = {1, 7, 15, 31, 63, 8, 16, 32, 64, 11, 8, 24, 53};
   return kDigits[static_cast<int>(dtype)];
 }
 
-// True if every value of `from` is one of `to`.
+// True if `to` can represent every value of `from`.
 bool holds(DType to, DType from) {
   if (from == to) return true;
   if (is_float(from)) return is_float(to) && !is_half(to) && digits_of(from) < digits_of(to);
@@ -23,20 +23,20 @@ bool holds(DType to, DType from) {
   return digits_of(from) <= digits_of(to);
 }
 
-// True if a cast from `a` to `b` and on to `c` is one from `a` to `c`.
+// True if a cast from `a` to `b` and then to `c` equals a cast from `a` to `c`.
 bool is_one_cast(DType a, DType b, DType c) {
   if (holds(b, a)) {
-    // Floats saturate where integers wrap.
+    // Casts from floats to integers saturate; casts between integers wrap.
     return !(is_integer(a) && is_float(b) && is_integer(c)) || holds(c, a);
   }
-  if (is_integer(a) && c == DType::kBool) return is_float(b);  // none but 0 becomes 0
+  if (is_integer(a) && c == DType::kBool) return is_float(b);  // only 0 becomes 0
   if (is_integer(a) && is_integer(b) && is_integer(c)) return size_of(c) <= size_of(b);
-  return b == DType::kFloat32 && is_half(c);  // halves are rounded from float32 anyway
+  return b == DType::kFloat32 && is_half(c);  // halves are always rounded from float32
 }
 
 bool is_unsigned(DType dtype) { return kind_of(dtype) == DTypeKind::kUnsigned; }
 
-// True if no value has the sign bit set, NaN aside.
+// True if the sign bit of `value` is known to be clear, unless it is NaN.
 bool has_no_sign(const Rewriter& body, ValueId value) {
   const Instr& instr = body[value];
   if (is_unsigned(instr.dtype)) return true;
@@ -55,18 +55,18 @@ bool has_no_sign(const Rewriter& body, ValueId value) {
   }
 }
 
-// Signs of products and quotients: rounding is symmetric, so the sign can be taken out.
+// Rounding is symmetric, so a negated operand of a product or quotient negates the result exactly.
 bool is_product(const Rewriter& body, ValueId value) {
   return body.is(value, Op::kMul) || body.is(value, Op::kDiv);
 }
 
-// True if -value can be had for no more than `value`.
+// True if -value costs no more than `value`.
 bool is_negated(const Rewriter& body, ValueId value) {
   if (body.is(value, Op::kNeg)) return true;
   return is_product(body, value) && body.used_once(value) &&
          (body.is(body.operand(value, 0), Op::kNeg) || body.is(body.operand(value, 1), Op::kNeg));
 }
-// -value, which is_negated.
+// -value, given that is_negated(value).
 ValueId negation_of(Rewriter& body, ValueId value) {
   const Instr instr = body[value];
   if (instr.op == Op::kNeg) return instr.operands[0];
@@ -75,7 +75,7 @@ ValueId negation_of(Rewriter& body, ValueId value) {
                               : body.emit(instr.op, instr.dtype, {a, body.operand(b)});
 }
 
-// True if `op` gives the same for x and -x, and for |x|.
+// True if op(x), op(-x) and op(|x|) are equal.
 bool ignores_sign(Op op, DType dtype) {
   switch (op) {
     case Op::kAbs: return !is_unsigned(dtype);
@@ -96,8 +96,8 @@ bool is_whole(const Rewriter& body, ValueId value) {
   return instr.op == Op::kCast && !is_float(body.dtype(instr.operands[0]));
 }
 
-// True if `op` may take its operands either way round.
-bool is_symmetric(Op op, DType dtype) {
+// True if op(x, y) and op(y, x) are equal.
+bool is_commutative(Op op, DType dtype) {
   switch (op) {
     case Op::kAdd:
     case Op::kMul:
@@ -111,7 +111,7 @@ bool is_symmetric(Op op, DType dtype) {
     case Op::kBitwiseXor:
     case Op::kLogAddExp: return true;
     case Op::kMaximum:
-    case Op::kMinimum: return !is_float(dtype);  // of two zeros the first
+    case Op::kMinimum: return !is_float(dtype);  // the first of two zeros
     default: return false;
   }
 }
@@ -130,7 +130,7 @@ bool is_idempotent(Op op) {
   }
 }
 
-// What `op` is called on bool.
+// The logical op that `op` is on bools; `op` itself if there is none.
 Op logical_op(Op op) {
   switch (op) {
     case Op::kAdd:
@@ -217,7 +217,7 @@ ValueId simplify_comparisons(Rewriter& body, const Instr& instr) {
   switch (body[a].op) {
     case Op::kEqual: return compare(Op::kNotEqual, x, y);
     case Op::kNotEqual: return compare(Op::kEqual, x, y);
-    // A NaN is neither less nor not less.
+    // Not for floats: of NaN, both comparisons are false.
     case Op::kLess: return is_float(body.dtype(x)) ? kNoValue : compare(Op::kLessEqual, y, x);
     case Op::kLessEqual: return is_float(body.dtype(x)) ? kNoValue : compare(Op::kLess, y, x);
     default: return kNoValue;
@@ -258,8 +258,8 @@ ValueId drop_repetitions(Rewriter& body, const Instr& instr) {
   }
   if (!is_idempotent(instr.op)) return kNoValue;
   if (a == b) return a;
-  // x or (x or y)
-  if (!is_symmetric(instr.op, instr.dtype)) return kNoValue;
+  // op(op(x, y), x) is op(x, y).
+  if (!is_commutative(instr.op, instr.dtype)) return kNoValue;
   for (const auto& [whole, part] : {std::pair(a, b), std::pair(b, a)}) {
     if (body.is(whole, instr.op) &&
         (body.operand(whole, 0) == part || body.operand(whole, 1) == part)) {
@@ -282,7 +282,7 @@ ValueId join_compounds(Rewriter& body, const Instr& instr) {
       if (instr.dtype == DType::kBool) return kNoValue;
       const bool swapped = !is_float(instr.dtype) && !body.is(a, Op::kMaximum);
       const auto [inner, high] = swapped ? std::pair(b, a) : std::pair(a, b);
-      // What is computed once a row stays so.
+      // A value computed once a row must not become one computed once an element.
       if (!body.is(inner, Op::kMaximum) || !body.used_once(inner) ||
           body.level(inner) != instr.level) {
         return kNoValue;
@@ -296,7 +296,7 @@ ValueId join_compounds(Rewriter& body, const Instr& instr) {
 
 ValueId order_operands(Rewriter& body, const Instr& instr) {
   const auto [a, b, unused] = instr.operands;
-  if (instr.num_operands != 2 || a <= b || !is_symmetric(instr.op, instr.dtype)) return kNoValue;
+  if (instr.num_operands != 2 || a <= b || !is_commutative(instr.op, instr.dtype)) return kNoValue;
   return body.emit(instr.op, instr.dtype, {b, a});
 }
 

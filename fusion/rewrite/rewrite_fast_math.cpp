@@ -1,4 +1,4 @@
-// Rules that change results a little. What else uses an intermediate value keeps it.
+// Rules that change results slightly. Intermediate values with other uses are kept.
 #include "fusion/rewrite/rewriter.h"
 
 #include <utility>
@@ -39,7 +39,7 @@ ValueId join_exponentials(Rewriter& body, const Instr& instr) {
   if (instr.op != Op::kMul || a == b || !body.is(a, Op::kExp) || !body.is(b, Op::kExp)) {
     return kNoValue;
   }
-  // One of them may be computed once a row only.
+  // If only one of them is computed once a row, joining would add work for each element.
   if (!body.used_once(a) || !body.used_once(b) || body.level(a) != body.level(b)) return kNoValue;
   const ValueId sum = body.emit(Op::kAdd, instr.dtype, {body.operand(a), body.operand(b)});
   return body.emit(Op::kExp, instr.dtype, {sum});
@@ -48,7 +48,7 @@ ValueId join_exponentials(Rewriter& body, const Instr& instr) {
 ValueId hoist_reciprocals(Rewriter& body, const Instr& instr) {
   const auto [a, b, unused] = instr.operands;
   if (instr.op != Op::kDiv || body.level(b) == instr.level) return kNoValue;
-  // A reciprocal easily leaves the range of float16.
+  // The reciprocal of a float16 easily overflows or underflows.
   if (instr.dtype == DType::kFloat16) return kNoValue;
   return body.emit(Op::kMul, instr.dtype, {a, body.emit(Op::kReciprocal, instr.dtype, {b})});
 }

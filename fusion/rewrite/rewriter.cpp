@@ -6,7 +6,7 @@
 namespace sluice::fusion {
 namespace {
 
-// A rule may write a few instructions for one, and ValueId must not overflow.
+// A rule may write several instructions for one, and ValueId must not overflow.
 constexpr size_t kMaxBody = kNoValue / 8;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What the passes of simplify.h are made of: a walk over a body that writes a new one.
+// Peephole rewriting, of which the passes of simplify.h are made: one forward walk over a body that
+// writes a new one by a rule.
 #ifndef SLUICE_FUSION_REWRITE_REWRITER_H_
 #define SLUICE_FUSION_REWRITE_REWRITER_H_
 
@@ -10,7 +11,7 @@
 
 namespace sluice::fusion {
 
-// The new body, as far as it is written.
+// The new body, as far as it has been written. Ids are those of the new body.
 class Rewriter {
  public:
   explicit Rewriter(const Program& program);
@@ -23,14 +24,14 @@ class Rewriter {
   // The id that the next instruction gets.
   ValueId next() const { return static_cast<ValueId>(body_.size()); }
 
-  // True if no instruction but one, and no store, needs `value`. What a pass has made useless still
-  // counts until it is removed.
+  // True if `value` has at most one use, stores included. Uses by instructions that the walk has
+  // made dead count until they are removed.
   bool used_once(ValueId value) const { return uses_[value] <= 1; }
-  // True if a value may stop needing an operand. A kCheckIndex below that would be lost if nothing
-  // else needed its pass over the row.
+  // True if a rule may drop an operand. False where that could lose a kCheckIndex: nothing else may
+  // need the pass over the row in which it runs.
   bool may_drop_operands() const { return !checks_in_passes_; }
 
-  // A pointwise instruction or a cast.
+  // Appends a pointwise instruction or a cast; returns its id.
   ValueId emit(Op op, DType dtype, std::initializer_list<ValueId> operands);
 
  private:
@@ -42,39 +43,41 @@ class Rewriter {
   const bool checks_in_passes_;
 };
 
-// Asks `rule` for each instruction, whose operands are of the new body by then, which value is to
-// stand for it; kNoValue: itself. A value of another level is refused: a reduction's operand has
-// to vary along the row. True if a value was replaced. Very long bodies are left as they are.
+// Asks `rule` which value replaces each instruction; kNoValue keeps the instruction. `instr`
+// already has operands of the new body. Replacements of another level are ignored: a reduction's
+// operand has to vary along the row. Returns true if a value was replaced. Bodies so long that ids
+// could overflow are left as they are.
 bool rewrite(Program* program, absl::FunctionRef<ValueId(Rewriter& body, const Instr& instr)> rule);
 
-// The rules. Exact ones:
-//
-// A cast of a cast, where one does.
+// ---- Exact rules.
+
+// Merges a cast of a cast into one, where one gives the same values.
 ValueId merge_casts(Rewriter& body, const Instr& instr);
-// Signs that cancel, that become a subtraction, or that don't matter.
+// Removes signs that cancel or have no effect; makes others part of an addition or subtraction.
 ValueId cancel_signs(Rewriter& body, const Instr& instr);
-// Bool ops by their logical names; no two negations.
+// Writes bool ops as logical ops; removes double negation.
 ValueId simplify_logic(Rewriter& body, const Instr& instr);
-// Only less and less_equal; no negated comparison where there is one that says the same.
+// Writes comparisons as less and less_equal, and negated comparisons as their opposites.
 ValueId simplify_comparisons(Rewriter& body, const Instr& instr);
-// Choices that are none, or by a negated mask, or that a logical op makes.
+// Removes selects between equal values and negated masks; writes selects of bools as logical ops.
 ValueId simplify_selects(Rewriter& body, const Instr& instr);
-// Ops that give their operand back.
+// Removes ops that return their operand: idempotent ops applied twice, op(x, x).
 ValueId drop_repetitions(Rewriter& body, const Instr& instr);
-// One instruction that is defined as two.
+// Writes two instructions as the one that is defined as both.
 ValueId join_compounds(Rewriter& body, const Instr& instr);
-// Operands of symmetric ops in the order of their numbers.
+// Orders the operands of commutative ops by id, so that equal instructions are found.
 ValueId order_operands(Rewriter& body, const Instr& instr);
 
-// Fast math:
-//
-// mish, silu and softplus that are written out.
+// ---- Fast-math rules.
+
+// Recognizes mish, silu and softplus composed of other ops.
 ValueId find_activations(Rewriter& body, const Instr& instr);
-// One exponential for a product of two.
+// Writes a product of two exponentials as the exponential of a sum.
 ValueId join_exponentials(Rewriter& body, const Instr& instr);
-// A division by what is the same for a whole row, as a product with a reciprocal.
+// Writes a division by a value that is constant along the row as a product with its reciprocal.
 ValueId hoist_reciprocals(Rewriter& body, const Instr& instr);
-// Reciprocal square roots of halves, which the exact passes have to round twice.
+// Writes the reciprocal of a square root of halves as rsqrt. The exact rules may not: there are two
+// roundings.
 ValueId join_reciprocal_roots(Rewriter& body, const Instr& instr);
 
 }  // namespace sluice::fusion

@@ -14,7 +14,7 @@
 namespace sluice::fusion {
 namespace {
 
-// Passes feed one another; two or three rounds are the rule.
+// Passes enable one another. Most programs take two or three rounds.
 constexpr int kMaxRounds = 8;
 
 template <ValueId (*kRule)(Rewriter& body, const Instr& instr)>
@@ -41,8 +41,8 @@ bool eliminate_common_subexpressions(Program* program) {
 
 bool remove_dead_code(Program* program) {
   std::vector<Instr>& body = program->body;
-  // A kCheckIndex is an effect, and one that varies along the row happens in a pass that there may
-  // be for the sake of a reduction alone.
+  // A kCheckIndex is a side effect. If it varies along the row, it runs in a pass that may exist for
+  // a reduction only, so reductions are kept as well.
   const bool checks = program->num_error_slots > 0;
   std::vector<bool> needed(body.size(), false);
   for (const Store& store : program->stores) needed[store.value] = true;

@@ -1,11 +1,12 @@
-// Algebra on a Program: named passes, run in one order until none of them finds anything.
+// Algebraic simplification of a Program: named passes, run in a fixed order until none of them
+// changes anything.
 //
-// The exact passes change no bit of any result: they hold for NaN, signed zeros, infinities,
-// subnormals, integers that wrap and halves that are rounded after every instruction. (Which NaN
-// comes out they may change: stores write the canonical one.) The fast-math passes change results
-// by a few units in the last place, and where an intermediate value overflows or vanishes.
+// The exact passes change no bit of any result. They hold for NaN, signed zeros, infinities,
+// subnormals, integers that wrap and halves that are rounded after every instruction. (They may
+// change which NaN results; stores write the canonical one.) The fast-math passes change results
+// by a few units in the last place, and more where an intermediate value overflows or underflows.
 //
-// Scalars are arguments of the kernel, so x * 1, x + 0 or a power of 2 cannot be seen here.
+// Scalars are arguments of the kernel: x * 1, x + 0 or powers of 2 are not visible here.
 #ifndef SLUICE_FUSION_REWRITE_SIMPLIFY_H_
 #define SLUICE_FUSION_REWRITE_SIMPLIFY_H_
 
@@ -17,7 +18,7 @@ namespace sluice::fusion {
 
 struct ProgramPass {
   const char* name;
-  bool (*run)(Program* program);  // true if it changed something
+  bool (*run)(Program* program);  // returns true if it changed something
 };
 
 // In the order in which they run; with fast math, those passes run before the exact ones.
@@ -28,10 +29,10 @@ absl::Span<const ProgramPass> fast_math_passes();
 using PassObserver =
     absl::FunctionRef<void(const char* pass, const Program& before, const Program& after)>;
 
-// Simplifies a program that verifies; true if it changed something. Only the body and the values
-// that are stored change: accesses, scalars, params, error slots and the order of the stores stay
-// as they are, since arguments are laid out by them. Values keep their levels, reductions their
-// order, and every kCheckIndex its effect. Leaves no instruction that nothing needs.
+// Simplifies a program that verifies; returns true if it changed something. Only the body and the
+// values that stores name change. Accesses, scalars, params, error slots and the order of the
+// stores stay, since the arguments are laid out by them. Values keep their levels, reductions their
+// order and every kCheckIndex its effect. No dead instruction remains.
 bool simplify(Program* program, bool fast_math, PassObserver observer);
 bool simplify(Program* program, bool fast_math);
 

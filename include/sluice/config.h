@@ -23,7 +23,6 @@ enum class Validate : uint8_t {
 // bits.
 struct Config {
   bool fuse = true;                           // SLUICE_FUSE=off: one kernel an op
-  bool jit = true;                            // SLUICE_JIT=off: as CompileMode::kOff
   CompileMode compile = CompileMode::kAsync;  // SLUICE_COMPILE=async|blocking|off
 
   // SLUICE_DETERMINISTIC=1: flush points depend on the program alone. Otherwise pending work of a

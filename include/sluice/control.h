@@ -4,11 +4,11 @@
 
 namespace sluice {
 
-// Submits everything that is pending, in every thread's queue, and waits for no result.
+// Submits everything pending in every thread's queue. Does not wait.
 void flush();
 
-// flush(), then waits until all submitted work is done. Throws Error for a failure that no read has
-// reported yet, once.
+// Calls flush() and waits until all submitted work is done. Throws Error for the first failure that
+// no read has reported, once.
 void sync();
 
 }  // namespace sluice

@@ -35,7 +35,7 @@ enum class DTypeKind : uint8_t { kBool, kUnsigned, kSigned, kFloat };
 
 inline constexpr uint8_t kDTypeSizes[kNumDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
 
-// Bytes that one element takes in memory.
+// The size of an element in bytes.
 constexpr size_t size_of(DType dtype) { return kDTypeSizes[static_cast<int>(dtype)]; }
 
 constexpr DTypeKind kind_of(DType dtype) {

@@ -12,11 +12,11 @@ namespace sluice {
 // what() names the op the user called, with the shapes and dtypes it was given.
 //   kInvalidArgument    shapes, axes or dtypes that don't go together; a wrong count
 //   kOutOfRange         an index outside its axis
-//   kResourceExhausted  memory that can't be had
+//   kResourceExhausted  memory that cannot be allocated
 //   kFailedPrecondition use of an empty Tensor, ...
 //   kUnimplemented      an op that does not exist yet, for this dtype or at all
-//   kInternal           a device or a compiler failed: a GPU that gave up says so at everything
-//                       that is on it, until the process ends; tensors on other devices go on
+//   kInternal           a device or a compiler failed. A lost GPU fails every use of its tensors
+//                       until the process ends; tensors on other devices are unaffected
 //   kDataLoss           $SLUICE_VALIDATE found bits that differ
 class Error : public std::runtime_error {
  public:

@@ -7,10 +7,9 @@
 
 namespace sluice {
 
-// A region of the program, as long as it lives and on the thread that made it: ops that are
-// recorded within it carry its name in traces. Regions nest: a "layer1" within an "encoder" is
-// called "encoder/layer1". It changes nothing but the trace, and costs nothing while none is
-// recorded.
+// A region of the program: during its lifetime, ops that its thread records carry its name in
+// traces. Regions nest: a "layer1" within an "encoder" is called "encoder/layer1". It affects only
+// traces, and costs nothing while none is recorded.
 class Scope {
  public:
   explicit Scope(std::string_view name);

@@ -1,4 +1,4 @@
-// Counters of what the engine did, for tests and for the curious.
+// Counters of what the engine did.
 #ifndef SLUICE_STATS_H_
 #define SLUICE_STATS_H_
 
@@ -10,35 +10,48 @@ namespace sluice {
 
 // Process-wide sums since the start or the last reset_stats().
 struct Stats {
-  int64_t ops_recorded = 0;  // ops appended to a queue; scalar operands are not ops
-  int64_t ops_executed =
-      0;                // ops whose result was needed, whether in a kernel of their own or fused
-  int64_t windows = 0;  // flushes that had something to run
-  int64_t kernels_launched = 0;  // own kernels, without library calls
+  // Ops appended to a queue. Scalar operands are not ops.
+  int64_t ops_recorded = 0;
+  // Ops whose result was needed, in a kernel of their own or fused.
+  int64_t ops_executed = 0;
+  // Flushes that had something to run.
+  int64_t windows = 0;
+  // Launches of own kernels, without library calls.
+  int64_t kernels_launched = 0;
   int64_t library_calls = 0;
-  int64_t compiles = 0;  // completed ones
+  // Completed compilations.
+  int64_t compiles = 0;
   int64_t compile_failures = 0;
   int64_t plan_hits = 0;
   int64_t plan_misses = 0;
-  int64_t kernel_cache_hits = 0;  // kernels of a new plan that were there already
+  // Kernels of new plans that were in the cache.
+  int64_t kernel_cache_hits = 0;
+  // Kernels found in the disk cache instead of compiled.
   int64_t disk_cache_hits = 0;
-  int64_t bytes_allocated_peak = 0;  // greatest bytes_live; reset_stats() sets it to bytes_live
-  int64_t bytes_live = 0;            // bytes of device memory in use now
-  int64_t temporaries_elided = 0;    // results that were computed and never had memory
-  int64_t bytes_elided = 0;          // the bytes they would have taken
-  int64_t bytes_read = 0;            // by kernels and library calls, each distinct operand once
+  // The maximum of bytes_live. reset_stats() sets it to bytes_live.
+  int64_t bytes_allocated_peak = 0;
+  // Bytes of device memory in use now.
+  int64_t bytes_live = 0;
+  // Results that were computed without ever getting memory.
+  int64_t temporaries_elided = 0;
+  // The bytes that those would have taken.
+  int64_t bytes_elided = 0;
+  // By kernels and library calls, each distinct operand once.
+  int64_t bytes_read = 0;
   int64_t bytes_written = 0;
-  int64_t generic_tier_launches = 0;  // launches that ran interpreted
-  int64_t syncs = 0;                  // calls of sync()
+  // Launches that ran interpreted.
+  int64_t generic_tier_launches = 0;
+  // Calls of sync().
+  int64_t syncs = 0;
 };
 
-// What a kernel, or a kind of library call, has done.
+// The totals of a kernel, or of a kind of library call.
 struct KernelStats {
   std::string name;         // of its ops: "mul+exp+sum", "matmul"
   std::string device;       // "cpu", "cuda:0"
   int64_t count = 0;        // runs
-  int64_t generic = 0;      // of these, on the generic tier
-  int64_t nanoseconds = 0;  // on the device, all runs together
+  int64_t generic = 0;      // of these, interpreted
+  int64_t nanoseconds = 0;  // on the device, over all runs
   int64_t bytes = 0;        // read and written
   int64_t flops = 0;
 };
@@ -46,12 +59,12 @@ struct KernelStats {
 Stats stats();
 void reset_stats();
 
-// Since the last reset_stats(), those that took longest first: of what ran while a trace was being
-// recorded (trace::start(), $SLUICE_TRACE), as else no kernel is timed. The first 4,096 kinds that
-// are met are counted, later ones together as "...".
+// Since the last reset_stats(), longest total time first. Covers work that ran while a trace was
+// recorded (trace::start(), $SLUICE_TRACE); otherwise kernels are not timed. The first 4,096 kinds
+// are counted separately, later ones together as "...".
 std::vector<KernelStats> kernel_stats();
 
-// One "name: value" a line, in the order above.
+// One "name: value" per line, in the order above.
 std::string to_string(const Stats& stats);
 
 }  // namespace sluice

@@ -13,11 +13,13 @@ namespace sluice::trace {
 //
 // $SLUICE_TRACE=path starts with the process and writes to `path` when it ends; see also
 // $SLUICE_DEBUG (docs/trace.md). While nothing is recorded, recording costs an op two instructions.
+// Graphs and kernels are described by the functions below, not while the program runs.
 void start();
 void stop();
 
-// What has been recorded so far. Waits for nothing: of windows that are still running, times are
-// missing.
+// What has been recorded so far. Does not wait: times of windows that are still running are
+// missing. The JSON and the page show source and assembly of kernels; generating them takes at most
+// as long as recording has, or a second if that is longer.
 std::string to_text();
 std::string to_json();      // docs/trace.schema.json
 std::string to_dot();       // for Graphviz

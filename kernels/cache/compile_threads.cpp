@@ -1,66 +1,43 @@
 #include "kernels/cache/compile_threads.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "runtime/cpu/parallel.h"
-#include "runtime/integers.h"
 
 namespace sluice::kernels {
 namespace {
 
-// More would take cores from what computes; NVRTC's front end runs on one thread at a time anyway.
+// More would take cores from computation, and NVRTC's front end is single-threaded anyway.
 constexpr size_t kMaxThreads = 4;
 
 size_t max_threads() {
   return std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, kMaxThreads);
 }
 
-// How long a thread without a task keeps its claim to a core.
-constexpr std::chrono::milliseconds kKeepsCores{10};
-
-// Code generation takes megabytes in small pieces, and the first touch of each page takes
-// microseconds. This has the calling thread's heap get its pages at once. What is freed below a
-// piece that is in use stays with the heap: below the last one, which is returned.
-std::unique_ptr<char[]> warm_heap() {
-  constexpr size_t kPiece = 96 << 10;  // larger ones glibc would map by themselves
-  std::array<std::unique_ptr<char[]>, 20> pieces;
-  for (std::unique_ptr<char[]>& piece : pieces) {
-    piece.reset(new char[kPiece]);
-#ifdef MADV_POPULATE_WRITE
-    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(piece.get()) & ~(page - 1);
-    const uintptr_t end = round_up(reinterpret_cast<uintptr_t>(piece.get()) + kPiece, page);
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
-#endif
-  }
-  return std::move(pieces.back());
-}
+// How long an idle thread keeps libgomp's busy-wait disabled.
+constexpr std::chrono::milliseconds kIdleBeforeSpinning{10};
 
 std::atomic<CompileThreads*> instance{nullptr};
 
-// LLVM and NVRTC make static objects while they compile, the more the longer they run. exit()
-// destroys them, the latest first, and a compilation that is under way then crashes or never ends.
-// No handler can be sure to come before that; destructors of the main thread's own objects do.
+// LLVM and NVRTC construct static objects while they compile. exit() destroys those in reverse
+// order, and a compilation still running then crashes or hangs. An atexit handler may come too
+// late; the destructors of the main thread's thread-locals run before all of them.
 struct MainThread {
-  const bool is_main = gettid() == getpid();  // another one, if it has loaded this library
+  const bool is_main = gettid() == getpid();  // false if another thread loaded this library
   ~MainThread() {
     CompileThreads* const threads = instance.load();
     if (is_main && threads != nullptr) threads->stop();
   }
 };
 
-// Made by static initialisation.
+// Static initialisation constructs the thread-local on the thread that loads the library.
 void watch_main_thread() { thread_local const MainThread main_thread; }
 [[maybe_unused]] const bool watches_main_thread = (watch_main_thread(), true);
 
@@ -101,7 +78,6 @@ void CompileThreads::start_thread() {
 }
 
 void CompileThreads::work() {
-  std::unique_ptr<char[]> top_of_heap;
   std::optional<SharedCores> cores;
   std::unique_lock lock(mutex_);
   const auto wakes = [&] {
@@ -109,8 +85,8 @@ void CompileThreads::work() {
   };
   while (true) {
     ++idle_;
-    if (waiting_.empty()) changed_.notify_all();  // of wait()
-    if (cores.has_value() && !changed_.wait_for(lock, kKeepsCores, wakes)) {
+    if (waiting_.empty()) changed_.notify_all();  // for wait()
+    if (cores.has_value() && !changed_.wait_for(lock, kIdleBeforeSpinning, wakes)) {
       lock.unlock();
       cores.reset();
       lock.lock();
@@ -128,10 +104,9 @@ void CompileThreads::work() {
     std::function<void()> task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    if (top_of_heap == nullptr) top_of_heap = warm_heap();
     task();
     task = nullptr;
-    // The compiler may have made more static objects.
+    // The compiler may have constructed more static objects.
     stop_at_exit();
     lock.lock();
   }

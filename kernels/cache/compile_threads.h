@@ -1,4 +1,4 @@
-// The threads that kernels are compiled on beside the caller's.
+// Background threads that compile kernels.
 #ifndef SLUICE_KERNELS_CACHE_COMPILE_THREADS_H_
 #define SLUICE_KERNELS_CACHE_COMPILE_THREADS_H_
 
@@ -11,38 +11,39 @@
 
 namespace sluice::kernels {
 
-// A few for the whole process, started as they are needed. Thread-safe.
+// A thread pool for the whole process: half as many threads as cores, at most four, started on
+// demand. While it compiles, and for 10 ms after, it disables libgomp's busy-wait (SharedCores in
+// runtime/cpu/parallel.h), so that compiling does not compete with spinning threads. Thread-safe.
 class CompileThreads {
  public:
   static CompileThreads& get();
 
-  // Runs tasks in order, several at a time. When the process ends, those under way are waited for;
-  // others, then and from then on, are dropped.
+  // Enqueues a task. Tasks start in order and run concurrently. At process exit running tasks are
+  // waited for; queued and later ones are dropped.
   void add(std::function<void()> task);
 
-  // Tasks will be added in a moment: a thread makes ready for them, and threads that wait for loops
-  // do not hold cores any more.
+  // Announces tasks: starts a thread and disables libgomp's busy-wait before they arrive.
   void expect();
 
-  // Returns once no task is under way or waiting.
+  // Returns once no task is running or queued.
   void wait();
 
-  // Waits for what is under way, for good. exit() does so: before all else if the main thread calls
-  // it, else by handlers.
+  // Drops queued tasks and joins all threads, for good. exit() calls it: on the main thread before
+  // any static destructor runs, on another thread through the handlers of stop_at_exit().
   void stop();
 
-  // Registers such a handler, after others that make sense only when no task runs any more: the
-  // latest goes first.
+  // Registers stop() to run before handlers registered earlier. Compilers register static objects
+  // as they run, so it is called again after each task.
   static void stop_at_exit();
 
  private:
-  void start_thread();  // if there may be one more
+  void start_thread();  // unless the limit is reached
   void work();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
-  size_t idle_ = 0;  // threads that wait for a task
+  size_t idle_ = 0;  // threads waiting for a task
   bool expecting_ = false;
   bool stopping_ = false;
   std::vector<std::thread> threads_;

@@ -25,17 +25,17 @@ namespace sluice::kernels {
 namespace {
 
 constexpr int64_t kDefaultMaxBytes = int64_t{1} << 30;
-// Looks at the whole folder while it fills up once; also the part that is freed if it is full.
+// Scans of the folder per max_bytes written; a full folder is trimmed by one such part.
 constexpr int64_t kSteps = 16;
-// An entry that is found is marked as used if that was last done so long ago.
+// A hit updates the entry's time stamp if that is older than this.
 constexpr int64_t kTouchSeconds = 60 * 60;
-// Nobody writes one file for so long.
+// A temporary file older than this was left by a killed process.
 constexpr int64_t kStaleSeconds = 60 * 60;
 
-// ---- An entry: Header, key, value, and a checksum of all these.
+// ---- The format of an entry: header, key, value, checksum of all three.
 
 struct Header {
-  uint64_t magic;  // a number, and so another one on a machine of the other byte order
+  uint64_t magic;  // differs on a machine of other byte order
   uint64_t version;
   uint64_t key_bytes;
   uint64_t value_bytes;
@@ -44,8 +44,8 @@ constexpr uint64_t kMagic = 0x6568636163756c73;
 constexpr uint64_t kVersion = 1;
 constexpr size_t kOverhead = sizeof(Header) + sizeof(uint64_t);
 
-// The same in every process. For each word a bijection of the state, so that a change within one
-// word is never missed.
+// Equal in all processes. Each word is mixed in by a bijection of the state, so that a change
+// within one word always changes the hash.
 uint64_t hash_of(absl::string_view bytes, uint64_t odd) {
   uint64_t hash = odd ^ bytes.size();
   const auto mix = [&](uint64_t word) {
@@ -93,7 +93,7 @@ std::string make_entry(absl::string_view key, absl::string_view value) {
   return entry;
 }
 
-// If `entry` is one, whole and of `key`.
+// The value, if `entry` is valid and belongs to `key`.
 std::optional<std::string> value_of(absl::string_view entry, absl::string_view key) {
   if (entry.size() < kOverhead || entry.size() - kOverhead < key.size()) return std::nullopt;
   const size_t value_bytes = entry.size() - kOverhead - key.size();
@@ -131,14 +131,14 @@ class File {
   int descriptor_;
 };
 
-// Code comes out of it: nobody else may put any there.
+// Code is loaded from it, so nobody else may write to it.
 bool is_mine_alone(const struct stat& status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 int64_t age_of(const struct stat& status) { return std::time(nullptr) - status.st_mtim.tv_sec; }
 
-// Calls `transfer(bytes done)` until all `count` bytes are.
+// Calls transfer(bytes_done) until all `count` bytes are transferred.
 template <typename Transfer>
 bool transfer_all(size_t count, const Transfer& transfer) {
   for (size_t done = 0; done < count;) {
@@ -150,7 +150,8 @@ bool transfer_all(size_t count, const Transfer& transfer) {
   return true;
 }
 
-// Marks it as used. Nothing if it is no plain file, has more than `max_bytes`, or changes.
+// Reads the file and marks it as used. Nullopt if it is not a regular file, exceeds `max_bytes`, or
+// changes meanwhile.
 std::optional<std::string> read_entry(int folder, const std::string& name, int64_t max_bytes) {
   // Opening a pipe must not block.
   const File file(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -193,8 +194,8 @@ std::unique_ptr<DiskCache> DiskCache::open(const std::string& folder, int64_t ma
   return std::unique_ptr<DiskCache>(new DiskCache(opened.release(), max_bytes));
 }
 
-// Each begins somewhere between two looks, so that many processes which write little look as often
-// as one that writes as much.
+// The first scan is due after a random part of a step, so that many processes that write little
+// scan as often, together, as one that writes as much.
 DiskCache::DiskCache(int folder, int64_t max_bytes)
     : folder_(folder),
       max_bytes_(max_bytes),
@@ -221,7 +222,7 @@ void DiskCache::insert(absl::string_view key, absl::string_view value) {
 }
 
 bool DiskCache::write(const std::string& name, absl::string_view entry) {
-  // Processes of several machines, or of containers with equal ids, may share the folder.
+  // Process ids do not identify processes of several machines or containers that share the folder.
   const std::string temporary =
       absl::StrCat(name, ".", getpid(), ".", serial_.fetch_add(1, std::memory_order_relaxed), ".",
                    absl::Hex(random_bits()), kTemporarySuffix);
@@ -230,8 +231,7 @@ bool DiskCache::write(const std::string& name, absl::string_view entry) {
   const bool is_whole = transfer_all(entry.size(), [&](size_t done) {
     return ::write(file.descriptor(), entry.data() + done, entry.size() - done);
   });
-  // After a crash of the machine the file may be there and not what is in it: the checksum tells,
-  // so there is nothing to wait for.
+  // No fsync: if a crash of the machine loses the contents, the checksum detects it.
   if (is_whole && file.close() &&
       renameat(folder_, temporary.c_str(), folder_, name.c_str()) == 0) {
     return true;
@@ -274,8 +274,8 @@ void DiskCache::trim() {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.used.tv_sec, a.used.tv_nsec) < std::tie(b.used.tv_sec, b.used.tv_nsec);
   });
-  // An entry that another process removes at the same time is gone as well; one that it has just
-  // found or replaced is made again when it is next needed.
+  // An entry that another process removes meanwhile counts as removed. One that it has just used is
+  // compiled again when needed.
   for (const Entry& entry : entries) {
     if (total <= max_bytes_ - 2 * step_) break;
     if (unlinkat(folder_, entry.name.c_str(), 0) == 0 || errno == ENOENT) total -= entry.bytes;
@@ -289,8 +289,8 @@ DiskCacheStats DiskCache::stats() const {
 
 namespace {
 
-// Empty if it is not set. A program that has more rights than its user must not load the code that
-// the user points it to.
+// Empty if not set. Uses secure_getenv: a set-user-ID program must not load code from a folder that
+// its user chose.
 std::string environment(const char* name) {
   const char* value = secure_getenv(name);
   return value == nullptr ? "" : value;
@@ -326,7 +326,7 @@ std::string digest_of(absl::string_view key) {
 }
 
 DiskCache* disk_cache() {
-  // Never destroyed: a compilation may still be under way at exit.
+  // Never destroyed: a compilation may still be running at exit.
   static DiskCache* const cache = open_default().release();
   return cache;
 }

@@ -1,7 +1,13 @@
-// What compilers have made, kept for other processes: blobs by key, in files of one folder.
+// Compiled code kept on disk for other processes: one file per key in one folder.
 //
-// The whole key is compared, never a hash alone. An entry that is damaged, foreign or of another
-// version is not found. Where nothing can be read or written, nothing is, and nobody is told.
+//  - Keys are compared whole, never by hash alone. They name everything the code depends on, so
+//    entries never have to be invalidated.
+//  - A file is named by a 128-bit hash of its key and holds the key, the value and a checksum. An
+//    entry that is truncated, damaged, foreign or of another version is a miss; the code compiled
+//    then replaces it.
+//  - A file is written under a temporary name and renamed, so processes share the folder without
+//    locks.
+//  - Missing folders, space or permissions are no error: the cache then stores nothing.
 #ifndef SLUICE_KERNELS_CACHE_DISK_CACHE_H_
 #define SLUICE_KERNELS_CACHE_DISK_CACHE_H_
 
@@ -15,22 +21,22 @@
 
 namespace sluice::kernels {
 
-// Of one DiskCache, since it was opened.
+// Statistics of one DiskCache since it was opened.
 struct DiskCacheStats {
   int64_t hits = 0;
   int64_t misses = 0;
   int64_t writes = 0;
 };
 
-// Thread-safe, and any number of processes may use one folder at once.
+// Thread-safe. Any number of processes may share a folder.
 class DiskCache {
  public:
-  // Makes the folder, and those above it, with mode 0700 if they are missing. Null if that fails,
-  // or if anyone but this user may write to it: code is loaded from it. Of other files in it none
-  // is touched.
+  // Creates the folder and its parents with mode 0700 if they are missing. Null if that fails, or
+  // if anyone but this user can write to the folder, since code is loaded from it. Leaves foreign
+  // files alone.
   //
-  // When there are more than `max_bytes`, entries go that have not been found or written for the
-  // longest time; each further process that writes at the same time may bring a sixteenth more.
+  // Beyond `max_bytes` the least recently used entries are removed. Every further process that
+  // writes concurrently may exceed the limit by a sixteenth.
   static std::unique_ptr<DiskCache> open(const std::string& folder, int64_t max_bytes);
 
   ~DiskCache();
@@ -39,30 +45,30 @@ class DiskCache {
 
   std::optional<std::string> find(absl::string_view key);
 
-  // In place of what `key` had. Not kept if it takes more than a sixteenth of `max_bytes`.
+  // Stores or replaces the value of `key`, unless it exceeds a sixteenth of `max_bytes`.
   void insert(absl::string_view key, absl::string_view value);
 
   DiskCacheStats stats() const;
 
  private:
   DiskCache(int folder, int64_t max_bytes);
-  // Whether `entry` has become the file `name`.
+  // Writes `entry` to the file `name`. False on failure.
   bool write(const std::string& name, absl::string_view entry);
-  // Removes the oldest entries if there are too many, and what killed processes left.
+  // Removes the least recently used entries beyond the limit, and files left by killed processes.
   void trim();
 
-  const int folder_;  // a descriptor: what was checked is what is used
+  const int folder_;  // a descriptor, so that the folder checked is the folder used
   const int64_t max_bytes_;
-  const int64_t step_;  // bytes written between two looks at the whole folder
+  const int64_t step_;  // bytes written between two scans of the folder
   std::atomic<int64_t> until_trim_;
   std::atomic<uint64_t> serial_{0};
   std::atomic<int64_t> hits_{0}, misses_{0}, writes_{0};
 };
 
-// A hash in 32 hex digits, the same in any process: what entries are called by.
+// A hash of 32 hex digits, equal in all processes. Entries are named by it.
 std::string digest_of(absl::string_view key);
 
-// The process's, or null if there is none. From the environment, read once, at first use:
+// The process's cache, or null if there is none. Configured by the environment, read at first use:
 //   SLUICE_DISK_CACHE=off  none
 //   SLUICE_CACHE_DIR       the folder; else $XDG_CACHE_HOME/sluice, else $HOME/.cache/sluice
 //   SLUICE_CACHE_BYTES     max_bytes, 1 GiB if not set

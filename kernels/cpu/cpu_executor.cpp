@@ -3,40 +3,34 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
-#include <variant>
 
 #include "absl/container/fixed_array.h"
 #include "absl/container/inlined_vector.h"
 #include "kernels/cache/cache.h"
 #include "kernels/cache/compile_threads.h"
 #include "kernels/cpu/launch.h"
-#include "kernels/library/matmul.h"
+#include "kernels/library/library.h"
 
 namespace sluice::kernels {
 namespace {
 
 using fusion::KernelCall;
-using fusion::KernelStep;
-using fusion::MatmulStep;
+using fusion::Plan;
 using fusion::Step;
 
-struct CpuCode {
-  struct CallCode {
-    std::shared_ptr<Kernel> kernel;
-    bool scalars_in_order;  // they follow one another among the window's: no need to gather them
-  };
-  struct StepCode {
-    std::vector<CallCode> calls;
-    size_t num_buffers = 0;           // of all calls
-    size_t num_gathered_scalars = 0;  // likewise
-  };
-  const std::vector<Step>* steps;
-  std::vector<StepCode> code;  // by step
-  double cost = 0;             // of all steps
+struct CallCode {
+  std::shared_ptr<Kernel> kernel;
+  bool scalars_in_order;  // they are consecutive among the window's: no need to gather them
+};
+// Of a launch; of a library call it is empty.
+struct StepCode {
+  std::vector<CallCode> calls;
+  size_t num_buffers = 0;           // of all calls
+  size_t num_gathered_scalars = 0;  // likewise
 };
 
-// The first results of a plan come sooner if no compilation takes a core meanwhile. Where they take
-// longer than this by estimate, in nanoseconds, the compiled kernels are more urgent.
+// A plan's first results come sooner if no compilation occupies a core meanwhile. Plans that are
+// estimated to take longer than this, in nanoseconds, need their compiled kernels more urgently.
 constexpr double kResultsFirst = 5e6;
 
 bool are_in_order(const std::vector<int32_t>& numbers) {
@@ -44,7 +38,7 @@ bool are_in_order(const std::vector<int32_t>& numbers) {
                             [](int32_t a, int32_t b) { return b != a + 1; }) == numbers.end();
 }
 
-// Adds the time that it lives to a list, if there is one.
+// Appends its lifetime to a list, if there is one.
 class StepTimer {
  public:
   StepTimer(std::vector<StepTime>* times, const int64_t* generic_launches)
@@ -70,16 +64,18 @@ class StepTimer {
 
 class CpuRun : public Run {
  public:
-  CpuRun(const CpuCode* code, Tier tier) : code_(*code), tier_(tier) {}
+  // `code`: by step. `cost`: of all steps.
+  CpuRun(const Plan* plan, const std::vector<StepCode>* code, double cost, Tier tier)
+      : plan_(*plan), code_(*code), cost_(cost), tier_(tier) {}
 
   void start(const Bindings& bindings) override {
-    for (size_t s = 0; s < code_.steps->size(); ++s) {
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
       const StepTimer timer(bindings.timed ? &times_ : nullptr, &generic_launches_);
-      const auto& work = (*code_.steps)[s].work;
-      if (const auto* kernels = std::get_if<KernelStep>(&work)) {
-        run_kernels(s, *kernels, bindings);
+      const Step& step = plan_.steps[s];
+      if (!step.library) {
+        run_kernels(s, step.kernels, bindings);
       } else if (!bindings.is_skipped(s, 0)) {
-        absl::Status status = matmul(BoundMatmul(std::get<MatmulStep>(work), &bindings).get());
+        absl::Status status = run_library(*step.library, bindings.of(*step.library));
         if (!status.ok()) failures_.push_back({s, std::move(status)});
       }
     }
@@ -110,20 +106,20 @@ class CpuRun : public Run {
     std::unique_ptr<ErrorSlot[]> slots;
   };
 
-  void run_kernels(size_t s, const KernelStep& step, const Bindings& bindings) {
-    const CpuCode::StepCode& step_code = code_.code[s];
+  void run_kernels(size_t s, const std::vector<KernelCall>& kernels, const Bindings& bindings) {
+    const StepCode& step_code = code_[s];
     absl::FixedArray<void*, 16> buffers(step_code.num_buffers);
     absl::FixedArray<uint64_t, 16> gathered(step_code.num_gathered_scalars);
     void** next_buffer = buffers.data();
     uint64_t* next_gathered = gathered.data();
     absl::InlinedVector<Call, 1> calls;
     bool all_compiled = true;
-    for (size_t k = 0; k < step.calls.size(); ++k) {
+    for (size_t k = 0; k < kernels.size(); ++k) {
       if (bindings.is_skipped(s, k)) continue;
-      const KernelCall& call = step.calls[k];
+      const KernelCall& call = kernels[k];
       void** const own_buffers = next_buffer;
       for (const fusion::MemoryRef& ref : call.buffers) *next_buffer++ = bindings.at(ref);
-      const CpuCode::CallCode& code = step_code.calls[k];
+      const CallCode& code = step_code.calls[k];
       const uint64_t* scalars = bindings.scalars.data();
       if (!code.scalars_in_order) {
         scalars = next_gathered;
@@ -151,11 +147,13 @@ class CpuRun : public Run {
   }
 
   void compile(Kernel* kernel) {
-    if (code_.cost > kResultsFirst) return kernel->request_compiled();
+    if (cost_ > kResultsFirst) return kernel->request_compiled();
     to_compile_.push_back(kernel);
   }
 
-  const CpuCode& code_;
+  const Plan& plan_;
+  const std::vector<StepCode>& code_;
+  const double cost_;
   const Tier tier_;
   std::vector<Kernel*> to_compile_;  // once the results are there
   int64_t generic_launches_ = 0;
@@ -166,44 +164,43 @@ class CpuRun : public Run {
 
 class CpuPlanCode : public PlanCode {
  public:
-  explicit CpuPlanCode(CpuCode code) : code_(std::move(code)) {}
+  CpuPlanCode(Plan plan, Tier tier) : PlanCode(std::move(plan)) {
+    for (Step& step : steps()) {
+      cost_ += step.cost;
+      StepCode& code = code_.emplace_back();
+      for (KernelCall& call : step.kernels) {
+        const bool in_order = are_in_order(call.scalars);
+        code.calls.push_back({find_kernel(std::exchange(call.program, {})), in_order});
+        if (tier == Tier::kAsync && !code.calls.back().kernel->is_requested()) {
+          CompileThreads::get().expect();
+        }
+        code.num_buffers += call.buffers.size();
+        if (!in_order) code.num_gathered_scalars += call.scalars.size();
+      }
+    }
+  }
+
   absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream*, Tier tier) override {
-    return std::make_unique<CpuRun>(&code_, tier);
+    return std::make_unique<CpuRun>(&plan(), &code_, cost_, tier);
   }
 
   std::vector<KernelDescription> describe(size_t step, bool with_code) const override {
     std::vector<KernelDescription> kernels;
-    for (const CpuCode::CallCode& call : code_.code[step].calls) {
+    for (const CallCode& call : code_[step].calls) {
       kernels.push_back(call.kernel->describe(with_code));
     }
     return kernels;
   }
 
  private:
-  const CpuCode code_;
+  std::vector<StepCode> code_;  // by step
+  double cost_ = 0;             // of all steps
 };
 
 class CpuExecutor : public Executor {
  public:
-  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string>,
-                                    Tier tier) override {
-    CpuCode code{steps, {}};
-    for (Step& step : *steps) {
-      code.cost += step.cost;
-      CpuCode::StepCode& step_code = code.code.emplace_back();
-      auto* kernel_step = std::get_if<KernelStep>(&step.work);
-      if (kernel_step == nullptr) continue;
-      for (KernelCall& call : kernel_step->calls) {
-        const bool in_order = are_in_order(call.scalars);
-        step_code.calls.push_back({find_kernel(std::exchange(call.program, {})), in_order});
-        if (tier == Tier::kAsync && !step_code.calls.back().kernel->is_requested()) {
-          CompileThreads::get().expect();
-        }
-        step_code.num_buffers += call.buffers.size();
-        if (!in_order) step_code.num_gathered_scalars += call.scalars.size();
-      }
-    }
-    return std::make_unique<CpuPlanCode>(std::move(code));
+  std::unique_ptr<PlanCode> prepare(Plan plan, std::vector<std::string>, Tier tier) override {
+    return std::make_unique<CpuPlanCode>(std::move(plan), tier);
   }
   CacheStats cache_stats() const override { return kernels::cache_stats(); }
   void wait_for_compiler() override { CompileThreads::get().wait(); }

@@ -17,9 +17,8 @@ using fusion::Schedule;
 
 // Waking another thread takes microseconds; each must have this much to do.
 constexpr double kWorthAThread = 8e3;  // ns
-// Points are given to threads in units of this many: whole cache lines for every type, and lanes
-// enough for a vector.
-constexpr int64_t kUnit = kStreamUnit;
+// Threads take points in units of this many: whole cache lines of every dtype, and whole vectors.
+constexpr int64_t kUnit = kNontemporalUnit;
 // The rows of a column reduction that one work item takes.
 constexpr int64_t kColumnRange = 1024;
 
@@ -29,20 +28,20 @@ int64_t product(const int64_t* extents, int count) {
   return result;
 }
 
-// A call as it is to be divided.
+// A call to be divided.
 struct Work {
   explicit Work(const Call& call) : call(&call) {
     const Program& program = *call.program;
-    rows = product(call.args.extents, program.kept_rank);
-    reduced = product(call.args.extents + program.kept_rank, program.reduced_rank);
+    rows = product(call.args.extents, program.outer_rank);
+    reduced = product(call.args.extents + program.outer_rank, program.reduced_rank);
     row_cost = call.cost_of_point * static_cast<double>(std::max<int64_t>(reduced, 1));
     unit = program.lanes_reduced() ? 1 : kUnit;
-    if (program.tiled) unit = kTileHeight * call.args.extents[program.kept_rank - 1];
+    if (program.tiled) unit = kTileHeight * call.args.extents[program.outer_rank - 1];
     blocks = num_blocks(program.schedule, reduced);
   }
 
   double cost() const { return row_cost * static_cast<double>(rows); }
-  // Rows are too few to go round, but they can be cut.
+  // There are fewer rows than threads could take, but rows have several blocks.
   bool splits_rows() const {
     const EntryPoints& entry = call->executable->entry();
     return call->program->reduced_rank > 0 && rows < num_threads() * unit * 2 && blocks > 1 &&
@@ -62,7 +61,7 @@ struct Work {
   int64_t blocks;   // of a row
 };
 
-// Each thread takes some blocks of ranges of rows; what the blocks gave is then combined.
+// Each thread takes some blocks of ranges of rows; the partial results are then combined in order.
 void split_blocks(const Work& work) {
   const Program& program = *work.call->program;
   const Executable& executable = *work.call->executable;

@@ -1,14 +1,14 @@
-// The driver that both tiers share: cuts a launch into calls of entry points.
+// Divides a launch into calls of entry points, for both tiers.
 #ifndef SLUICE_KERNELS_CPU_LAUNCH_H_
 #define SLUICE_KERNELS_CPU_LAUNCH_H_
 
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 
 namespace sluice::kernels {
 
-// One kernel and what it is to run on.
+// One kernel and its arguments.
 struct Call {
   const fusion::Program* program = nullptr;
   const Executable* executable = nullptr;
@@ -16,9 +16,9 @@ struct Call {
   double cost_of_point = 0;  // fusion::cost_of_point
 };
 
-// Runs whole kernels that don't depend on each other and waits for them: on the calling thread and,
-// where the work is large enough to pay, on the OpenMP threads. How the work is divided never
-// changes a bit of the result. Errors are left in args.errors. No rows: nothing is done.
+// Runs kernels that don't depend on each other and waits for them. They run on the calling thread
+// and, if there is enough work, on the OpenMP threads; how it is divided changes no bit. Errors are
+// left in args.errors.
 void launch(absl::Span<const Call> calls);
 void launch(const fusion::Program& program, const Executable& executable, const KernelArgs& args);
 

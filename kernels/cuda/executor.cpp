@@ -1,10 +1,7 @@
 #include "kernels/cuda/executor.h"
 
 #include <utility>
-#include <variant>
 
-#include "absl/strings/str_cat.h"
-#include "kernels/cache/compile_threads.h"
 #include "kernels/cuda/compile/generic_image.h"
 #include "kernels/cuda/gpu.h"
 #include "kernels/cuda/run/run.h"
@@ -13,15 +10,13 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-using fusion::KernelStep;
-using fusion::MatmulStep;
-using fusion::Step;
 using runtime::cuda::CudaDevice;
 using runtime::cuda::CudaStream;
 
 class CudaPlanCode : public PlanCode {
  public:
-  explicit CudaPlanCode(Gpu* gpu) : code_(gpu) {}
+  CudaPlanCode(fusion::Plan plan, std::vector<std::string> labels, Gpu* gpu)
+      : PlanCode(std::move(plan)), code_(gpu, &steps(), std::move(labels)) {}
 
   absl::StatusOr<std::unique_ptr<Run>> make_run(runtime::Stream* stream, Tier tier) override {
     auto run = std::make_unique<CudaRun>(&code_, static_cast<CudaStream*>(stream));
@@ -31,12 +26,10 @@ class CudaPlanCode : public PlanCode {
   }
 
   std::vector<KernelDescription> describe(size_t step, bool with_code) const override {
-    const auto* own = std::get_if<StepCode>(&code_.steps[step]);
-    if (own == nullptr) return {};
-    return {own->kernel->describe(with_code)};
+    const StepCode* launch = code_.launches[step].get();
+    if (launch == nullptr) return {};
+    return {launch->kernel->describe(with_code)};
   }
-
-  CudaCode& code() { return code_; }
 
  private:
   CudaCode code_;
@@ -46,35 +39,9 @@ class CudaExecutor : public Executor {
  public:
   explicit CudaExecutor(CudaDevice* device) : gpu_(device) {}
 
-  std::unique_ptr<PlanCode> prepare(std::vector<Step>* steps, std::vector<std::string> labels,
+  std::unique_ptr<PlanCode> prepare(fusion::Plan plan, std::vector<std::string> labels,
                                     Tier) override {
-    auto made = std::make_unique<CudaPlanCode>(&gpu_);
-    CudaCode& code = made->code();
-    if (!labels.empty()) {
-      code.label =
-          absl::StrCat(labels.size(), " steps from ", labels.front(), " to ", labels.back());
-    }
-    const int multiprocessors = gpu_.device().context().info().multiprocessors;
-    std::vector<LaunchCode> launches;
-    for (size_t s = 0; s < steps->size(); ++s) {
-      if (const auto* matmul = std::get_if<MatmulStep>(&(*steps)[s].work)) {
-        code.has_library_calls = true;
-        code.steps.emplace_back(LibraryCode{matmul, std::move(labels[s])});
-        make_ready(*matmul);
-        continue;
-      }
-      auto& step = std::get<StepCode>(code.steps.emplace_back(
-          std::in_place_type<StepCode>, &std::get<KernelStep>((*steps)[s].work), multiprocessors,
-          std::move(labels[s])));
-      launches.push_back(step.launch_code());
-      for (const CallCode& call : step.calls) code.num_error_slots += call.call->error_slots.size();
-    }
-    code.kernels = gpu_.kernels().find(launches);
-    size_t next = 0;
-    for (auto& step : code.steps) {
-      if (auto* own = std::get_if<StepCode>(&step)) own->kernel = code.kernels[next++];
-    }
-    return made;
+    return std::make_unique<CudaPlanCode>(std::move(plan), std::move(labels), &gpu_);
   }
 
   CacheStats cache_stats() const override {
@@ -85,13 +52,6 @@ class CudaExecutor : public Executor {
   void wait_for_compiler() override { gpu_.wait_for_compilers(); }
 
  private:
-  // Ahead of the first run. The executor lives as long as the process.
-  void make_ready(const MatmulStep& matmul) {
-    CompileThreads::get().add([gpu = &gpu_, matmul] {
-      gpu->matmul().prepare(BoundMatmul(matmul, nullptr).get()).IgnoreError();
-    });
-  }
-
   Gpu gpu_;
 };
 

@@ -4,7 +4,6 @@
 
 #include "kernels/cuda/compile/caching_compiler.h"
 #include "kernels/cuda/compile/generic_image.h"
-#include "kernels/cuda/products/cublaslt.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -28,12 +27,6 @@ std::unique_ptr<Compiler> make_compiler(const runtime::cuda::Context& context) {
       make_nvrtc_compiler(context.info().compute_capability, driver_version(context)));
 }
 
-// Null if there is none.
-const CublasLt* find_matmul_library(const runtime::cuda::Context& context) {
-  if (compiler_for_testing()) return nullptr;
-  return find_cublaslt(driver_version(context)).value_or(nullptr);
-}
-
 }  // namespace
 
 void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make) {
@@ -43,17 +36,11 @@ void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make) {
 Gpu::Gpu(runtime::cuda::CudaDevice* device)
     : device_(*device),
       kernels_(&device->context(), make_compiler(device->context())),
-      matmul_compiler_(make_compiler(device->context())),
+      library_compiler_(make_compiler(device->context())),
+      library_({&device->context(), library_compiler_.get(), driver_version(device->context()),
+                /*allows_vendor_libraries=*/!compiler_for_testing()}),
       generic_(&device->context()) {
   kernels_.warm_up();
-}
-
-MatmulRunner& Gpu::matmul() {
-  std::call_once(matmul_once_, [this] {
-    matmul_ = std::make_unique<MatmulRunner>(&device_.context(), matmul_compiler_.get(),
-                                             find_matmul_library(device_.context()));
-  });
-  return *matmul_;
 }
 
 const runtime::cuda::Function* Gpu::generic() {

@@ -10,7 +10,7 @@
 #include "kernels/cuda/compile/compiler.h"
 #include "kernels/cuda/compile/generic_kernel.h"
 #include "kernels/cuda/kernel_cache.h"
-#include "kernels/cuda/products/matmul.h"
+#include "kernels/cuda/library/library.h"
 #include "runtime/cuda/cuda_device.h"
 
 namespace sluice::kernels::cuda {
@@ -24,26 +24,25 @@ class Gpu {
   KernelCache& kernels() { return kernels_; }
   const KernelCache& kernels() const { return kernels_; }
 
-  // Made when it is first needed: loading a library of products takes a while.
-  MatmulRunner& matmul();
-  // Null until it can be launched; the first call has it compiled on another thread.
+  LibraryRunner& library(fusion::LibraryKind kind) { return library_.of(kind); }
+  // The kernel of the generic tier. Null until it can be launched; the first call has it compiled
+  // on another thread.
   const runtime::cuda::Function* generic();
-  // Likewise, but waits for the compiler. Null if it failed.
+  // Likewise, but waits for the compiler. Null if that failed.
   const runtime::cuda::Function* wait_for_generic();
 
-  // Returns once nothing is being compiled or waits for that, but for products.
+  // Returns once no compilation is running or queued, but for those of library calls.
   void wait_for_compilers();
 
-  // Instantiated graphs take memory of the device: there are only so many.
+  // Instantiated graphs take device memory, so their number is limited. False: no more for now.
   bool take_graph();
   void give_back_graph() { --num_graphs_; }
 
  private:
   runtime::cuda::CudaDevice& device_;
   KernelCache kernels_;
-  const std::unique_ptr<Compiler> matmul_compiler_;
-  std::once_flag matmul_once_;
-  std::unique_ptr<MatmulRunner> matmul_;  // made under matmul_once_
+  const std::unique_ptr<Compiler> library_compiler_;
+  LibraryRunners library_;
   std::once_flag generic_once_;
   GenericKernel generic_;
   std::atomic<int> num_graphs_{0};

@@ -10,22 +10,24 @@
 #include "fusion/ir/cost.h"
 #include "kernels/cache/compile_log.h"
 #include "kernels/cache/compile_threads.h"
+#include "kernels/gpu/emit/emit.h"
 #include "kernels/gpu/emit/plan.h"
+#include "runtime/cuda/driver/module.h"
 
 namespace sluice::kernels::cuda {
 namespace {
 
 using runtime::cuda::Module;
 
-// Past this many, kernels that no plan holds are dropped.
+// Above this number, kernels that no plan holds are dropped.
 constexpr size_t kMaxKernels = 4096;
-// A kernel that the driver refused so often is not compiled again.
+// After so many failures to load, a kernel is not compiled again.
 constexpr int kMaxFailedLoads = 3;
-// Of one source: NVRTC takes longer to begin one than to compile a small kernel, but nobody should
-// wait for a kernel of his own behind too many others.
+// Limits of one source. NVRTC takes longer to start on a source than to compile a small kernel, but
+// no kernel should wait for too many others.
 constexpr size_t kMaxKernelsOfSource = 16;
 constexpr int64_t kMaxCostOfSource = 4096;
-// What a float function takes to compile, in additions.
+// The cost of compiling a float function, in additions.
 constexpr int64_t kCostOfFunction = 64;
 
 int64_t cost_of_compiling(const fusion::Program& program) {
@@ -40,7 +42,7 @@ void append_number(std::string* key, uint64_t number) {
   key->append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// Launches of equal keys are equal. Each part says how long it is.
+// Equal keys, equal launches. Each part is preceded by its length.
 std::string key_of(const LaunchCode& code) {
   std::string key;
   append_number(&key, code.by_table * 2 + code.wide);
@@ -52,95 +54,11 @@ std::string key_of(const LaunchCode& code) {
   return key;
 }
 
-// The same in every process, so that equal kernels have equal text. FNV-1a.
-std::string name_of_key(const std::string& key) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return absl::StrCat("kernel_", absl::Hex(hash, absl::kZeroPad16));
-}
-
-std::vector<fusion::Program> copies_of(const std::vector<const fusion::Program*>& programs) {
-  std::vector<fusion::Program> copies;
-  for (const fusion::Program* program : programs) copies.push_back(*program);
-  return copies;
-}
-
 }  // namespace
-
-// ---- One kernel.
-
-CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
-    : programs_(copies_of(code.programs)),
-      by_table_(code.by_table),
-      wide_(code.wide),
-      // To contract is allowed, never asked for.
-      contracts_(std::all_of(programs_.begin(), programs_.end(),
-                             [](const fusion::Program& program) { return program.contracts; })),
-      label_(code.label),
-      name_(name_of_key(key)) {}
-
-Kernel CachedKernel::emitted() const {
-  Kernel kernel{name_, {}, by_table_, wide_};
-  for (const fusion::Program& program : programs_) kernel.programs.push_back(&program);
-  return kernel;
-}
-
-KernelDescription CachedKernel::describe(bool with_code) const {
-  KernelDescription result;
-  result.key = name_;
-  for (const fusion::Program& program : programs_) {
-    absl::StrAppend(&result.program, fusion::to_text(program));
-  }
-  if (with_code) {
-    result.language = "cuda-c++";
-    const Kernel kernel = emitted();
-    result.source = emit({&kernel, 1});
-  }
-  if (function() != nullptr) {
-    result.registers = resources_.registers;
-    result.spilled_bytes = resources_.spill_bytes;
-    result.shared_bytes = resources_.shared_bytes;
-  }
-  return result;
-}
-
-absl::Status CachedKernel::load(std::shared_ptr<const Module> module, const CompiledCode& code) {
-  absl::StatusOr<runtime::cuda::Function> function = module->function(name_.c_str());
-  if (!function.ok()) return function.status();
-  module_ = std::move(module);
-  function_ = *function;
-  const auto said =
-      std::find_if(code.kernels.begin(), code.kernels.end(),
-                   [&](const KernelResources& kernel) { return kernel.name == name_; });
-  if (said != code.kernels.end()) {
-    resources_ = *said;
-  } else {
-    resources_ = {name_, function_.registers, function_.spilled_bytes, 0,
-                  function_.static_shared_bytes};
-  }
-  set_failure(absl::OkStatus());
-  ready_.store(&function_, std::memory_order_release);
-  return absl::OkStatus();
-}
-
-void CachedKernel::unload() {
-  ready_.store(nullptr, std::memory_order_release);
-  module_.reset();
-}
-
-void CachedKernel::set_failure(const absl::Status& why) {
-  std::lock_guard lock(failure_mutex_);
-  failure_ = why.ok() ? why : runtime::cuda::prefixed(absl::StrCat("kernel ", label_), why);
-}
-
-absl::Status CachedKernel::failure() const {
-  std::lock_guard lock(failure_mutex_);
-  return failure_;
-}
 
 // ---- Compiling.
 
-// Sources to be compiled, which whoever has time takes one by one.
+// A queue of sources, from which several threads take.
 struct KernelCache::Work {
   std::vector<std::vector<KernelRef>> sources;
   std::atomic<size_t> next{0};
@@ -159,7 +77,7 @@ struct KernelCache::Shared {
     }
   }
 
-  // Those kernels of a source that nobody has begun with in the meantime.
+  // Compiles the kernels of a source that no other thread has started on.
   void compile_source(absl::Span<const KernelRef> kernels) {
     std::vector<CachedKernel*> mine;
     {
@@ -198,7 +116,7 @@ struct KernelCache::Shared {
       stats.sources += !from_disk;
     }
     if (!code.ok() && kernels.size() > 1) {
-      // One of them may be at fault: which?
+      // Find out which one is at fault.
       for (CachedKernel* const& kernel : kernels) build({&kernel, 1});
     } else if (!code.ok()) {
       settle(kernels, State::kFailed, code.status());
@@ -219,7 +137,7 @@ struct KernelCache::Shared {
     return absl::OkStatus();
   }
 
-  // kCold: the driver is at fault. Kernels of the source that it has loaded all the same stay.
+  // kCold: the driver failed. Kernels that it has loaded nevertheless are ready.
   void settle(absl::Span<CachedKernel* const> kernels, State state, const absl::Status& why,
               bool from_disk = false) {
     std::lock_guard lock(mutex);
@@ -247,7 +165,7 @@ struct KernelCache::Shared {
   KernelCacheStats stats;
 };
 
-// Kernels in the order given, so that those that are needed first are there first.
+// Keeps the order of the kernels: those needed first are ready first.
 std::shared_ptr<KernelCache::Work> KernelCache::divide(std::vector<KernelRef> kernels) {
   std::stable_partition(kernels.begin(), kernels.end(),
                         [](const KernelRef& kernel) { return kernel->contracts_; });
@@ -317,7 +235,7 @@ absl::Status KernelCache::compile(absl::Span<const KernelRef> kernels, Tier tier
       kernel->state_ = State::kWaiting;
       return true;
     }
-    // Rather than wait until another thread gets to it.
+    // Don't wait until another thread gets to it.
     return waits && kernel->state_ == State::kWaiting;
   };
   std::vector<KernelRef> mine;

@@ -49,7 +49,7 @@ void fill_strided(void* out, int64_t stride, const void* value, int64_t count, s
   });
 }
 
-void fence_streams() {
+void fence_nontemporal_stores() {
 #if defined(__SSE2__)
   _mm_sfence();
 #endif

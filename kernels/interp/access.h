@@ -1,4 +1,4 @@
-// Access of a Program by position: the elements that consecutive points of an iteration space name.
+// Memory access by position: maps consecutive points of an iteration space to elements.
 #ifndef SLUICE_KERNELS_INTERP_ACCESS_H_
 #define SLUICE_KERNELS_INTERP_ACCESS_H_
 
@@ -11,7 +11,7 @@ namespace sluice::kernels::interp {
 inline constexpr int kMaxDims = 16;
 
 // An access bound to the arguments of a launch, over dims in row-major order. Dims that the access
-// steps through as if they were one are merged.
+// walks as one are merged.
 struct BoundAccess {
   char* base = nullptr;  // of the buffer; null: the address itself is the value
   int64_t offset = 0;    // in elements
@@ -104,15 +104,15 @@ void visit_size(size_t size, F&& f) {
   }
 }
 
-// Copies `count` elements of `size` bytes (1, 2, 4 or 8) between places `stride` elements apart and
+// Copy `count` elements of `size` bytes (1, 2, 4 or 8) between places `stride` elements apart and
 // consecutive ones.
 void gather_strided(void* out, const void* in, int64_t stride, int64_t count, size_t size);
 void scatter_strided(void* out, int64_t stride, const void* in, int64_t count, size_t size);
 // Writes `count` copies of the element at `value`, `stride` elements apart.
 void fill_strided(void* out, int64_t stride, const void* value, int64_t count, size_t size);
 
-// Makes stores past the caches visible to other threads as other stores are.
-void fence_streams();
+// Orders non-temporal stores before later stores, as other threads see them.
+void fence_nontemporal_stores();
 
 }  // namespace sluice::kernels::interp
 

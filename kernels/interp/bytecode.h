@@ -1,10 +1,10 @@
-// What the interpreter makes of a Program: lists of steps over registers.
+// The interpreter's form of a Program: lists of instructions over registers.
 //
 // A batch of rows is run as
-//     row steps of pass 0, element steps of pass 0, row steps of pass 1, ..., row steps of pass P
-// and then the stores of row level. Row steps work on tiles of one element for each row of the
-// batch; element steps on tiles of the batch's elements. An element-level value that several passes
-// need is computed in each of them. A pointwise program has row steps only.
+//     row code of pass 0, element code of pass 0, row code of pass 1, ..., row code of pass P
+// and then the stores of row level. Row code works on tiles of one element for each row of the
+// batch, element code on tiles of the batch's elements. An element-level value that several passes
+// need is computed in each of them. A pointwise program has row code only.
 #ifndef SLUICE_KERNELS_INTERP_BYTECODE_H_
 #define SLUICE_KERNELS_INTERP_BYTECODE_H_
 
@@ -19,7 +19,7 @@ namespace sluice::kernels::interp {
 
 using Register = uint32_t;
 
-enum class StepKind : uint8_t {
+enum class Opcode : uint8_t {
   kMap,         // out = loops(in...), rounded
   kExternal,    // likewise, by a library routine
   kLoad,        // in: [predicate]; aux: binding
@@ -33,15 +33,15 @@ enum class StepKind : uint8_t {
   kStore,       // in[0]; aux: binding
 };
 
-struct Step {
-  Step(StepKind kind, int num_operands, DType dtype)
-      : kind(kind), num_operands(static_cast<uint8_t>(num_operands)), dtype(dtype) {}
+struct Instruction {
+  Instruction(Opcode opcode, int num_operands, DType dtype)
+      : opcode(opcode), num_operands(static_cast<uint8_t>(num_operands)), dtype(dtype) {}
 
-  StepKind kind;
+  Opcode opcode;
   uint8_t num_operands;
-  DType dtype;        // of the result; of what is stored
+  DType dtype;        // of the result; of a store's value
   fusion::Op op{};    // kMap
-  uint8_t dying = 0;  // bit k: nobody reads in[k] after this step; not told of all steps
+  uint8_t dying = 0;  // bit k: this is the last reader of in[k]; conservative, may be unset
   Register out = 0;
   Register in[3] = {0, 0, 0};
   uint16_t aux = 0;
@@ -50,7 +50,8 @@ struct Step {
   MapFn round = nullptr;
 };
 
-// An access as the steps of one level address it: by position in the row-major order of some dims.
+// An access as the instructions of one level address it: by position in the row-major order of some
+// dims.
 struct Binding {
   uint16_t access = 0;
   bool element = false;  // by element of the batch; else by row
@@ -66,32 +67,32 @@ struct Reduction {
   const ReduceLoops* loops = nullptr;
   const ArgLoops* arg = nullptr;
   MapFn round = nullptr;
-  bool zero_if_empty = false;  // a float sum of nothing is +0, not its identity -0
+  bool zero_if_empty = false;  // is_zero_if_empty()
 
   bool is_arg() const { return arg != nullptr; }
 };
 
 struct Pass {
-  std::vector<Step> row_steps;
-  std::vector<Step> expansions;  // row-level values that the element steps use
-  std::vector<Step> element_steps;
+  std::vector<Instruction> row_code;
+  std::vector<Instruction> expansions;  // of row-level values that the element code uses
+  std::vector<Instruction> element_code;
   std::vector<uint16_t> reductions;
 };
 
 struct Bytecode {
   bool has_reduced = false;
   bool column = false;
-  int kept_rank = 1;
+  int outer_rank = 1;
   int reduced_rank = 0;
   int num_passes = 0;
-  std::vector<Step> uniform_steps;
-  std::vector<Pass> passes;  // num_passes + 1; the last has row steps only
-  std::vector<Step> row_stores;
+  std::vector<Instruction> uniform_code;
+  std::vector<Pass> passes;  // num_passes + 1; the last has row code only
+  std::vector<Instruction> row_stores;
   std::vector<Reduction> reductions;  // in body order
   std::vector<Binding> bindings;
   std::vector<fusion::Access> accesses;
   std::vector<uint16_t> stored_buffers;
-  bool streams = false;  // fusion::Program::streams
+  bool nontemporal = false;  // fusion::Program::nontemporal
 
   // Registers: byte offsets in the scratch. Registers in [0, num_uniform) hold one element each.
   std::vector<uint32_t> registers;

@@ -23,7 +23,7 @@ struct MapLoops {
   MapFn form[7];
 };
 
-// The loops of a reduction other than kArgMax and kArgMin. Accumulators have the compute type.
+// The loops of a reduction that keeps no position. Accumulators have the compute type.
 struct ReduceLoops {
   // acc[i] = identity
   void (*identity)(void* acc, int64_t n);
@@ -37,7 +37,7 @@ struct ReduceLoops {
   void (*rows)(void* out, const void* x, int64_t rows, int64_t length);
 };
 
-// The loops of kArgMax and kArgMin. A running best is (values[i], positions[i]). Elements must come
+// The loops of an arg reduction. A running best is (values[i], positions[i]). Elements must come
 // in ascending order of position: only a strictly better one replaces the best.
 struct ArgLoops {
   // The best of no elements: loses to anything, or stands for the element at `position` if that is
@@ -58,6 +58,9 @@ constexpr int reduction_index(fusion::Op op) {
 }
 static_assert(reduction_index(fusion::Op::kArgMax) == kNumReductions);
 
+inline constexpr int kNumArgReductions = 2;
+constexpr int arg_reduction_index(fusion::Op op) { return reduction_index(op) - kNumReductions; }
+
 // Ops that have loops together with another of them: (a . b) . c, and c - (a . b). Operands of the
 // others may change places: what a NaN's bits are is settled by stores.
 inline constexpr int kNumPaired = 3;
@@ -71,7 +74,7 @@ static_assert(is_paired(fusion::Op::kAdd) && is_paired(fusion::Op::kSub) &&
               is_paired(fusion::Op::kMul));
 inline constexpr int kReversedSub = kNumPaired;
 
-inline constexpr int64_t kStreamedAlignment = 64;  // bytes
+inline constexpr int64_t kNontemporalLoopAlignment = 64;  // bytes
 
 // Entries that don't exist are null.
 struct LoopTable {
@@ -81,12 +84,12 @@ struct LoopTable {
   MapLoops cast[kNumDTypes][kNumDTypes];  // compute types: from, to
   MapFn load[kNumDTypes];                 // memory to register; null: the same bytes
   MapFn store[kNumDTypes];  // register to memory, NaN made canonical; null: the same bytes
-  // As `store`, past the caches, to places at multiples of kStreamedAlignment. Others see what is
-  // written in no order before fence_streams() (access.h). Null: not to be had.
-  MapFn stream[kNumDTypes];
+  // Like `store`, with non-temporal stores to places at multiples of kNontemporalLoopAlignment.
+  // Others see them in no order before fence_nontemporal_stores() (access.h). Null: there is none.
+  MapFn nontemporal[kNumDTypes];
   MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
   ReduceLoops reduce[kNumReductions][kNumDTypes];
-  ArgLoops arg[2][kNumDTypes];  // kArgMax, kArgMin
+  ArgLoops arg[kNumArgReductions][kNumDTypes];
 };
 
 // The table for the best instruction set that this machine has.

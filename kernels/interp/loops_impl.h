@@ -33,7 +33,7 @@ void fill_int32(LoopTable& table);
 void fill_int64(LoopTable& table);
 void fill_bool(LoopTable& table);
 void fill_conversions(LoopTable& table);
-void fill_streams(LoopTable& table);
+void fill_nontemporal(LoopTable& table);
 
 // The expressions of ops.def, as types.
 namespace expressions {
@@ -46,6 +46,7 @@ namespace expressions {
   };
 #define SLUICE_INTERNAL(id, name, arity, in, out, ...) \
   SLUICE_POINTWISE(id, name, arity, kFixed, kAll, __VA_ARGS__)
+#define SLUICE_ARG_REDUCTION SLUICE_REDUCTION
 #define SLUICE_REDUCTION(id, name, domain, identity_value, ...) \
   struct id {                                                   \
     template <typename V>                                       \
@@ -226,27 +227,18 @@ struct Reducer {
   }
 };
 
-template <bool kMax>
-struct Better {
-  // True if `b` must replace `a`.
-  template <typename V>
-  static bool apply(V b, V a) {
-    bool better = kMax ? b > a : b < a;
+// F is the expression of an arg reduction.
+template <typename F, typename V>
+struct ArgReducer {
+  // True if `b`, which comes later, must replace `a`.
+  static bool replaces(V b, V a) {
+    bool better = F::apply(a, b);
     if constexpr (m::kIsFloat<V>) better = better | ((b != b) & (a == a));
     return better;
   }
-  template <typename V>
-  static V worst() {
-    return kMax ? m::lowest<V>() : m::highest<V>();
-  }
-};
-
-template <bool kMax, typename V>
-struct ArgReducer {
-  using B = Better<kMax>;
 
   static void identity(void* values, int64_t* positions, int64_t position, int64_t n) {
-    fill_with<V>(values, B::template worst<V>(), n);
+    fill_with<V>(values, F::template identity<V>(), n);
     fill_with<int64_t>(positions, position, n);
   }
 
@@ -255,7 +247,7 @@ struct ArgReducer {
     V* a = static_cast<V*>(values);
     const V* b = static_cast<const V*>(x);
     for (int64_t i = 0; i < n; ++i) {
-      if (!B::apply(b[i], a[i])) continue;
+      if (!replaces(b[i], a[i])) continue;
       a[i] = b[i];
       positions[i] = x_positions[i];
     }
@@ -265,7 +257,7 @@ struct ArgReducer {
     V* a = static_cast<V*>(values);
     const V* b = static_cast<const V*>(x);
     SLUICE_TILE_LOOP {
-      const bool better = B::apply(b[i], a[i]);
+      const bool better = replaces(b[i], a[i]);
       a[i] = better ? b[i] : a[i];
       positions[i] = better ? position : positions[i];
     }
@@ -280,10 +272,10 @@ struct ArgReducer {
       const int64_t count = n - first < kGroup ? n - first : kGroup;
       const V before = best;
       m::IntOf<V> any = 0;  // as wide as V, so that the loop is vectorised
-      for (int64_t i = 0; i < count; ++i) any |= B::apply(b[first + i], before) ? 1 : 0;
+      for (int64_t i = 0; i < count; ++i) any |= replaces(b[first + i], before) ? 1 : 0;
       if (any == 0) continue;
       for (int64_t i = 0; i < count; ++i) {
-        if (!B::apply(b[first + i], best)) continue;
+        if (!replaces(b[first + i], best)) continue;
         best = b[first + i];
         positions[0] = position + first + i;
       }
@@ -298,9 +290,9 @@ void set_reduce(ReduceLoops& loops) {
   loops = {R::identity, R::combine, R::lanes, R::fold, R::rows};
 }
 
-template <bool kMax, typename V>
+template <typename F, typename V>
 void set_arg(ArgLoops& loops) {
-  using R = ArgReducer<kMax, V>;
+  using R = ArgReducer<F, V>;
   loops = {R::identity, R::combine, R::step, R::row};
 }
 
@@ -312,9 +304,9 @@ void fill_reductions(LoopTable& table) {
   if constexpr (fusion::in_domain(fusion::domain, kType)) {                           \
     set_reduce<expressions::id, V>(table.reduce[reduction_index(Op::k##id)][kIndex]); \
   }
+#define SLUICE_ARG_REDUCTION(id, name, domain, identity, ...) \
+  set_arg<expressions::id, V>(table.arg[arg_reduction_index(Op::k##id)][kIndex]);
 #include "fusion/ir/ops.def"
-  set_arg<true, V>(table.arg[0][kIndex]);
-  set_arg<false, V>(table.arg[1][kIndex]);
 }
 
 template <typename V>

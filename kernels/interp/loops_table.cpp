@@ -11,7 +11,7 @@ void fill(LoopTable& table) {
   fill_int64(table);
   fill_bool(table);
   fill_conversions(table);
-  fill_streams(table);
+  fill_nontemporal(table);
 }
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE

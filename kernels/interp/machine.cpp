@@ -31,10 +31,10 @@ Machine::Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch)
   scratch_ = scratch->storage.data() + (kAlignment - start % kAlignment) % kAlignment;
   values_ = scratch->values.data();
   accesses_ = scratch->accesses.data();
-  for (int d = 0; d < code.kept_rank; ++d) num_kept_ *= args.extents[d];
-  for (int d = 0; d < code.reduced_rank; ++d) num_reduced_ *= args.extents[code.kept_rank + d];
+  for (int d = 0; d < code.outer_rank; ++d) num_outer_ *= args.extents[d];
+  for (int d = 0; d < code.reduced_rank; ++d) num_reduced_ *= args.extents[code.outer_rank + d];
   bind();
-  run(code.uniform_steps, 0, 1);
+  run(code.uniform_code, 0, 1);
 }
 
 void Machine::bind() {
@@ -43,7 +43,7 @@ void Machine::bind() {
 
 void Machine::bind(const Binding& binding, BoundAccess* access) const {
   const fusion::Access& form = code_.accesses[binding.access];
-  const int rank = code_.kept_rank + code_.reduced_rank;
+  const int rank = code_.outer_rank + code_.reduced_rank;
   const int64_t* strides = args_.accesses + binding.access * (rank + 1);
   access->base = nullptr;
   access->shared = false;
@@ -59,9 +59,9 @@ void Machine::bind(const Binding& binding, BoundAccess* access) const {
   auto append = [&](int first, int count) {
     for (int d = first; d < first + count; ++d) access->append_dim(args_.extents[d], strides[d]);
   };
-  if (binding.element && code_.column) append(code_.kept_rank, code_.reduced_rank);
-  append(0, code_.kept_rank);
-  if (binding.element && !code_.column) append(code_.kept_rank, code_.reduced_rank);
+  if (binding.element && code_.column) append(code_.outer_rank, code_.reduced_rank);
+  append(0, code_.outer_rank);
+  if (binding.element && !code_.column) append(code_.outer_rank, code_.reduced_rank);
   access->finish();
 }
 
@@ -70,7 +70,7 @@ void Machine::plan(int64_t begin, int64_t end) {
   spans_ = false;
   if (!code_.has_reduced) return;
   if (code_.column) {
-    spans_ = end - begin == num_kept_ && num_kept_ * 2 <= code_.tile;
+    spans_ = end - begin == num_outer_ && num_outer_ * 2 <= code_.tile;
   } else {
     spans_ = num_reduced_ > 0 && num_reduced_ * 2 <= code_.tile;
     batch_ = spans_ ? code_.tile / num_reduced_ : 1;
@@ -91,7 +91,7 @@ void Machine::rows(int64_t begin, int64_t end) {
   for_each_batch(begin, end, [&] {
     for (int p = 0; p <= code_.num_passes; ++p) {
       const Pass& pass = code_.passes[p];
-      run(pass.row_steps, row_, num_rows_);
+      run(pass.row_code, row_, num_rows_);
       if (p < code_.num_passes) {
         run_pass(pass, 0, blocks);
         publish(pass);
@@ -99,14 +99,14 @@ void Machine::rows(int64_t begin, int64_t end) {
     }
     run(code_.row_stores, row_, num_rows_);
   });
-  if (code_.streams) fence_streams();
+  if (code_.nontemporal) fence_nontemporal_stores();
 }
 
 void Machine::block(int64_t begin, int64_t end, int64_t block, char* partials) {
   const Pass& pass = code_.passes[0];
   const int64_t plane = 8 * (end - begin);
   for_each_batch(begin, end, [&] {
-    run(pass.row_steps, row_, num_rows_);
+    run(pass.row_code, row_, num_rows_);
     run_pass(pass, block, block + 1);
     for (size_t j = 0; j < code_.reductions.size(); ++j) {
       const Reduction& reduction = code_.reductions[j];
@@ -127,7 +127,7 @@ void Machine::finish(int64_t begin, int64_t end, int64_t num_blocks, const char*
                      int64_t partial_stride) {
   const int64_t plane = 8 * (end - begin);
   for_each_batch(begin, end, [&] {
-    run(code_.passes[0].row_steps, row_, num_rows_);
+    run(code_.passes[0].row_code, row_, num_rows_);
     for (int64_t b = 0; b < num_blocks; ++b) {
       for (size_t j = 0; j < code_.reductions.size(); ++j) {
         const Reduction& reduction = code_.reductions[j];
@@ -152,10 +152,10 @@ void Machine::finish(int64_t begin, int64_t end, int64_t num_blocks, const char*
       }
     }
     publish(code_.passes[0]);
-    run(code_.passes[1].row_steps, row_, num_rows_);
+    run(code_.passes[1].row_code, row_, num_rows_);
     run(code_.row_stores, row_, num_rows_);
   });
-  if (code_.streams) fence_streams();
+  if (code_.nontemporal) fence_nontemporal_stores();
 }
 
 void Machine::run_pass(const Pass& pass, int64_t begin, int64_t end) {
@@ -170,19 +170,19 @@ void Machine::run_pass(const Pass& pass, int64_t begin, int64_t end) {
   }
   if (spans_ && !code_.column) {
     element_ = 0;
-    run(pass.element_steps, row_ * num_reduced_, num_rows_ * num_reduced_);
+    run(pass.element_code, row_ * num_reduced_, num_rows_ * num_reduced_);
     return;
   }
-  const int64_t depth = !code_.column ? code_.tile : spans_ ? code_.tile / num_kept_ : 1;
+  const int64_t depth = !code_.column ? code_.tile : spans_ ? code_.tile / num_outer_ : 1;
   for (int64_t b = begin; b < end; ++b) {
     begin_block(pass);
     const int64_t last = std::min(num_reduced_, (b + 1) * block);
     for (element_ = b * block; element_ < last; element_ += depth) {
       const int64_t count = std::min(depth, last - element_);
       if (code_.column) {
-        run(pass.element_steps, element_ * num_kept_ + row_, count * num_rows_);
+        run(pass.element_code, element_ * num_outer_ + row_, count * num_rows_);
       } else {
-        run(pass.element_steps, row_ * num_reduced_ + element_, count);
+        run(pass.element_code, row_ * num_reduced_ + element_, count);
       }
     }
     end_block(pass, b == begin);

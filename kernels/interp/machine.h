@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/executable.h"
 #include "kernels/interp/access.h"
 #include "kernels/interp/bytecode.h"
-#include "kernels/kernel.h"
 
 namespace sluice::kernels::interp {
 
-// Where a register's value lies: in the register, or in a buffer's memory if it is there as needed.
+// Where a register's value lies: in the register, or directly in a buffer if the elements there are
+// consecutive and need no conversion.
 struct Value {
   const void* data;
   bool uniform;  // one element stands for all
@@ -28,7 +29,7 @@ class Machine {
  public:
   Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch);
 
-  // The three entry points of kernels/kernel.h.
+  // The three entry points of kernels/executable.h.
   void rows(int64_t begin, int64_t end);
   void block(int64_t begin, int64_t end, int64_t block, char* partials);
   void finish(int64_t begin, int64_t end, int64_t num_blocks, const char* partials,
@@ -43,33 +44,33 @@ class Machine {
   template <typename F>
   void for_each_batch(int64_t begin, int64_t end, F&& f);
 
-  // The element steps of a pass over blocks [begin, end) of the batch's rows. Reductions are left
+  // The element code of a pass over blocks [begin, end) of the batch's rows. Reductions are left
   // unrounded.
   void run_pass(const Pass& pass, int64_t begin, int64_t end);
   void begin_block(const Pass& pass);
   void end_block(const Pass& pass, bool first);
-  // Rounds what a pass has reduced and makes it the value of its register.
+  // Rounds the results of a pass's reductions and makes them the values of their registers.
   void publish(const Pass& pass);
 
-  // Runs steps over n points, numbered from `start` in the order that the steps' bindings follow.
-  void run(const std::vector<Step>& steps, int64_t start, int64_t n);
-  void map(const Step& step, int64_t n);
-  void external(const Step& step, int64_t n);
-  void load(const Step& step, int64_t start, int64_t n);
-  void load_where(const Step& step, const bool* predicate, int64_t start, int64_t n);
-  void gather(const Step& step, int64_t start, int64_t n);
-  void coordinate(const Step& step, int64_t start, int64_t n);
-  void scalar(const Step& step);
-  void check_index(const Step& step, int64_t n);
-  void expand(const Step& step);
-  void reduce(const Step& step, int64_t n);
-  void store(const Step& step, int64_t start, int64_t n);
+  // Runs `code` over n points, numbered from `start` in the order that its bindings follow.
+  void run(const std::vector<Instruction>& code, int64_t start, int64_t n);
+  void map(const Instruction& instr, int64_t n);
+  void external(const Instruction& instr, int64_t n);
+  void load(const Instruction& instr, int64_t start, int64_t n);
+  void load_where(const Instruction& instr, const bool* predicate, int64_t start, int64_t n);
+  void gather(const Instruction& instr, int64_t start, int64_t n);
+  void coordinate(const Instruction& instr, int64_t start, int64_t n);
+  void scalar(const Instruction& instr);
+  void check_index(const Instruction& instr, int64_t n);
+  void expand(const Instruction& instr);
+  void reduce(const Instruction& instr, int64_t n);
+  void store(const Instruction& instr, int64_t start, int64_t n);
 
   char* memory(Register reg) const { return scratch_ + code_.registers[reg]; }
   char* temporary(int k) const { return scratch_ + code_.temporaries + k * code_.tile * 8; }
-  // `value` with an element for each of n points, in temporary k if it has to be made.
+  // `value` with an element for each of n points, in temporary k if it has to be copied.
   const void* expanded(const Value& value, size_t size, int64_t n, int k) const;
-  void set_constant(const Step& step, uint64_t bits);
+  void set_constant(const Instruction& instr, uint64_t bits);
 
   const Bytecode& code_;
   const KernelArgs& args_;
@@ -78,7 +79,7 @@ class Machine {
   Value* values_;
   BoundAccess* accesses_;
 
-  int64_t num_kept_ = 1;     // rows in all
+  int64_t num_outer_ = 1;    // rows in all
   int64_t num_reduced_ = 1;  // elements in a row
   int64_t batch_ = 1;        // rows in a batch, at most
   // A tile spans several rows (row schedule) or several elements of each of all rows (column

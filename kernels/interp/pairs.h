@@ -1,5 +1,5 @@
-// Two arithmetic steps in one loop, so that what lies between them stays in vector registers: light
-// steps take as long as their loads and stores do.
+// Fuses two arithmetic instructions into one loop, so that the value between them stays in a vector
+// register: cheap instructions take as long as their loads and stores.
 #ifndef SLUICE_KERNELS_INTERP_PAIRS_H_
 #define SLUICE_KERNELS_INTERP_PAIRS_H_
 
@@ -9,9 +9,9 @@
 
 namespace sluice::kernels::interp {
 
-// Makes one step of each two that follow one another if the second is the only reader of the first
-// and LoopTable::pair has a loop for them. Each op still rounds: no bit changes.
-void pair_steps(std::vector<Step>* steps);
+// Replaces two consecutive instructions by one where the second is the only reader of the first and
+// LoopTable::pair has a loop for them. Each op still rounds: no bit changes.
+void pair_instructions(std::vector<Instruction>* code);
 
 }  // namespace sluice::kernels::interp
 

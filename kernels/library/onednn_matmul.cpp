@@ -16,6 +16,8 @@
 namespace sluice::kernels {
 namespace {
 
+using fusion::Epilogue;
+
 constexpr size_t kMaxPrimitives = 1024;
 // Below this many multiplications waking other threads costs more than they save. The choice is by
 // shape alone, as bits may depend on the number of threads.
@@ -80,11 +82,10 @@ void append(const Epilogue& epilogue, const Matmul& x, dnnl::post_ops* ops) {
 #endif
   };
   switch (epilogue.op) {
-    case fusion::Op::kRelu: return append_activation(dnnl::algorithm::eltwise_relu, 0);
-    case fusion::Op::kGelu: return append_activation(dnnl::algorithm::eltwise_gelu_erf, 0);
-    case fusion::Op::kTanh: return append_activation(dnnl::algorithm::eltwise_tanh, 0);
-    case fusion::Op::kSigmoid: return append_activation(dnnl::algorithm::eltwise_logistic, 0);
-    case fusion::Op::kSilu: return append_activation(dnnl::algorithm::eltwise_swish, 1);
+#define SLUICE_ACTIVATION(id, onednn, alpha, ...) \
+  case fusion::Op::k##id:                         \
+    return append_activation(dnnl::algorithm::onednn, alpha);
+#include "fusion/ir/activations.def"
     default: return ops->append_binary(dnnl::algorithm::binary_add, desc_of(epilogue, x));
   }
 }
@@ -172,7 +173,7 @@ struct Primitive {
       auto operand = operands.begin();
       for (const Epilogue& epilogue : x.epilogues) {
         if (epilogue.op != fusion::Op::kAdd) continue;
-        (operand++)->set_data_handle(const_cast<float*>(epilogue.operand));
+        (operand++)->set_data_handle(const_cast<float*>(x.operand(epilogue)));
       }
     }
     thread_local dnnl::stream stream(cpu_engine());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/llvm/emit_ops.h"
 #include "kernels/llvm/host_functions.h"
 
@@ -204,6 +204,7 @@ void BodyEmitter::emit(ValueId id) {
     case Op::kLoad: values_[id] = emit_load(instr); return;
     case Op::kGather: values_[id] = emit_gather(instr); return;
     case Op::kCheckIndex: values_[id] = emit_check_index(instr); return;
+    case Op::kExpand: values_[id] = value(instr.operands[0]); return;
     case Op::kCoordinate: {
       const Address at = address(instr.aux, instr.level);
       llvm::Value* first = at.scalar == nullptr ? at.base : ir_.CreateAdd(at.base, at.scalar);
@@ -215,11 +216,10 @@ void BodyEmitter::emit(ValueId id) {
   const ir::ContractionScope contraction(program_.contracts && is_contractible(instr.op));
   llvm::Value* operands[3] = {};
   for (int k = 0; k < instr.num_operands; ++k) operands[k] = value(instr.operands[k]);
-  const bool is_select = op_info(instr.op).rule == fusion::TypeRule::kSelect;
-  const DType operand = fusion::operand_dtype(program_, instr, is_select ? 1 : 0);
+  const DType dtype = fusion::expression_dtype(program_, instr);
   llvm::Value* result = instr.op == Op::kCast
-                            ? ir::emit_cast(operand, instr.dtype, operands[0])
-                            : ir::emit_pointwise(instr.op, compute_type(operand), operands);
+                            ? ir::emit_cast(dtype, compute_type(instr.dtype), operands[0])
+                            : ir::emit_pointwise(instr.op, dtype, operands);
   values_[id] = round(instr.dtype, result);
 }
 
@@ -234,13 +234,13 @@ void BodyEmitter::emit_store(const fusion::Store& store) {
   } else if (at.lanes != StrideClass::kUnit) {
     store_lanes(encoded, lane_pointers(at, access.dtype), access.dtype, active_);
   } else if (active_ == nullptr) {
-    const bool streams = program_.streams &&
-                         (access.varies_along_reduced || program_.reduced_rank == 0) &&
-                         builder_.lanes() * size_of(access.dtype) % fusion::kStreamAlignment == 0;
+    const bool nontemporal =
+        program_.nontemporal && (access.varies_along_reduced || program_.reduced_rank == 0) &&
+        builder_.lanes() * size_of(access.dtype) % fusion::kNontemporalAlignment == 0;
     llvm::StoreInst* written =
         ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype),
-                               streams ? llvm::Align(fusion::kStreamAlignment) : align);
-    if (streams) {
+                               nontemporal ? llvm::Align(fusion::kNontemporalAlignment) : align);
+    if (nontemporal) {
       written->setMetadata(
           llvm::LLVMContext::MD_nontemporal,
           llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));

@@ -1,5 +1,5 @@
 // Emits single instructions and stores of a Program into a function: arguments, addresses, memory.
-// Where they go, in which loops, is emit_kernel.cpp's matter. Includes LLVM.
+// KernelEmitter emits the loops around them. Includes LLVM.
 #ifndef SLUICE_KERNELS_LLVM_BODY_EMITTER_H_
 #define SLUICE_KERNELS_LLVM_BODY_EMITTER_H_
 
@@ -20,22 +20,22 @@ class BodyEmitter {
 
   llvm::Value* extent(int dim);
 
-  // The place that emitted instructions stand at. Kept dims first: `outer` are the indices of all
+  // The place that emitted instructions stand at. Outer dims first: `outer` are the indices of all
   // but the last.
   void set_outer(const std::vector<llvm::Value*>& outer);
-  // Lanes along a reduced dim: the index of the last kept dim.
+  // Lanes along a reduced dim: the index of the last outer dim.
   void set_row(llvm::Value* index);
-  // Lanes along a kept dim: the first lane's index.
+  // Lanes along an outer dim: the first lane's index.
   void set_lane_start(llvm::Value* index) { lane_start_ = index; }
   // The linear index along the reduced dims; of the first lane if lanes run along them.
   void set_reduced(llvm::Value* index);
   // Where an access that is read by tiles finds the element of lane index 0.
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
-  // The element of `access` at the indices of all kept dims.
+  // The element of `access` at the indices of all outer dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
-  // A comparison of an index along the lanes with what is the same in all of them: its outcome in
-  // the lane of index `lane_index`, and the first lane index whose outcome is not that of all
-  // before; 0 if there is none.
+  // Of a comparison between an index along the lanes and a value that is the same in all lanes: the
+  // outcome at `lane_index`, and the first lane index whose outcome differs from all before it (0
+  // if there is none).
   llvm::Value* compare_index(fusion::ValueId comparison, llvm::Value* lane_index);
   llvm::Value* comparison_change(fusion::ValueId comparison);
   llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
@@ -73,7 +73,7 @@ class BodyEmitter {
   llvm::Value* buffer(uint16_t access);
   llvm::Value* lane_strides(uint16_t access);
 
-  // The address of `access` at the indices of the first so many kept dims, in elements.
+  // The address of `access` at the indices of the first so many outer dims, in elements.
   llvm::Value* element_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   llvm::Value* base(uint16_t access);
   Address address(uint16_t access, fusion::Level level);
@@ -100,8 +100,8 @@ class BodyEmitter {
   llvm::IRBuilder<>& ir_;
   llvm::BasicBlock* args_block_;
   llvm::Value* args_;
-  llvm::AllocaInst* zeros_;  // a vector of zeros: where lanes that must not touch memory read from
-  llvm::AllocaInst* sink_;   // and where they write to
+  llvm::AllocaInst* zeros_;  // a vector of zeros: inactive lanes read from here
+  llvm::AllocaInst* sink_;   // and write to here
   std::map<std::pair<size_t, size_t>, llvm::Value*> arguments_;
   std::map<uint16_t, llvm::Value*> lane_strides_;
 

@@ -1,7 +1,7 @@
 // Arguments, addresses and memory of a BodyEmitter.
 #include <cstddef>
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/llvm/body_emitter.h"
 #include "kernels/llvm/emit_ops.h"
 #include "kernels/llvm/host.h"
@@ -58,7 +58,7 @@ llvm::Value* BodyEmitter::lane_strides(uint16_t access) {
 void BodyEmitter::set_outer(const std::vector<llvm::Value*>& outer) {
   for (size_t a = 0; a < program_.accesses.size(); ++a) {
     const Access& access = program_.accesses[a];
-    if (!access.varies_along_kept || access.lanes == StrideClass::kTile) continue;
+    if (!access.varies_along_outer || access.lanes == StrideClass::kTile) continue;
     bases_[a] = access.buffer == fusion::kNoBuffer ? element_at(a, outer) : pointer_at(a, outer);
     outer_bases_[a] = bases_[a];
   }
@@ -67,8 +67,8 @@ void BodyEmitter::set_outer(const std::vector<llvm::Value*>& outer) {
 void BodyEmitter::set_row(llvm::Value* index) {
   for (size_t a = 0; a < program_.accesses.size(); ++a) {
     const Access& access = program_.accesses[a];
-    if (!access.varies_along_kept) continue;
-    llvm::Value* distance = ir_.CreateMul(index, stride(a, program_.kept_rank - 1));
+    if (!access.varies_along_outer) continue;
+    llvm::Value* distance = ir_.CreateMul(index, stride(a, program_.outer_rank - 1));
     bases_[a] = access.buffer == fusion::kNoBuffer
                     ? ir_.CreateAdd(outer_bases_[a], distance)
                     : ir_.CreateGEP(builder_.memory_type(access.dtype), outer_bases_[a], distance);
@@ -99,7 +99,7 @@ void BodyEmitter::set_reduced(llvm::Value* index) {
   }
   llvm::Type* floats = builder_.with_lanes(ir_.getDoubleTy(), lanes);
   for (int d = rank - 1; d > 0; --d) {
-    llvm::Value* count = builder_.splat(extent(program_.kept_rank + d), lanes);
+    llvm::Value* count = builder_.splat(extent(program_.outer_rank + d), lanes);
     // No vector division exists for integers; for indices below 2^52 the rounded quotient of
     // doubles is never carried to the next integer.
     llvm::Value* quotient = ir_.CreateFPToSI(
@@ -112,7 +112,7 @@ void BodyEmitter::set_reduced(llvm::Value* index) {
 }
 
 llvm::Value* BodyEmitter::base(uint16_t access) {
-  if (program_.accesses[access].varies_along_kept) return bases_[access];
+  if (program_.accesses[access].varies_along_outer) return bases_[access];
   if (bases_[access] == nullptr) {
     llvm::Value* element = offset(access);
     if (program_.accesses[access].buffer == fusion::kNoBuffer) return element;
@@ -147,10 +147,10 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
     }
   };
   if (!program_.lanes_reduced()) {
-    if (info.varies_along_kept && info.lanes != StrideClass::kZero) along_lanes(lane_start_);
+    if (info.varies_along_outer && info.lanes != StrideClass::kZero) along_lanes(lane_start_);
     if (along_row) {
       for (int d = 0; d < program_.reduced_rank; ++d) {
-        advance(ir_.CreateMul(reduced_[d], stride(access, program_.kept_rank + d)));
+        advance(ir_.CreateMul(reduced_[d], stride(access, program_.outer_rank + d)));
       }
     }
   } else if (along_row && program_.reduced_rank == 1) {
@@ -158,7 +158,7 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
   } else if (along_row) {
     result.lanes = StrideClass::kAny;
     for (int d = 0; d < program_.reduced_rank; ++d) {
-      llvm::Value* step = builder_.splat(stride(access, program_.kept_rank + d), builder_.lanes());
+      llvm::Value* step = builder_.splat(stride(access, program_.outer_rank + d), builder_.lanes());
       llvm::Value* term = ir_.CreateMul(reduced_[d], step);
       result.offsets = d == 0 ? term : ir_.CreateAdd(result.offsets, term);
     }

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "fusion/ir/program.h"
 #include "kernels/cache/disk_cache.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 
 namespace sluice::kernels {
 
@@ -19,8 +19,8 @@ namespace sluice::kernels {
 // threads run side by side. Unimplemented where LLVM is missing or the CPU lacks an instruction
 // that the program needs. The code is freed with the executable.
 //
-// With a `cache`, code that is there is taken from it, which `from_cache` then tells, and other
-// code is put there.
+// With a `cache`, code is looked up there first and put there after compiling; `from_cache` says
+// which it was.
 absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Program& program,
                                                                DiskCache* cache = nullptr,
                                                                bool* from_cache = nullptr);
@@ -37,7 +37,7 @@ std::string llvm_target();
 
 // The IR before code generation, for people.
 absl::StatusOr<std::string> llvm_ir_text(const fusion::Program& program);
-// What the code generator makes of it, likewise.
+// The assembly, likewise.
 absl::StatusOr<std::string> llvm_assembly_text(const fusion::Program& program);
 
 }  // namespace sluice::kernels

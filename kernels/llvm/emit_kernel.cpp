@@ -56,13 +56,13 @@ void KernelEmitter::emit() {
   auto* start = llvm::BasicBlock::Create(ir_.getContext(), "start", function_);
   ir_.SetInsertPoint(start);
   reduced_extent_ = builder_.index(1);
-  for (int d = program_.kept_rank; d < program_.rank(); ++d) {
+  for (int d = program_.outer_rank; d < program_.rank(); ++d) {
     reduced_extent_ = ir_.CreateMul(reduced_extent_, body_->extent(d));
   }
-  // Nothing may be read, nor any error raised, for no rows.
+  // An empty range must read nothing and raise no error.
   builder_.if_then(ir_.CreateICmpSLT(row_begin_, row_end_), /*likely=*/true, [&] {
     for (const ValueId id : plan_.uniform) body_->emit(id);
-    allocate_row_buffer();
+    allocate_row_cache();
     if (program_.tiled) return emit_tiles();
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
       if (lanes_reduced())
@@ -71,7 +71,7 @@ void KernelEmitter::emit() {
         emit_lane_run(outer, first, last, row);
     });
   });
-  if (program_.streams) builder_.fence_streams();
+  if (program_.nontemporal) builder_.fence_nontemporal_stores();
   ir_.CreateRetVoid();
   llvm::BranchInst::Create(start, args_block_);
 }
@@ -82,17 +82,17 @@ llvm::Value* KernelEmitter::call_thread_buffer(llvm::Value* bytes) {
 }
 
 void KernelEmitter::emit_runs(const RunBody& body) {
-  const int outer_rank = program_.kept_rank - 1;
-  if (outer_rank == 0) {
+  const int rank_before_lanes = program_.outer_rank - 1;
+  if (rank_before_lanes == 0) {
     body({}, row_begin_, row_end_, builder_.index(0));
     return;
   }
   // Carried: the first point's index in the run, then the outer indices.
-  llvm::Value* length = body_->extent(outer_rank);
+  llvm::Value* length = body_->extent(rank_before_lanes);
   llvm::Value* rest = ir_.CreateSDiv(row_begin_, length);
-  Values start(1 + outer_rank);
+  Values start(1 + rank_before_lanes);
   start[0] = ir_.CreateSub(row_begin_, ir_.CreateMul(rest, length));
-  for (int d = outer_rank - 1; d > 0; --d) {
+  for (int d = rank_before_lanes - 1; d > 0; --d) {
     llvm::Value* quotient = ir_.CreateSDiv(rest, body_->extent(d));
     start[1 + d] = ir_.CreateSub(rest, ir_.CreateMul(quotient, body_->extent(d)));
     rest = quotient;
@@ -108,7 +108,7 @@ void KernelEmitter::emit_runs(const RunBody& body) {
     Values next = in;
     next[0] = builder_.index(0);
     llvm::Value* carry = ir_.getTrue();
-    for (int d = outer_rank - 1; d >= 0; --d) {
+    for (int d = rank_before_lanes - 1; d >= 0; --d) {
       llvm::Value* advanced = ir_.CreateAdd(in[1 + d], ir_.CreateZExt(carry, ir_.getInt64Ty()));
       if (d > 0) {
         carry = ir_.CreateICmpEQ(advanced, body_->extent(d));
@@ -135,8 +135,8 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
   body_->set_outer(outer);
   for (const ValueId id : plan_.invariant) body_->emit(id);
   LaneScope wide(plan_.lanes);
-  for (const auto* steps : {&plan_.before, &plan_.passes}) {
-    for (const RowPlan::Step& step : *steps) body_->splat_operands(step.instrs, step.stores);
+  for (const auto* stages : {&plan_.before, &plan_.passes}) {
+    for (const RowPlan::Stage& stage : *stages) body_->splat_operands(stage.instrs, stage.stores);
   }
   if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
   lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
@@ -169,10 +169,10 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
       }
       for (const ValueId id : plan_.ranges.derived) body_->emit(id);
     }
-    // At one bound, which is two comparisons where one part ends and another begins, two vectors
-    // with some lanes each take less time than one that asks lane by lane.
+    // One bound may be two comparisons, where one part ends and the next begins. Two vectors with a
+    // part of their lanes active are faster than one that decides by lane.
     llvm::Value* agrees = ir_.CreateICmpSLE(changes_near, builder_.index(2));
-    if (program_.streams) {
+    if (program_.nontemporal) {
       // Vectors stay aligned: whole ones, unless it is the last.
       llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(end, i), -lanes);
       llvm::Value* inside = ir_.CreateICmpSLT(end, last);
@@ -184,7 +184,7 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
         [&] {
           body_->set_lane_start(i);
           set_active_below(i, last);
-          emit_step(plan_.before[0]);
+          emit_stage(plan_.before[0]);
         });
     return ir_.CreateSelect(agrees, end, next_vector);
   });
@@ -192,7 +192,7 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
 }
 
 void KernelEmitter::emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known) {
-  // Together, as long as this: what the instruction cache and the compiler bear.
+  // Of all versions together: bounded by the instruction cache and by compile time.
   constexpr size_t kMaxInstrs = 400;
   const std::vector<ValueId> instrs = known.needed(plan_.ranges.rest);
   // The outermost selection makes others unnecessary.
@@ -258,8 +258,8 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
     set_active_below(i, last);
     return body(i, in);
   };
-  // There are no masked stores past the caches, and short rows are mostly whole vectors.
-  if (host().masked_vectors && !program_.streams && !lanes_reduced()) {
+  // There are no masked non-temporal stores, and rows are mostly whole vectors.
+  if (host().masked_vectors && !program_.nontemporal && !lanes_reduced()) {
     return builder_.loop(first, last, lanes, carried, masked);
   }
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
@@ -269,17 +269,17 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   return builder_.loop(tail, last, lanes, after, masked);
 }
 
-void KernelEmitter::emit_step(const RowPlan::Step& step) {
-  for (const ValueId id : step.instrs) body_->emit(id);
-  // A block only computes; what is stored once a row is stored by `finish`.
+void KernelEmitter::emit_stage(const RowPlan::Stage& stage) {
+  for (const ValueId id : stage.instrs) body_->emit(id);
+  // Row-level stores of a split row belong to `finish`.
   if (entry_ == Entry::kBlock) return;
-  for (const fusion::Store& store : step.stores) body_->emit_store(store);
+  for (const fusion::Store& store : stage.stores) body_->emit_store(store);
 }
 
 void KernelEmitter::emit_row(llvm::Value* row) {
-  emit_step(plan_.before[0]);
+  emit_stage(plan_.before[0]);
   for (size_t p = 0; p < plan_.passes.size(); ++p) {
-    const RowPlan::Step& pass = plan_.passes[p];
+    const RowPlan::Stage& pass = plan_.passes[p];
     Accumulators totals;
     if (entry_ == Entry::kBlock) {
       const int64_t size = block_size(program_.schedule);
@@ -293,14 +293,14 @@ void KernelEmitter::emit_row(llvm::Value* row) {
       const ValueId id = pass.reductions[k];
       body_->set_value(id, finished(program_.body[id], totals[k]));
     }
-    emit_step(plan_.before[p + 1]);
+    emit_stage(plan_.before[p + 1]);
   }
 }
 
 void emit_kernel(const Program& program, llvm::Module& module) {
-  KernelEmitter(program, RowPlan(program, program.keeps_rows), Entry::kRows, module).emit();
-  const RowPlan plan(program, /*keep=*/false);
-  if (!plan.splits_rows()) return;
+  KernelEmitter(program, RowPlan(program, program.caches_rows), Entry::kRows, module).emit();
+  const RowPlan plan(program, /*caches=*/false);
+  if (!plan.splits_rows) return;
   KernelEmitter(program, plan, Entry::kBlock, module).emit();
   KernelEmitter(program, plan, Entry::kFinish, module).emit();
 }

@@ -1,5 +1,5 @@
 // A Program as an LLVM module: functions "rows", "block" and "finish" (see EntryPoints in
-// kernels/kernel.h), the latter two only where the program's rows can be split. Includes LLVM.
+// kernels/executable.h), the latter two only where the program's rows can be split. Includes LLVM.
 #ifndef SLUICE_KERNELS_LLVM_EMIT_KERNEL_H_
 #define SLUICE_KERNELS_LLVM_EMIT_KERNEL_H_
 

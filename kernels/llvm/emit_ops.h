@@ -8,29 +8,27 @@
 
 namespace sluice::kernels::ir {
 
-// A pointwise op other than kCast. `dtype` is what the expression is instantiated for: the compute
-// type of its operands (of operand 1 for kSelect ops). Null if the op is not defined for it.
+// A pointwise op other than kCast. `dtype` is the compute type that the expression is instantiated
+// for (fusion::expression_dtype). Null if the op is not defined for it.
 llvm::Value* emit_pointwise(fusion::Op op, DType dtype, llvm::Value* const* operands);
 
-// Between compute types; a half `from` or `to` stands for float32.
+// Between compute types.
 llvm::Value* emit_cast(DType from, DType to, llvm::Value* value);
 // `value` with every NaN the canonical one.
 llvm::Value* emit_canonical_nan(DType dtype, llvm::Value* value);
 llvm::Value* emit_round_to_bfloat16(llvm::Value* value);
 
-// Reductions other than kArgMax and kArgMin.
-llvm::Value* emit_identity(fusion::Op op, DType dtype);
-llvm::Value* emit_combine(fusion::Op op, DType dtype, llvm::Value* a, llvm::Value* b);
-
-// An arg reduction's state: the best value yet and its position.
-struct ArgState {
-  llvm::Value* value;
-  llvm::Value* position;
+// The state of a reduction: what it has accumulated and, if it keeps a position, where that value
+// was found; else null.
+struct ReductionState {
+  llvm::Value* value = nullptr;
+  llvm::Value* position = nullptr;
 };
-// Loses against every element.
-ArgState emit_arg_identity(fusion::Op op, DType dtype);
+// Changes no state that it is combined with.
+ReductionState emit_identity(fusion::Op op, DType dtype);
 // Of equal values, and of NaNs, the lesser position wins.
-ArgState emit_arg_combine(fusion::Op op, DType dtype, ArgState a, ArgState b);
+ReductionState emit_combine(fusion::Op op, DType dtype, const ReductionState& a,
+                            const ReductionState& b);
 
 }  // namespace sluice::kernels::ir
 

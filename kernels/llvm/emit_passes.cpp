@@ -1,7 +1,7 @@
-// Passes over rows: their reductions, and what they keep for each other.
+// Passes over rows: their reductions, and the values they cache for each other.
 #include <algorithm>
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -10,11 +10,11 @@ using fusion::Instr;
 using fusion::Op;
 using fusion::Program;
 using fusion::ValueId;
-using ir::ArgState;
 using ir::LaneScope;
+using ir::ReductionState;
 
-void KernelEmitter::allocate_row_buffer() {
-  if (plan_.kept.empty()) return;
+void KernelEmitter::allocate_row_cache() {
+  if (plan_.cached.empty()) return;
   llvm::Value* lanes = builder_.index(plan_.lanes);
   llvm::Value* vectors = reduced_extent_;
   if (lanes_reduced()) {
@@ -23,42 +23,42 @@ void KernelEmitter::allocate_row_buffer() {
   }
   llvm::Value* elements = ir_.CreateMul(vectors, lanes);
   int64_t size = 0;
-  for (const ValueId id : plan_.kept) size += size_of(compute_type(program_.body[id].dtype));
+  for (const ValueId id : plan_.cached) size += size_of(compute_type(program_.body[id].dtype));
   llvm::Value* buffer = call_thread_buffer(ir_.CreateMul(elements, builder_.index(size)));
   // The widest first, so that every array is aligned.
-  std::vector<ValueId> order = plan_.kept;
+  std::vector<ValueId> order = plan_.cached;
   std::stable_sort(order.begin(), order.end(), [this](ValueId a, ValueId b) {
     return size_of(compute_type(program_.body[a].dtype)) >
            size_of(compute_type(program_.body[b].dtype));
   });
   for (const ValueId id : order) {
-    kept_[id] = buffer;
+    caches_[id] = buffer;
     llvm::Type* element = builder_.memory_type(compute_type(program_.body[id].dtype));
     buffer = ir_.CreateGEP(element, buffer, elements);
   }
 }
 
-llvm::Value* KernelEmitter::kept_pointer(ValueId id, llvm::Value* element) {
+llvm::Value* KernelEmitter::cache_pointer(ValueId id, llvm::Value* element) {
   if (!lanes_reduced()) element = ir_.CreateMul(element, builder_.index(plan_.lanes));
   llvm::Type* type = builder_.memory_type(compute_type(program_.body[id].dtype));
-  return ir_.CreateGEP(type, kept_.at(id), element);
+  return ir_.CreateGEP(type, caches_.at(id), element);
 }
 
-void KernelEmitter::keep(ValueId id, llvm::Value* element) {
+void KernelEmitter::write_cached(ValueId id, llvm::Value* element) {
   const DType dtype = compute_type(program_.body[id].dtype);
-  ir_.CreateAlignedStore(builder_.to_memory(body_->value(id)), kept_pointer(id, element),
+  ir_.CreateAlignedStore(builder_.to_memory(body_->value(id)), cache_pointer(id, element),
                          llvm::Align(size_of(dtype)));
 }
 
-void KernelEmitter::restore(ValueId id, llvm::Value* element) {
+void KernelEmitter::read_cached(ValueId id, llvm::Value* element) {
   const DType dtype = compute_type(program_.body[id].dtype);
   llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
   llvm::Value* value =
-      ir_.CreateAlignedLoad(type, kept_pointer(id, element), llvm::Align(size_of(dtype)));
+      ir_.CreateAlignedLoad(type, cache_pointer(id, element), llvm::Align(size_of(dtype)));
   body_->set_value(id, builder_.from_memory(dtype, value));
 }
 
-KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Step& pass) {
+KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass) {
   // Combining one block with the identity would give the block.
   if (pass.reductions.empty() || program_.one_block) {
     return emit_block(pass, builder_.index(0), reduced_extent_);
@@ -78,16 +78,16 @@ KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Step& pass) 
   return unflatten(pass.reductions, program_, totals);
 }
 
-void KernelEmitter::emit_element(const RowPlan::Step& pass, llvm::Value* r) {
+void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
   body_->set_reduced(r);
-  for (const ValueId id : pass.restored) restore(id, r);
+  for (const ValueId id : pass.from_cache) read_cached(id, r);
   for (const ValueId id : pass.instrs) body_->emit(id);
-  for (const ValueId id : pass.kept) keep(id, r);
+  for (const ValueId id : pass.to_cache) write_cached(id, r);
   for (const fusion::Store& store : pass.stores) body_->emit_store(store);
 }
 
-ArgState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
-  ArgState element{body_->value(program_.body[reduction].operands[0]), nullptr};
+ReductionState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
+  ReductionState element{body_->value(program_.body[reduction].operands[0]), nullptr};
   if (is_arg_reduction(program_.body[reduction].op)) {
     element.position = builder_.splat(r, builder_.lanes());
     if (lanes_reduced()) {
@@ -97,15 +97,15 @@ ArgState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
   return element;
 }
 
-KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass, llvm::Value* first,
-                                                      llvm::Value* last) {
-  if (program_.rows_abreast) return emit_block_abreast(pass, first, last);
+KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Stage& pass,
+                                                      llvm::Value* first, llvm::Value* last) {
+  if (program_.lanes_across_rows) return emit_block_across_rows(pass, first, last);
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
     emit_element(pass, r);
     Accumulators state = unflatten(pass.reductions, program_, in);
     for (size_t k = 0; k < state.size(); ++k) {
       const ValueId id = pass.reductions[k];
-      const ArgState next = combine(id, state[k], element_of(id, r));
+      const ReductionState next = combine(id, state[k], element_of(id, r));
       // Where lanes are rows, those that don't exist have a state of their own that nobody reads.
       llvm::Value* active = lanes_reduced() ? body_->active() : nullptr;
       if (active == nullptr) {
@@ -137,9 +137,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Step& pass,
   return result;
 }
 
-KernelEmitter::Accumulators KernelEmitter::emit_block_abreast(const RowPlan::Step& pass,
-                                                              llvm::Value* first,
-                                                              llvm::Value* last) {
+KernelEmitter::Accumulators KernelEmitter::emit_block_across_rows(const RowPlan::Stage& pass,
+                                                                  llvm::Value* first,
+                                                                  llvm::Value* last) {
   // Too many vectors for registers: kLanes of them for each accumulator, in memory.
   const Values start = flatten(identities(pass.reductions));
   struct Slots {
@@ -202,7 +202,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_block_abreast(const RowPlan::Ste
   return unflatten(pass.reductions, program_, read(builder_.index(0)));
 }
 
-ArgState KernelEmitter::fold(ValueId reduction, ArgState state) const {
+ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) const {
   for (int half = plan_.lanes / 2; half >= 1; half /= 2) {
     LaneScope narrow(half);
     auto part = [&](llvm::Value* vector, int from) -> llvm::Value* {
@@ -264,7 +264,7 @@ KernelEmitter::Accumulators KernelEmitter::load_partials(llvm::Value* row) {
         };
         Accumulators total = unflatten(reductions, program_, in);
         for (size_t j = 0; j < total.size(); ++j) {
-          ArgState partial{load(2 * j, type_of(reductions[j])), nullptr};
+          ReductionState partial{load(2 * j, type_of(reductions[j])), nullptr};
           if (total[j].position != nullptr) partial.position = load(2 * j + 1, DType::kInt64);
           total[j] = combine(reductions[j], total[j], partial);
         }
@@ -273,11 +273,10 @@ KernelEmitter::Accumulators KernelEmitter::load_partials(llvm::Value* row) {
   return unflatten(reductions, program_, totals);
 }
 
-llvm::Value* KernelEmitter::finished(const Instr& instr, const ArgState& total) {
+llvm::Value* KernelEmitter::finished(const Instr& instr, const ReductionState& total) {
   if (is_arg_reduction(instr.op)) return total.position;
   llvm::Value* value = total.value;
-  if (instr.op == Op::kSum && is_float(instr.dtype)) {
-    // The sum of nothing is +0, though the identity of a sum is -0.
+  if (is_zero_if_empty(instr.op, instr.dtype)) {
     llvm::Value* empty = ir_.CreateICmpEQ(reduced_extent_, builder_.index(0));
     value = ir_.CreateSelect(empty, llvm::Constant::getNullValue(value->getType()), value);
   }
@@ -285,33 +284,28 @@ llvm::Value* KernelEmitter::finished(const Instr& instr, const ArgState& total) 
 }
 
 DType KernelEmitter::type_of(ValueId reduction) const {
-  return accumulator_type(program_.body[program_.body[reduction].operands[0]].dtype);
+  return fusion::expression_dtype(program_, program_.body[reduction]);
 }
 
 KernelEmitter::Accumulators KernelEmitter::identities(
     const std::vector<ValueId>& reductions) const {
   Accumulators result;
   for (const ValueId id : reductions) {
-    const Op op = program_.body[id].op;
-    if (is_arg_reduction(op))
-      result.push_back(ir::emit_arg_identity(op, type_of(id)));
-    else
-      result.push_back({ir::emit_identity(op, type_of(id)), nullptr});
+    result.push_back(ir::emit_identity(program_.body[id].op, type_of(id)));
   }
   return result;
 }
 
-ArgState KernelEmitter::combine(ValueId reduction, const ArgState& a, const ArgState& b) const {
+ReductionState KernelEmitter::combine(ValueId reduction, const ReductionState& a,
+                                      const ReductionState& b) const {
   const Op op = program_.body[reduction].op;
-  const DType dtype = type_of(reduction);
-  if (is_arg_reduction(op)) return ir::emit_arg_combine(op, dtype, a, b);
   const ir::ContractionScope contraction(program_.contracts && op == Op::kSum);
-  return {ir::emit_combine(op, dtype, a.value, b.value), nullptr};
+  return ir::emit_combine(op, type_of(reduction), a, b);
 }
 
 ir::Builder::Values KernelEmitter::flatten(const Accumulators& accumulators) {
   Values values;
-  for (const ArgState& state : accumulators) {
+  for (const ReductionState& state : accumulators) {
     values.push_back(state.value);
     if (state.position != nullptr) values.push_back(state.position);
   }
@@ -323,7 +317,7 @@ KernelEmitter::Accumulators KernelEmitter::unflatten(const std::vector<ValueId>&
   Accumulators result;
   size_t next = 0;
   for (const ValueId id : reductions) {
-    ArgState state{values[next++], nullptr};
+    ReductionState state{values[next++], nullptr};
     if (is_arg_reduction(program.body[id].op)) state.position = values[next++];
     result.push_back(state);
   }

@@ -1,8 +1,8 @@
-// Pointwise kernels that read some of their operands transposed. Such an operand is copied, a tile
-// at a time and through a transposition in registers, to where lanes find it in order.
+// Pointwise kernels with transposed operands. Such an operand is transposed in registers, a tile at
+// a time, into a buffer in which it is consecutive along the lanes.
 #include <algorithm>
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
@@ -37,7 +37,7 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Val
 }  // namespace
 
 void KernelEmitter::emit_tiles() {
-  const int rank = program_.kept_rank;
+  const int rank = program_.outer_rank;
   llvm::Value* height = builder_.index(kTileHeight);
   llvm::Value* width = builder_.index(kTileWidth);
   llvm::Value* columns = body_->extent(rank - 1);
@@ -109,7 +109,7 @@ void KernelEmitter::stage_tile(uint16_t access, llvm::Value* staged, const Tile&
   llvm::Value* stride = body_->lane_stride(access);
   llvm::Value* last_column = ir_.CreateSub(tile.width, builder_.index(1));
   builder_.loop(zero, tile.width, step, {}, [&](llvm::Value* column, const Values&) {
-    // Past the last column the last is read again, and nobody looks at it.
+    // Past the last column the last is read again; those lanes are inactive.
     std::vector<llvm::Value*> starts;
     for (int j = 0; j < n; ++j) {
       llvm::Value* at = builder_.min(ir_.CreateAdd(column, builder_.index(j)), last_column);

@@ -1,4 +1,4 @@
-// What the emitter has to know of the machine that it emits for. No LLVM header.
+// The properties of the target machine that the emitter depends on. No LLVM header.
 #ifndef SLUICE_KERNELS_LLVM_HOST_H_
 #define SLUICE_KERNELS_LLVM_HOST_H_
 

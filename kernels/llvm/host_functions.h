@@ -1,9 +1,9 @@
-// The functions of this process that compiled code calls. It has names for them, no addresses, so
-// that it can be kept for other processes (kernels/cache/disk_cache.h). No LLVM header.
+// The functions of this process that compiled code calls. It refers to them by name, not by
+// address, so that other processes can load it (kernels/cache/disk_cache.h). No LLVM header.
 #ifndef SLUICE_KERNELS_LLVM_HOST_FUNCTIONS_H_
 #define SLUICE_KERNELS_LLVM_HOST_FUNCTIONS_H_
 
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 #include "kernels/math/external.h"
 
 namespace sluice::kernels {

@@ -146,7 +146,7 @@ void Builder::walk(llvm::Value* begin, llvm::Value* end,
   builder_.SetInsertPoint(after);
 }
 
-void Builder::fence_streams() {
+void Builder::fence_nontemporal_stores() {
 #if defined(__x86_64__)
   builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
 #else

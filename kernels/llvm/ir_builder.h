@@ -1,5 +1,5 @@
-// What ir_value.h builds with: the IR builder of this thread, its current lane count, and the few
-// IR idioms that the emitter needs besides. Includes LLVM.
+// The IR builder behind ir_value.h: this thread's builder, its current lane count, and a few IR
+// idioms of the emitter. Includes LLVM.
 #ifndef SLUICE_KERNELS_LLVM_IR_BUILDER_H_
 #define SLUICE_KERNELS_LLVM_IR_BUILDER_H_
 
@@ -11,8 +11,8 @@
 
 namespace sluice::kernels::ir {
 
-// Makes itself the builder of this thread for its lifetime. Values have 1 lane at first, which is a
-// plain scalar in IR, not a vector.
+// This thread's current builder for its lifetime. Values have one lane at first: a scalar in IR,
+// not a vector.
 class Builder {
  public:
   explicit Builder(llvm::LLVMContext& context);
@@ -62,8 +62,8 @@ class Builder {
   // for (i = begin; i < end; i = body(i)), signed.
   void walk(llvm::Value* begin, llvm::Value* end,
             const std::function<llvm::Value*(llvm::Value* i)>& body);
-  // Makes stores past the caches visible to other threads as other stores are.
-  void fence_streams();
+  // Orders non-temporal stores before later stores, as other threads see them.
+  void fence_nontemporal_stores();
   // Runs `body` if the i1 `condition` holds.
   void if_then(llvm::Value* condition, bool likely, const std::function<void()>& body);
   void if_then_else(llvm::Value* condition, const std::function<void()>& then_body,

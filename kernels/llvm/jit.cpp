@@ -36,7 +36,7 @@ absl::Status to_status(llvm::Error error) {
 
 using ObjectCode = llvm::SmallVector<char, 0>;
 
-// What code depends on and neither the IR nor the target says: the settings below and
+// The version of code generator settings that neither the IR nor the target names: those below and
 // restrict_passes(). Raise it when these change.
 constexpr int kCodeGeneration = 1;
 

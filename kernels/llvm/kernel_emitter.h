@@ -1,5 +1,5 @@
-// Emits one entry point of a kernel. What it does at each point is the BodyEmitter's; this decides
-// in which loops. Includes LLVM.
+// Emits one entry point of a kernel: the loops around the instructions, which BodyEmitter emits.
+// Includes LLVM.
 #ifndef SLUICE_KERNELS_LLVM_KERNEL_EMITTER_H_
 #define SLUICE_KERNELS_LLVM_KERNEL_EMITTER_H_
 
@@ -28,16 +28,15 @@ class KernelEmitter {
   using Instr = fusion::Instr;
   using Program = fusion::Program;
   using ValueId = fusion::ValueId;
-  using ArgState = ir::ArgState;
+  using ReductionState = ir::ReductionState;
   using Values = ir::Builder::Values;
-  // The state of a reduction: accumulator and, for arg reductions, position (else null).
-  using Accumulators = std::vector<ArgState>;
+  using Accumulators = std::vector<ReductionState>;
 
   llvm::Function* declare(llvm::Module& module) const;
   llvm::Value* argument(int i) const { return function_->getArg(i); }
 
   // Calls `body(outer indices, first, last, row)` in a loop for each run of points [first, last)
-  // along the last kept dim; `row` is the number of the first, from `begin` of the entry point on.
+  // along the last outer dim; `row` is the number of the first, from `begin` of the entry point on.
   using RunBody = std::function<void(const Values&, llvm::Value*, llvm::Value*, llvm::Value*)>;
   void emit_runs(const RunBody& body);
   void emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
@@ -51,8 +50,8 @@ class KernelEmitter {
                     const std::vector<ValueId>& instrs);
   // Pointwise with reads by tiles.
   void emit_tiles();
-  // What lies under a tile: `corner` are the indices of its first point, `height` and `width` how
-  // much of it there is.
+  // `corner` are the indices of the tile's first point; `height` and `width` may be less than a
+  // whole tile's at the edges.
   struct Tile {
     Values corner;
     llvm::Value* height;
@@ -66,34 +65,35 @@ class KernelEmitter {
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                    const ir::Builder::LoopBody& body);
 
-  // Values that a pass keeps lie in the thread's row buffer, one array each, by element of the row
-  // (row schedule) or by vector of rows (column schedule).
+  // Cached values lie in the thread's buffer, one array each, by element of the row (lanes along
+  // it) or by vector of rows (lanes across rows).
   llvm::Value* call_thread_buffer(llvm::Value* bytes);
-  void allocate_row_buffer();
-  llvm::Value* kept_pointer(ValueId id, llvm::Value* element);
-  void keep(ValueId id, llvm::Value* element);
-  void restore(ValueId id, llvm::Value* element);
+  void allocate_row_cache();
+  llvm::Value* cache_pointer(ValueId id, llvm::Value* element);
+  void write_cached(ValueId id, llvm::Value* element);
+  void read_cached(ValueId id, llvm::Value* element);
 
-  void emit_step(const RowPlan::Step& step);
-  // All passes over the row, or the vector of rows, that the emitter's place is set to.
+  void emit_stage(const RowPlan::Stage& stage);
+  // All passes over the current row or vector of rows.
   void emit_row(llvm::Value* row);
-  Accumulators emit_pass(const RowPlan::Step& pass);
-  Accumulators emit_block(const RowPlan::Step& pass, llvm::Value* first, llvm::Value* last);
-  // Rows abreast: each of the row schedule's lanes is a vector of rows.
-  Accumulators emit_block_abreast(const RowPlan::Step& pass, llvm::Value* first, llvm::Value* last);
-  void emit_element(const RowPlan::Step& pass, llvm::Value* r);
+  Accumulators emit_pass(const RowPlan::Stage& pass);
+  Accumulators emit_block(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
+  // Lanes across rows: each of the row schedule's lanes is a vector of rows.
+  Accumulators emit_block_across_rows(const RowPlan::Stage& pass, llvm::Value* first,
+                                      llvm::Value* last);
+  void emit_element(const RowPlan::Stage& pass, llvm::Value* r);
   // The element that `reduction` takes at `r`.
-  ArgState element_of(ValueId reduction, llvm::Value* r);
+  ReductionState element_of(ValueId reduction, llvm::Value* r);
   Accumulators load_partials(llvm::Value* row);
   void store_partials(const Accumulators& partials, llvm::Value* row);
   llvm::Value* partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane, DType dtype);
-  llvm::Value* finished(const Instr& instr, const ArgState& total);
+  llvm::Value* finished(const Instr& instr, const ReductionState& total);
 
-  // What a reduction computes in.
+  // The compute type that a reduction accumulates in.
   DType type_of(ValueId reduction) const;
   Accumulators identities(const std::vector<ValueId>& reductions) const;
-  ArgState combine(ValueId reduction, const ArgState& a, const ArgState& b) const;
-  ArgState fold(ValueId reduction, ArgState state) const;
+  ReductionState combine(ValueId reduction, const ReductionState& a, const ReductionState& b) const;
+  ReductionState fold(ValueId reduction, ReductionState state) const;
   static Values flatten(const Accumulators& accumulators);
   static Accumulators unflatten(const std::vector<ValueId>& reductions, const Program& program,
                                 const Values& values);
@@ -113,8 +113,8 @@ class KernelEmitter {
   llvm::Value* reduced_extent_ = nullptr;
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
-  std::map<ValueId, llvm::Value*> kept_;  // the arrays
-  size_t version_instrs_ = 0;             // of all loops that emit_versions() has made
+  std::map<ValueId, llvm::Value*> caches_;  // the arrays
+  size_t version_instrs_ = 0;               // of all loops that emit_versions() has made
 };
 
 }  // namespace sluice::kernels

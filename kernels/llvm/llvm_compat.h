@@ -31,8 +31,8 @@ inline constexpr auto kAssemblyFile = llvm::CGFT_AssemblyFile;
 inline constexpr auto kOptLess = llvm::CodeGenOpt::Less;
 #endif
 
-// Skips the passes of code generation that cost more time than kernels, which are emitted in good
-// order, gain by them: loop strength reduction, scheduling, sinking, ... (a quarter of the time).
+// Skips code generation passes that cost more compile time than kernels gain by them, since IR is
+// emitted in good order: loop strength reduction, scheduling, sinking, ... (a quarter of the time).
 inline void restrict_passes(llvm::LLVMContext& context) {
 #if LLVM_VERSION_MAJOR >= 17
   struct Gate : llvm::OptPassGate {

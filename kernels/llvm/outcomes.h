@@ -1,5 +1,6 @@
-// What is known of conditions that are the same for all lanes of a vector, and what of a program is
-// left to compute then. Loops are emitted once for each side of a selection, each without the rest.
+// Known outcomes of conditions that are the same for all lanes of a vector, and the instructions
+// that are still needed given them. Each side of a selection gets a loop of its own without the
+// other side's instructions.
 #ifndef SLUICE_KERNELS_LLVM_OUTCOMES_H_
 #define SLUICE_KERNELS_LLVM_OUTCOMES_H_
 
@@ -26,7 +27,7 @@ class Outcomes {
 
   // The operand that is the value of `instr`, if it is a selection that is decided.
   std::optional<fusion::ValueId> selected(const fusion::Instr& instr) const;
-  // What the program's stores and checks need of `instrs`; both in body order.
+  // Those of `instrs` that the program's stores and checks need; both in body order.
   std::vector<fusion::ValueId> needed(const std::vector<fusion::ValueId>& instrs) const;
 
  private:

@@ -1,7 +1,7 @@
 #include "kernels/llvm/row_plan.h"
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 
 #include "fusion/ir/cost.h"
 #include "kernels/llvm/host.h"
@@ -10,7 +10,6 @@
 namespace sluice::kernels {
 namespace {
 
-using fusion::Access;
 using fusion::Instr;
 using fusion::Level;
 using fusion::Op;
@@ -20,23 +19,23 @@ using fusion::Store;
 using fusion::StrideClass;
 using fusion::ValueId;
 
-// Row-level values that are equal in all lanes, where lanes run along a kept dim.
+// Row-level values that are the same in all lanes, where lanes run along an outer dim, and that can
+// be computed as scalars ahead of the loop over it.
 std::vector<bool> find_invariant(const Program& program) {
   std::vector<bool> invariant(program.body.size(), false);
   if (program.lanes_reduced()) return invariant;
+  const std::vector<bool> same = fusion::same_in_all_lanes(program);
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
-    if (instr.level != Level::kRow) continue;
-    if (instr.op == Op::kLoad || instr.op == Op::kCoordinate) {
-      invariant[i] =
-          instr.num_operands == 0 && program.accesses[instr.aux].lanes == StrideClass::kZero;
-      continue;
-    }
-    if (!is_pointwise(instr.op)) continue;
+    if (instr.level != Level::kRow || !same[i]) continue;
+    const bool is_read =
+        (instr.op == Op::kLoad && instr.num_operands == 0) || instr.op == Op::kCoordinate;
     invariant[i] =
-        std::all_of(instr.operands, instr.operands + instr.num_operands, [&](ValueId operand) {
-          return program.body[operand].level == Level::kUniform || invariant[operand];
-        });
+        is_read ||
+        (is_pointwise(instr.op) &&
+         std::all_of(instr.operands, instr.operands + instr.num_operands, [&](ValueId operand) {
+           return program.body[operand].level == Level::kUniform || invariant[operand];
+         }));
   }
   return invariant;
 }
@@ -89,19 +88,20 @@ RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& inv
   return ranges;
 }
 
-// Element-level values that cost more to compute again than to keep and read back.
-std::vector<bool> find_dear(const Program& program) {
-  std::vector<bool> dear(program.body.size(), false);
+// Element-level values that cost more to compute again than to cache and read back.
+std::vector<bool> find_expensive(const Program& program) {
+  std::vector<bool> expensive(program.body.size(), false);
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
     if (instr.level != Level::kElement) continue;
     const bool is_load = instr.op == Op::kLoad || instr.op == Op::kGather;
-    dear[i] = fusion::is_costly(instr.op) || instr.op == Op::kGather ||
-              (is_load &&
-               (instr.num_operands > 0 || program.accesses[instr.aux].lanes == StrideClass::kAny));
-    for (int k = 0; k < instr.num_operands; ++k) dear[i] = dear[i] || dear[instr.operands[k]];
+    expensive[i] = fusion::is_costly(instr.op) || instr.op == Op::kGather ||
+                   (is_load && (instr.num_operands > 0 ||
+                                program.accesses[instr.aux].lanes == StrideClass::kAny)) ||
+                   std::any_of(instr.operands, instr.operands + instr.num_operands,
+                               [&](ValueId operand) { return expensive[operand]; });
   }
-  return dear;
+  return expensive;
 }
 
 // Lanes that fill one vector with values of the type that most of the body computes in.
@@ -122,98 +122,57 @@ int lanes_of_vector(const Program& program) {
   return std::clamp(host().vector_bytes / size, 4, 64);
 }
 
-// Vectors at a time that a column's lanes are made of, so that the additions of several overlap and
-// whole cache lines are read; fewer in long bodies, which would run out of registers.
+// Vectors side by side in a column loop, so that their additions overlap and whole cache lines are
+// read; fewer in long bodies, which would run out of registers.
 int column_vectors(const Program& program) { return program.body.size() <= 8 ? 4 : 1; }
 
-// Vectors at a time in a pointwise loop: an elementary function is one long chain of dependent
-// operations, and two of them side by side hide each other's latency (measured: a tenth to a
-// fifth).
+// Vectors side by side in a pointwise loop: an elementary function is one long chain of dependent
+// operations, and two of them hide each other's latency (measured: a tenth to a fifth).
 constexpr int kPointwiseVectors = 2;
+
+int lanes_of(const Program& program) {
+  if (program.schedule == Schedule::kPointwise) {
+    return std::min(64, lanes_of_vector(program) * kPointwiseVectors);
+  }
+  if (program.lanes_reduced()) return static_cast<int>(kLanes);
+  return std::min(64, lanes_of_vector(program) * column_vectors(program));
+}
 
 }  // namespace
 
-RowPlan::RowPlan(const Program& program, bool keep) {
-  const std::vector<uint8_t> pass = fusion::pass_of(program);
+RowPlan::RowPlan(const Program& program, bool caches)
+    : RowPlan(program,
+              fusion::PassPlan(program, caches ? find_expensive(program) : std::vector<bool>{})) {}
+
+RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
+    : uniform(std::move(plan.uniform)),
+      before(plan.rows.size()),
+      passes(plan.passes.size()),
+      reductions(plan.reductions),
+      lanes(lanes_of(program)),
+      splits_rows(plan.splits_rows()) {
   const std::vector<bool> is_invariant = find_invariant(program);
-  const int count = fusion::num_passes(program);
-  passes.resize(program.reduced_rank == 0 ? 0 : count);
-  before.resize(passes.size() + 1);
-
-  auto stage = [&](ValueId id) -> Step& {
-    return before[std::min<size_t>(pass[id], before.size() - 1)];
-  };
-  // needed[p][v]: pass p computes v.
-  std::vector<std::vector<bool>> needed(passes.size(),
-                                        std::vector<bool>(program.body.size(), false));
-  for (size_t i = 0; i < program.body.size(); ++i) {
-    const ValueId id = static_cast<ValueId>(i);
-    const Instr& instr = program.body[i];
-    if (is_reduction(instr.op)) {
-      const ValueId operand = instr.operands[0];
-      reductions.push_back(id);
-      passes[pass[operand]].reductions.push_back(id);
-      needed[pass[operand]][operand] = true;
-      if (pass[operand] != 0) splits_rows_ = false;
-    } else if (instr.level == Level::kUniform) {
-      uniform.push_back(id);
-    } else if (is_invariant[i]) {
-      invariant.push_back(id);
-    } else if (instr.level == Level::kRow) {
-      stage(id).instrs.push_back(id);
-    } else if (instr.op == Op::kCheckIndex && pass[i] < passes.size()) {
-      needed[pass[i]][i] = true;  // for its effect
+  for (size_t r = 0; r < before.size(); ++r) {
+    for (const ValueId id : plan.rows[r]) {
+      (is_invariant[id] ? invariant : before[r].instrs).push_back(id);
     }
   }
-  for (const Store& store : program.stores) {
-    if (program.accesses[store.access].varies_along_reduced) {
-      passes[pass[store.value]].stores.push_back(store);
-      needed[pass[store.value]][store.value] = true;
-    } else {
-      stage(store.value).stores.push_back(store);
-    }
-  }
-  const std::vector<bool> dear = find_dear(program);
-  // The pass that first computes an element-level value.
-  std::vector<int> made_in(program.body.size(), -1);
+  for (const Store& store : plan.row_stores)
+    before[plan.row_of(store.value)].stores.push_back(store);
   for (size_t p = 0; p < passes.size(); ++p) {
-    for (size_t i = program.body.size(); i-- > 0;) {
-      const Instr& instr = program.body[i];
-      if (!needed[p][i] || instr.level != Level::kElement) continue;
-      const ValueId id = static_cast<ValueId>(i);
-      if (keep && made_in[i] >= 0 && dear[i]) {
-        passes[p].restored.push_back(id);
-        std::vector<ValueId>& made_kept = passes[made_in[i]].kept;
-        if (std::find(kept.begin(), kept.end(), id) == kept.end()) {
-          kept.push_back(id);
-          made_kept.push_back(id);
-        }
-        continue;
-      }
-      if (made_in[i] < 0) made_in[i] = static_cast<int>(p);
-      passes[p].instrs.push_back(id);
-      for (int k = 0; k < instr.num_operands; ++k) needed[p][instr.operands[k]] = true;
+    fusion::PassPlan::Pass& pass = plan.passes[p];
+    for (auto id = pass.cached.rbegin(); id != pass.cached.rend(); ++id) {
+      passes[p].from_cache.push_back(*id);
+      if (std::find(cached.begin(), cached.end(), *id) != cached.end()) continue;
+      cached.push_back(*id);
+      passes[plan.first_pass[*id]].to_cache.push_back(*id);
     }
-    std::reverse(passes[p].instrs.begin(), passes[p].instrs.end());
+    passes[p].instrs = std::move(pass.values);
+    passes[p].reductions = std::move(pass.reductions);
+    passes[p].stores = std::move(pass.stores);
   }
-
   if (program.schedule == Schedule::kPointwise) {
     ranges = find_ranges(program, is_invariant, before[0].instrs);
-  }
-
-  switch (program.schedule) {
-    case Schedule::kPointwise:
-      lanes = std::min(64, lanes_of_vector(program) * kPointwiseVectors);
-      break;
-    case Schedule::kRow:
-      if (!program.rows_abreast) {
-        lanes = static_cast<int>(kLanes);
-        break;
-      }
-      [[fallthrough]];
-    case Schedule::kColumn:
-      lanes = std::min(64, lanes_of_vector(program) * column_vectors(program));
-      break;
   }
 }
 

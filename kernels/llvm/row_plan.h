@@ -1,57 +1,58 @@
-// What of a Program is emitted where: which instructions each pass over a row needs, and which are
-// known before it.
+// Where compiled code computes each value of a Program: the passes of a PassPlan, with lanes,
+// caches and bounds.
 #ifndef SLUICE_KERNELS_LLVM_ROW_PLAN_H_
 #define SLUICE_KERNELS_LLVM_ROW_PLAN_H_
 
 #include <vector>
 
+#include "fusion/ir/pass_plan.h"
 #include "fusion/ir/program.h"
 
 namespace sluice::kernels {
 
 struct RowPlan {
-  // What happens at one place, each list in body order.
-  struct Step {
-    std::vector<fusion::ValueId> instrs;
+  // What happens in one place.
+  struct Stage {
+    std::vector<fusion::ValueId> instrs;  // in body order
     std::vector<fusion::Store> stores;
-    std::vector<fusion::ValueId> reductions;  // only in `passes`
-    // Only in `passes`: what later passes take from the row's buffer, and what this one does.
-    std::vector<fusion::ValueId> kept, restored;
+    // Only in `passes`: what it reduces, which values it writes to the row's cache for later passes
+    // and which it reads from there.
+    std::vector<fusion::ValueId> reductions;
+    std::vector<fusion::ValueId> to_cache, from_cache;
   };
 
-  // `keep`: a pass may take values from where an earlier one kept them.
-  RowPlan(const fusion::Program& program, bool keep);
+  // `caches`: a pass may take expensive values from the first that computes them.
+  RowPlan(const fusion::Program& program, bool caches);
 
   // Pointwise: comparisons of an index along the lanes with a bound, and what follows from those
   // alone. Away from the bounds they are the same for all lanes of a vector.
   struct Ranges {
     std::vector<fusion::ValueId> comparisons;
     std::vector<fusion::ValueId> derived;
-    std::vector<fusion::ValueId> rest;  // what is computed besides
+    std::vector<fusion::ValueId> rest;  // the other values of before[0]
     std::vector<bool> uniform;          // by value: the same for all lanes, away from the bounds
   };
   Ranges ranges;
 
   // Once a call.
   std::vector<fusion::ValueId> uniform;
-  // Row-level values that are the same in all lanes, where lanes run along a kept dim: computed as
-  // scalars, outside the loop over that dim.
+  // Row-level values that are the same in all lanes, where lanes run along an outer dim: computed
+  // as scalars, outside the loop over that dim.
   std::vector<fusion::ValueId> invariant;
   // before[p]: row level, known before pass p; before[passes.size()]: after the last.
-  std::vector<Step> before;
-  // Element level. A value that several passes need is computed in each, or kept by the first.
-  std::vector<Step> passes;
-  std::vector<fusion::ValueId> kept;  // by all passes, each once
+  std::vector<Stage> before;
+  // Element level. A value that several passes need is computed in each, or cached by the first.
+  std::vector<Stage> passes;
+  std::vector<fusion::ValueId> cached;  // by all passes, each once
   // All reductions in body order.
   std::vector<fusion::ValueId> reductions;
   // The lanes of a vector in which the program is to be computed.
   int lanes = 1;
-
   // Blocks of a row can be reduced apart from each other.
-  bool splits_rows() const { return !reductions.empty() && splits_rows_; }
+  bool splits_rows = false;
 
  private:
-  bool splits_rows_ = true;
+  RowPlan(const fusion::Program& program, fusion::PassPlan plan);
 };
 
 }  // namespace sluice::kernels

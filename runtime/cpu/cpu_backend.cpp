@@ -42,7 +42,7 @@ class CpuBackend : public Backend {
 }  // namespace
 
 Backend& cpu_backend() {
-  // Never destroyed: what static objects hold is given back after main.
+  // Never destroyed: static objects release buffers after main.
   static Backend* backend = new CpuBackend;
   return *backend;
 }

@@ -5,7 +5,7 @@
 
 namespace sluice::runtime {
 
-// The host itself; its memory is that of runtime/allocator.h.
+// The host as a device. Its memory comes from runtime/allocator.h.
 Backend& cpu_backend();
 
 }  // namespace sluice::runtime

@@ -12,12 +12,12 @@
 namespace sluice::runtime {
 namespace {
 
-// A hand-off to the worker and back costs tens of microseconds, and moves the data to another
-// core's cache: the batch has to be worth it.
+// Handing a batch to the worker costs tens of microseconds and moves its data to another core's
+// cache: shorter batches run on the caller's thread.
 constexpr double kHandOffNanoseconds = 500e3;
 
-// How long the worker keeps its team of threads without work.
-constexpr std::chrono::milliseconds kKeepsThreads{2};
+// How long an idle worker keeps its team of OpenMP threads (runtime/cpu/parallel.h).
+constexpr std::chrono::milliseconds kIdleBeforeRelease{2};
 
 class CpuStream : public Stream {
  public:
@@ -33,8 +33,8 @@ class CpuStream : public Stream {
   uint64_t submit(std::unique_ptr<CommandBatch> batch, SubmitMode mode) override {
     if (mode == SubmitMode::kCallerWaits || batch->cost() < kHandOffNanoseconds) {
       uint64_t last = completed_.load(std::memory_order_acquire);
-      // If it was the last that was submitted, nothing is under way and this one runs here. Later
-      // submissions queue up behind its ticket: `completed_` tells them it is not done.
+      // If every submitted batch is complete, this one runs here. Later submissions queue behind
+      // its ticket, since `completed_` does not include it yet.
       if (submitted_.compare_exchange_strong(last, last + 1)) {
         execute(*batch);
         complete(last + 1, *batch);
@@ -44,7 +44,7 @@ class CpuStream : public Stream {
     std::unique_lock lock(mutex_);
     const uint64_t ticket = submitted_.fetch_add(1) + 1;
     queue_.push_back(std::move(batch));
-    num_interested_.fetch_add(1);
+    num_waiters_.fetch_add(1);
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     lock.unlock();
     release_threads();  // the worker has its own
@@ -57,9 +57,9 @@ class CpuStream : public Stream {
   void wait(uint64_t ticket) override {
     if (done(ticket)) return;
     std::unique_lock lock(mutex_);
-    num_interested_.fetch_add(1);
+    num_waiters_.fetch_add(1);
     changed_.wait(lock, [&] { return done(ticket); });
-    num_interested_.fetch_sub(1);
+    num_waiters_.fetch_sub(1);
   }
 
   bool done(uint64_t ticket) const override { return completed_.load() >= ticket; }
@@ -82,10 +82,9 @@ class CpuStream : public Stream {
       failures_.insert(failures_.end(), batch.failures().begin(), batch.failures().end());
     }
     completed_.store(ticket);
-    // Who becomes interested after this sees the new value: these two are sequentially consistent
-    // with becoming interested and looking.
-    if (num_interested_.load() == 0) return;
-    // Who has not seen it is waiting once the lock is to be had.
+    // Sequentially consistent: a waiter that registers after this load sees the new value.
+    if (num_waiters_.load() == 0) return;
+    // A waiter that has missed the new value holds the lock until it waits.
     { std::lock_guard lock(mutex_); }
     changed_.notify_all();
   }
@@ -93,9 +92,9 @@ class CpuStream : public Stream {
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
-      // A batch that runs on a caller's thread comes before the first in the queue.
+      // A batch may still be running on a caller's thread, ahead of the queue.
       auto wakes = [this] { return ready() || (stopping_ && queue_.empty()); };
-      if (!changed_.wait_for(lock, kKeepsThreads, wakes)) {
+      if (!changed_.wait_for(lock, kIdleBeforeRelease, wakes)) {
         lock.unlock();
         release_threads();
         lock.lock();
@@ -104,7 +103,7 @@ class CpuStream : public Stream {
       if (!ready()) return;
       std::unique_ptr<CommandBatch> batch = std::move(queue_.front());
       queue_.pop_front();
-      num_interested_.fetch_sub(1);
+      num_waiters_.fetch_sub(1);
       const uint64_t ticket = completed_.load(std::memory_order_relaxed) + 1;
       lock.unlock();
       execute(*batch);
@@ -124,8 +123,8 @@ class CpuStream : public Stream {
   std::vector<FailureRef> failures_;
   std::atomic<uint64_t> submitted_{0};
   std::atomic<uint64_t> completed_{0};
-  // Threads that wait for a ticket, and batches in the queue, which wait for those before.
-  std::atomic<int> num_interested_{0};
+  // Threads waiting for a ticket, and queued batches, which wait for their predecessors.
+  std::atomic<int> num_waiters_{0};
   bool stopping_ = false;
   std::thread worker_;
 };

@@ -7,8 +7,8 @@
 
 namespace sluice::runtime {
 
-// Runs batches on a thread of its own, but those that are too short for a hand-off, or that the
-// caller waits for anyway, on the caller's thread when nothing is queued before them.
+// Runs batches on a worker thread. When nothing is queued, batches too short for a hand-off and
+// batches that the caller waits for run on the caller's thread.
 std::unique_ptr<Stream> make_cpu_stream();
 
 }  // namespace sluice::runtime

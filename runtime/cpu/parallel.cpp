@@ -45,7 +45,7 @@ void parallel_for(int64_t count, int64_t grain,
   const int64_t ranges = std::min<int64_t>(num_threads(), count / std::max<int64_t>(1, grain));
   if (ranges > 1 && !omp_in_parallel()) {
     has_team = true;
-    // A team may turn out smaller than asked for.
+    // OpenMP may grant a smaller team.
 #pragma omp parallel num_threads(static_cast <int>(ranges))
     {
       const int64_t team = omp_get_num_threads();

@@ -1,4 +1,15 @@
-// Loops over the threads of the process, which are OpenMP's (shared with oneDNN).
+// Parallel loops over OpenMP's threads, which oneDNN shares.
+//
+// libgomp's waiting policy. Every thread that runs a parallel loop owns a team of worker threads.
+// Between loops libgomp's workers busy-wait for milliseconds, but only while the process has no
+// more of them than cores; otherwise they sleep almost at once, and every small loop pays for waking them.
+// Two consequences are managed here:
+//  - Teams that are no longer needed must go, or the others stop busy-waiting. release_threads()
+//    ends the calling thread's team. CpuStream calls it when work moves from the caller to the
+//    stream's worker, and when the worker has been idle for 2 ms.
+//  - While kernels are compiled, busy-waiting workers take cores from the compiler. SharedCores
+//    exceeds the limit on purpose, which puts waiting workers to sleep. CompileThreads holds one
+//    from when a plan has new kernels (expect()) until it has been idle for 10 ms.
 #ifndef SLUICE_RUNTIME_CPU_PARALLEL_H_
 #define SLUICE_RUNTIME_CPU_PARALLEL_H_
 
@@ -8,24 +19,20 @@
 
 namespace sluice {
 
-// The most threads that parallel_for uses: SLUICE_THREADS, else OpenMP's own default, at least 1.
+// The maximum number of threads of parallel_for: SLUICE_THREADS, else OpenMP's default; at least 1.
 int num_threads();
 
-// Calls f(begin, end) for ranges that cover [0, count), one a thread, each of at least `grain`
-// except where count is less. Runs inline where that leaves one range, or within another
-// parallel_for. `f` must not throw: that ends the process.
+// Partitions [0, count) into ranges of at least `grain` (or one of `count`) and calls f(begin, end)
+// for each, on a thread each. Runs inline if there is one range or within another parallel_for. An
+// exception from `f` ends the process.
 void parallel_for(int64_t count, int64_t grain,
                   absl::FunctionRef<void(int64_t begin, int64_t end)> f);
 
-// Ends the threads that parallel_for and libraries have started for the calling thread, which keeps
-// them otherwise. Not within parallel_for. Every thread that calls parallel_for has a team of its
-// own, and while there are more of them than cores OpenMP lets none spin between loops: each small
-// loop of the process then pays for waking its threads.
+// Ends the calling thread's team, which the next loop starts again. Not within parallel_for.
 void release_threads();
 
-// While it lives, threads that wait for a loop soon sleep: something else wants the cores. OpenMP
-// has them spin, for milliseconds, only while they are no more than the cores, and this is a team
-// of two that does nothing. Made and destroyed by a thread that runs no loops.
+// Disables libgomp's busy-wait during its lifetime, by an idle team of two that exceeds the limit.
+// Constructed and destroyed by one thread, which runs no loops.
 class SharedCores {
  public:
   SharedCores();
@@ -34,7 +41,7 @@ class SharedCores {
   SharedCores& operator=(const SharedCores&) = delete;
 };
 
-// While it lives, libraries that use OpenMP from this thread use at most `threads` threads.
+// Limits OpenMP loops that libraries run on this thread to `threads` threads.
 class ScopedThreads {
  public:
   explicit ScopedThreads(int threads);

@@ -1,5 +1,5 @@
-// The GPUs of this process, for code that knows nothing else of CUDA. Where CUDA is not built in,
-// no_cuda.cpp stands for the rest of this folder.
+// The GPUs of this process, for code outside this folder. A build without CUDA compiles no_cuda.cpp
+// instead of the rest of the folder.
 #ifndef SLUICE_RUNTIME_CUDA_BACKENDS_H_
 #define SLUICE_RUNTIME_CUDA_BACKENDS_H_
 
@@ -10,14 +10,14 @@
 
 namespace sluice::runtime::cuda {
 
-// How many GPUs this process can use; 0 if there is no driver.
+// The number of GPUs that this process can use; 0 without a driver.
 int num_cuda_devices();
 
-// GPU `index`, opened when it is first asked for; it lives until the process ends. Why there is
-// none, or why it cannot be opened, is one sentence for the user.
+// GPU `index`, opened by the first call and kept until the process ends. The message of an error is
+// one sentence for the user.
 absl::StatusOr<Backend*> cuda_backend(int index);
 
-// Those that have been opened.
+// The GPUs opened so far.
 std::vector<Backend*> open_cuda_backends();
 
 }  // namespace sluice::runtime::cuda

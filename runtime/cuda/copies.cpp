@@ -42,7 +42,7 @@ absl::Status Staging::start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy
   absl::Status status = copy();
   if (!status.ok()) return status;
   chunk->busy = stream_.mark_end();
-  // Without an event the copy has been waited for, unless the device is lost.
+  // Without an event the copy is complete, unless the device is lost.
   const Context& context = stream_.device().context();
   return context.poisoned() ? context.failure()->status : status;
 }
@@ -73,7 +73,7 @@ absl::Status Staging::to_host(void* target, const void* memory, size_t bytes) {
   const size_t count = ceil_div(bytes, kChunkBytes);
   const auto size_of = [&](size_t i) { return std::min(bytes - i * kChunkBytes, kChunkBytes); };
   absl::Status status;
-  // One step behind the device's copies come the host's.
+  // The host copies run one chunk behind the device's.
   for (size_t i = 0; i <= count && status.ok(); ++i) {
     Chunk& chunk = chunks_[i % 2];
     if (i < count) {
@@ -95,7 +95,7 @@ absl::Status Staging::to_host(void* target, const void* memory, size_t bytes) {
   return status;
 }
 
-// Copies within run(), on the thread that submits it.
+// Runs the copy in run(), on the submitting thread.
 class Copies::Batch : public CommandBatch {
  public:
   Batch(std::string label, std::vector<Event> waits_for, Copy copy,
@@ -109,7 +109,7 @@ class Copies::Batch : public CommandBatch {
     *status_ = copy_();
   }
   void fail(const FailureRef& failure) override {
-    // If it ran, the submitting thread has its answer; the device's failure is everybody's.
+    // If run() was called, the submitting thread has its status; the failure is the device's.
     if (!ran_) *status_ = failure->status;
   }
   std::string label() const override { return label_; }
@@ -160,7 +160,8 @@ absl::StatusOr<Event> Copies::submit(std::string label, std::vector<Event> waits
   const uint64_t ticket = upload_stream_->submit(
       std::make_unique<Batch>(std::move(label), std::move(waits_for), std::move(copy), status),
       SubmitMode::kDetached);
-  if (absl::IsUnknown(*status)) upload_stream_->wait(ticket);  // it never will; this says why
+  // Not run: fail() has set the status when the wait returns.
+  if (absl::IsUnknown(*status)) upload_stream_->wait(ticket);
   if (!status->ok()) return *status;
   return Event{upload_stream_.get(), ticket};
 }
@@ -190,7 +191,7 @@ absl::Status Copies::try_download(void* host, const void* source, size_t bytes,
   absl::Status status = current.status();
   if (status.ok()) status = downloader.stream->wait_for(written);
   if (status.ok()) status = downloader.staging->to_host(host, source, bytes);
-  // The device is past it now; its stream may have to see that, and finish the batch.
+  // The device has passed it; its stream may still have to finish the batch.
   if (status.ok()) wait(written);
   std::lock_guard lock(mutex_);
   idle_.push_back(std::move(downloader));

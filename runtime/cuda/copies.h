@@ -16,8 +16,8 @@
 
 namespace sluice::runtime::cuda {
 
-// Two chunks of pinned memory that take turns: while the GPU copies one, the host copies the other.
-// One thread at a time; the context is current. Memory is taken when it is first needed.
+// Double buffering in pinned memory: while the GPU copies one chunk, the host copies the other.
+// Chunks are allocated on first use. Not thread-safe; the context must be current.
 class Staging {
  public:
   static constexpr size_t kChunkBytes = size_t{4} << 20;
@@ -27,7 +27,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // Enqueues the copy. `host` may be changed afterwards.
+  // Enqueues the copy. `host` may be modified after the call.
   absl::Status to_device(void* target, const void* host, size_t bytes);
   // Enqueues the copy and waits for it.
   absl::Status to_host(void* host, const void* source, size_t bytes);
@@ -35,9 +35,9 @@ class Staging {
  private:
   struct Chunk {
     void* memory = nullptr;
-    EventRef busy;  // until this is done; null: idle
+    EventRef busy;  // done when the chunk is free; null: free
   };
-  // A chunk that the device is done with.
+  // Waits until the chunk is free; allocates it on first use.
   absl::Status prepare(Chunk* chunk);
   absl::Status start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy);
 
@@ -45,20 +45,20 @@ class Staging {
   std::array<Chunk, 2> chunks_;
 };
 
-// The copies of one device, on streams of their own: an upload does not wait for kernels, nor a
-// download for those that come after what it reads, nor one download for another. Thread-safe.
+// The copies of one device, on separate streams: an upload waits for no kernel, a download for none
+// submitted after the one that writes its source, and downloads not for each other. Thread-safe.
 class Copies {
  public:
   static absl::StatusOr<std::unique_ptr<Copies>> make(CudaDevice* device);
 
-  // What upload() writes has to be allocated for this stream.
+  // The stream for which targets of upload() must be allocated.
   CudaStream* upload_stream() { return upload_stream_.get(); }
 
-  // Copies from the host, whose memory may be changed afterwards. The contents are there when the
-  // event is done.
+  // Copies from the host, whose memory may be modified after the call. The event is done when the
+  // contents are valid.
   absl::StatusOr<Event> upload(void* target, const void* host, size_t bytes);
 
-  // Copies from a buffer of another GPU, once it has been written.
+  // Copies from a buffer of another GPU, after it has been written.
   absl::StatusOr<Event> copy(void* target, const Context& source_context, const BufferRef& source,
                              size_t offset, size_t bytes);
 
@@ -68,9 +68,9 @@ class Copies {
  private:
   class Batch;
   using Copy = std::function<absl::Status()>;
-  // `copy` is kept, with all that it holds, until the device is done with it.
+  // Keeps `copy` and everything it captures alive until the device is done.
   absl::StatusOr<Event> submit(std::string label, std::vector<Event> waits_for, Copy copy);
-  // Of one download at a time.
+  // Used by one download at a time.
   struct Downloader {
     std::unique_ptr<CudaStream> stream;
     std::unique_ptr<Staging> staging;
@@ -87,8 +87,8 @@ class Copies {
   std::vector<Downloader> idle_;  // guarded by mutex_
 };
 
-// Within the run() of a batch of `stream`: copies from the memory of `source_context`'s device,
-// which may be another one.
+// Copies from the memory of `source_context`'s device, which may differ from the stream's. Called
+// within the run() of a batch of `stream`.
 absl::Status copy_between(CudaStream* stream, void* target, const Context& source_context,
                           const void* source, size_t bytes);
 

@@ -13,7 +13,7 @@ struct Registry {
   std::map<int, std::unique_ptr<CudaDevice>> open;  // guarded by mutex
 };
 
-// Never destroyed: what static objects hold is given back after main.
+// Never destroyed: static objects release buffers after main.
 Registry& registry() {
   static Registry* registry = new Registry;
   return *registry;

@@ -1,4 +1,4 @@
-// Everything that belongs to one GPU.
+// One GPU and everything that belongs to it.
 #ifndef SLUICE_RUNTIME_CUDA_CUDA_DEVICE_H_
 #define SLUICE_RUNTIME_CUDA_CUDA_DEVICE_H_
 
@@ -26,7 +26,7 @@ class CudaDevice : public Backend {
 
   Context& context() { return *context_; }
   EventPool& events() { return *events_; }
-  EventPool& timing_events() { return *timing_events_; }  // that know when they were done
+  EventPool& timing_events() { return *timing_events_; }  // with timestamps
   DeviceAllocator& allocator() { return *allocator_; }
   Copies& copies() { return *copies_; }
   PinnedPool& pinned() { return *pinned_; }
@@ -41,17 +41,17 @@ class CudaDevice : public Backend {
   MemoryStats memory_stats() const override { return allocator_->stats(); }
   void reset_peak() override { allocator_->reset_peak(); }
 
-  // Waits for all that its streams have been given.
+  // Waits for all submitted work of its streams.
   void wait_for_all();
 
-  // For CudaStream: those that wait_for_all() waits for.
+  // For CudaStream: the streams that wait_for_all() covers.
   void enrol(CudaStream* stream);
   void leave(CudaStream* stream);
 
  private:
   CudaDevice() = default;
 
-  // Destroyed from the last to the first.
+  // Destroyed in reverse order.
   std::unique_ptr<Context> context_;
   std::unique_ptr<EventPool> events_, timing_events_;
   std::mutex streams_mutex_;
@@ -61,10 +61,10 @@ class CudaDevice : public Backend {
   std::unique_ptr<Copies> copies_;
 };
 
-// cuda_backend(index) as what it is.
+// cuda_backend(index) with its own type.
 absl::StatusOr<CudaDevice*> cuda_device(int index);
 
-// Closes all devices, whose streams and memory are gone, so that the driver can be replaced.
+// Closes all devices, so that the driver can be replaced. Their streams and memory must be gone.
 void close_cuda_devices_for_testing();
 
 }  // namespace sluice::runtime::cuda

@@ -40,7 +40,7 @@ CudaStream::~CudaStream() {
   if (log_ != nullptr) {
     device_.leave(this);
     wait(submitted_.load());
-    // Allocations come in the stream's order too, and need not be followed by a batch.
+    // Allocations are stream-ordered too, and need not be followed by a batch.
     context_.driver().stream_synchronize(handle_);
     device_.allocator().forget(this);
     context_.unwatch(log_.get());
@@ -83,7 +83,7 @@ void CudaStream::run(Pending* pending) {
   pending->after = pending->batch->waits_for();
   pending->batch->run();
   pending->last_launch = log_->last();
-  // A refusal leaves messages about failures less exact, no more.
+  // If this fails, only messages about failures become less precise.
   context_
       .call<&Driver::stream_write_value32>(handle_, reinterpret_cast<DevicePtr>(progress_),
                                            static_cast<uint32_t>(pending->last_launch), 0u)
@@ -94,7 +94,7 @@ void CudaStream::run(Pending* pending) {
 EventRef CudaStream::mark_end() {
   absl::StatusOr<EventRef> event = device_.events().record(handle_);
   if (event.ok()) return *std::move(event);
-  // Without an event there is nothing to ask later.
+  // Without an event there is nothing to query later.
   const Result result = context_.driver().stream_synchronize(handle_);
   if (result != Result::kSuccess) context_.poison(result, kNameOf<&Driver::stream_synchronize>);
   return nullptr;
@@ -138,7 +138,7 @@ absl::Status CudaStream::wait_for(const Event& event) {
   if (end == nullptr) return absl::OkStatus();
   const Result result = context_.driver().stream_wait_event(handle_, end.get(), 0u);
   if (result == Result::kSuccess) return absl::OkStatus();
-  // An error of another device is that one's: its stream finds out, and counts the ticket as done.
+  // An error of another device is reported by its own stream, which then counts the ticket as done.
   if (&other->context_ == &context_) {
     const absl::Status status = context_.check(result, kNameOf<&Driver::stream_wait_event>);
     if (context_.poisoned()) return status;
@@ -206,13 +206,13 @@ void CudaStream::finish(Pending* front) {
 }
 
 void CudaStream::reap(uint64_t known) {
-  std::vector<Pending> over;  // destroyed when nothing is locked: batches give memory back
+  std::vector<Pending> over;  // destroyed unlocked: batches free memory
   std::unique_lock lock(pending_mutex_);
   while (!pending_.empty() && is_over(pending_.front(), known)) {
     Pending& front = pending_.front();
     if (!front.after.empty()) {
-      // The device is past these, but their own streams may not have seen it. Two streams may be
-      // doing this for one another: no lock is held meanwhile.
+      // The device has passed these, but their streams may not have observed it. Two streams may do
+      // this for each other, so no lock is held.
       const std::vector<Event> after = front.after;
       const uint64_t ticket = front.ticket;
       lock.unlock();

@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<DeviceAllocator>> DeviceAllocator::make(
   properties.location = context->info().ordinal;
   status = context->call<&Driver::stream_create>(&made->idle_stream_, kStreamNonBlocking);
   if (status.ok()) status = context->call<&Driver::mem_pool_create>(&made->pool_, &properties);
-  // What is given back stays with the pool until trim() asks for it.
+  // The pool keeps freed memory until trim().
   uint64_t threshold = ~uint64_t{0};
   if (status.ok()) {
     status = context->call<&Driver::mem_pool_set_attribute>(
@@ -50,7 +50,7 @@ absl::StatusOr<void*> DeviceAllocator::allocate(size_t bytes, CudaStream* stream
   }
   const size_t capacity = size_class(bytes);
   for (int attempt = 0;; ++attempt) {
-    // Not under the lock: what finishes gives memory back.
+    // Unlocked: batches that finish free memory.
     if (attempt == 2) wait_for_all_();
     std::lock_guard lock(mutex_);
     if (attempt > 0) give_back_cached();

@@ -1,4 +1,4 @@
-// Events of one device. Creating one costs more than using it, so they are kept and used again.
+// A pool of one device's events, since creating one costs more than recording it.
 #ifndef SLUICE_RUNTIME_CUDA_EVENT_POOL_H_
 #define SLUICE_RUNTIME_CUDA_EVENT_POOL_H_
 
@@ -11,19 +11,19 @@
 
 namespace sluice::runtime::cuda {
 
-// An event that nobody else records while it is held; its last reference gives it back.
+// An event that nobody else records; the last reference returns it to the pool.
 using EventRef = std::shared_ptr<EventObject>;
 
 // Thread-safe.
 class EventPool {
  public:
-  // `flags`: as cuEventCreate takes them.
+  // `flags`: those of cuEventCreate.
   EventPool(Context* context, unsigned flags) : context_(context), flags_(flags) {}
-  ~EventPool();  // all events are back
+  ~EventPool();  // all events must have been returned
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
-  // An event that has been recorded on `stream`; the context is current.
+  // Records an event on `stream`. The context must be current.
   absl::StatusOr<EventRef> record(StreamHandle stream);
 
  private:

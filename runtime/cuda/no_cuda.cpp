@@ -1,4 +1,4 @@
-// CUDA is not built in.
+// Replaces this folder in a build without CUDA.
 #include "runtime/cuda/backends.h"
 
 namespace sluice::runtime::cuda {

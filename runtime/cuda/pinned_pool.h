@@ -1,4 +1,4 @@
-// Small blocks of pinned host memory that are used again and again.
+// A pool of small blocks of pinned host memory.
 #ifndef SLUICE_RUNTIME_CUDA_PINNED_POOL_H_
 #define SLUICE_RUNTIME_CUDA_PINNED_POOL_H_
 
@@ -14,8 +14,8 @@ namespace sluice::runtime::cuda {
 
 class PinnedPool;
 
-// A block, given back to its pool at the end. The device reads and writes it at the same address;
-// it must be done with it by then.
+// A block, returned to its pool by the destructor; the device must be done with it by then. The
+// device accesses it at the same address.
 class PinnedBlock {
  public:
   PinnedBlock() = default;
@@ -23,7 +23,7 @@ class PinnedBlock {
   PinnedBlock& operator=(PinnedBlock&& other) noexcept;
   ~PinnedBlock();
 
-  std::byte* data() const { return data_; }  // null if it is empty
+  std::byte* data() const { return data_; }  // null if empty
 
  private:
   friend class PinnedPool;
@@ -39,11 +39,11 @@ class PinnedBlock {
 class PinnedPool {
  public:
   explicit PinnedPool(Context* context) : context_(context) {}
-  ~PinnedPool();  // all blocks are back
+  ~PinnedPool();  // all blocks must have been returned
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
 
-  // At least `bytes` of unspecified contents, aligned to 256.
+  // At least `bytes`, uninitialised, aligned to 256 bytes.
   absl::StatusOr<PinnedBlock> take(size_t bytes);
 
  private:

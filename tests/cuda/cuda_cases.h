@@ -93,7 +93,7 @@ class Partials {
 inline std::string run_interpreter(const Program& program, const KernelArgs& args) {
   const auto executable = make_interpreter(program);
   int64_t rows = 1;
-  for (int d = 0; d < program.kept_rank; ++d) rows *= args.extents[d];
+  for (int d = 0; d < program.outer_rank; ++d) rows *= args.extents[d];
   if (rows > 0) executable->entry().rows(executable->context(), &args, 0, rows);
   return "";
 }

@@ -82,7 +82,7 @@ class Job {
     const auto interpreter = make_interpreter(program());
     const KernelArgs arguments = args();
     int64_t rows = 1;
-    for (int d = 0; d < program().kept_rank; ++d) rows *= arguments.extents[d];
+    for (int d = 0; d < program().outer_rank; ++d) rows *= arguments.extents[d];
     interpreter->entry().rows(interpreter->context(), &arguments, 0, rows);
     return *memory_.back();
   }

@@ -31,7 +31,7 @@ TEST(CudaEmitTest, TextIsReadableAndStable) {
   const Kernel kernel{"chain", {&c.program()}};
   const std::string text = emit({&kernel, 1});
   EXPECT_EQ(text, emit({&kernel, 1}));
-  EXPECT_THAT(text, ::testing::HasSubstr("// program pointwise kept=2"));
+  EXPECT_THAT(text, ::testing::HasSubstr("// program pointwise outer=2"));
   EXPECT_THAT(text, ::testing::HasSubstr("const float v2 = v0[l] * v1;"));
   EXPECT_THAT(text, ::testing::HasSubstr("const float v5 = sl_exp(v4);"));
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("asm")));

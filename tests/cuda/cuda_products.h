@@ -16,12 +16,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/products/matmul.h"
+#include "kernels/cuda/library/matmul.h"
 #include "tests/emulated_cuda/host_compiler.h"
 #include "tests/emulated_cuda/runtime_rig.h"
 
 namespace sluice::kernels::cuda {
 
+using fusion::Epilogue;
 using fusion::Op;
 using runtime::Event;
 using runtime::cuda::CudaStream;
@@ -98,7 +99,7 @@ class Product {
     return absl::StrCat("matmul float32[", batch, ", ", m, ", ", k, ", ", n, "]");
   }
   int64_t size() const { return batch * m * n; }
-  // Without pointers.
+  // Without addresses. The operand of epilogue i is buffer i.
   Matmul shape(std::vector<Epilogue>* epilogues) const {
     Matmul x;
     x.batch = batch;
@@ -107,7 +108,11 @@ class Product {
     x.k = k;
     std::copy_n(a.strides, 3, x.a_strides);
     std::copy_n(b.strides, 3, x.b_strides);
-    for (const Link& link : links) epilogues->push_back({link.op, nullptr, link.one_row});
+    for (const Link& link : links) {
+      const auto number = static_cast<int32_t>(epilogues->size());
+      epilogues->push_back(
+          {.op = link.op, .operand = link.op == Op::kAdd ? number : -1, .one_row = link.one_row});
+    }
     x.epilogues = *epilogues;
     return x;
   }
@@ -189,9 +194,11 @@ class Placed {
     x_.a = upload(product.a.memory) + product.a.origin;
     x_.b = upload(product.b.memory) + product.b.origin;
     for (size_t e = 0; e < epilogues_.size(); ++e) {
-      if (epilogues_[e].op == Op::kAdd) epilogues_[e].operand = upload(product.operands[e]);
+      const bool adds = epilogues_[e].op == Op::kAdd;
+      buffers_.push_back(adds ? upload(product.operands[e]) : nullptr);
     }
     x_.epilogues = epilogues_;
+    x_.buffers = buffers_;
     c_ = rig_.allocate(stream, product.size());
     x_.c = c_;
   }
@@ -207,11 +214,10 @@ class Placed {
   const std::vector<Event>& written() const { return written_; }
 
   Event submit(CudaStream* stream, MatmulRunner* runner, std::shared_ptr<Outcome> outcome,
-               bool allow_tf32 = false, std::vector<Event> after = {}) {
+               std::vector<Event> after = {}) {
     after.insert(after.end(), written_.begin(), written_.end());
     return test::submit(
-        stream, [=, this] { return runner->enqueue(stream, x_, product_.name(), allow_tf32); },
-        outcome, after);
+        stream, [=, this] { return runner->enqueue(stream, x_, product_.name()); }, outcome, after);
   }
   std::vector<float> result(const Event& made) { return rig_.download(c_, product_.size(), made); }
 
@@ -228,18 +234,17 @@ class Placed {
   const Product& product_;
   Matmul x_;
   std::vector<Epilogue> epilogues_;
+  std::vector<void*> buffers_;
   std::vector<float*> uploaded_;
   float* c_ = nullptr;
   std::vector<Event> written_;
 };
 
-inline std::vector<float> run(Rig* rig, MatmulRunner* runner, const Product& product,
-                              bool allow_tf32 = false) {
+inline std::vector<float> run(Rig* rig, MatmulRunner* runner, const Product& product) {
   const auto stream = rig->stream();
   Placed placed(rig, stream.get(), product);
   auto outcome = std::make_shared<Outcome>();
-  std::vector<float> result =
-      placed.result(placed.submit(stream.get(), runner, outcome, allow_tf32));
+  std::vector<float> result = placed.result(placed.submit(stream.get(), runner, outcome));
   EXPECT_TRUE(outcome->run.ok()) << outcome->run;
   EXPECT_EQ(outcome->finished, 1);
   return result;

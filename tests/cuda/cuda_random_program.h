@@ -110,8 +110,8 @@ class RandomProgram {
     const Op ops[] = {Op::kSum,    Op::kProd,   Op::kMax, Op::kMin,
                       Op::kArgMax, Op::kArgMin, Op::kAny, Op::kAll};
     const Op op = ops[pick(0, 7)];
-    const ValueId v = any_value();
-    if (c()->level_of_value(v) != Level::kElement) return;
+    ValueId v = any_value();
+    if (c()->level_of_value(v) != Level::kElement) v = c()->op(Op::kExpand, {v});
     const fusion::Domain domain = is_arg_reduction(op) ? fusion::kAll : fusion::op_info(op).domain;
     if (in_domain(domain, c()->dtype_of_value(v))) c()->op(op, {v});
   }

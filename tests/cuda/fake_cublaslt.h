@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/products/cublaslt.h"
+#include "kernels/cuda/library/cublaslt.h"
 #include "tests/emulated_cuda/runtime_rig.h"
 
 namespace sluice::test {

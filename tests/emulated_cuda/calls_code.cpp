@@ -12,7 +12,7 @@ constexpr size_t kMaxParamBytes = 32764;
 constexpr int kMaxSharedBytes = 227 << 10;
 constexpr int kRegisters = 65536;
 
-// What the driver says of a launch that no device could run.
+// The driver's result for a launch that exceeds the limits.
 Result check_limits(const Geometry& geometry, const Function& function, std::string* why) {
   const unsigned* grid = geometry.grid;
   const unsigned* block = geometry.block;
@@ -35,7 +35,7 @@ Result check_limits(const Geometry& geometry, const Function& function, std::str
     *why = "more shared memory than the function was told";
     return Result::kInvalidValue;
   }
-  // Registers are handed out to warps, 256 at a time.
+  // Registers are allocated per warp in units of 256.
   const uint64_t warps = (threads + 31) / 32;
   const uint64_t registers = (function.traits.registers * 32 + 255) / 256 * 256;
   if (warps * registers > kRegisters) {
@@ -85,7 +85,7 @@ void Machine::resolve(Kernel* kernel) {
     if (!memory.is_device_address(value)) continue;
     const AllocationRef to = memory.find(value);
     kernel->pointers.push_back({at, to});
-    if (to != nullptr) may_use(kernel->function->device, to, value, 0, false);
+    if (to != nullptr) check_access(kernel->function->device, to, value, 0, false);
   }
 }
 
@@ -101,11 +101,11 @@ void Machine::run(const Kernel& kernel) {
   for (const Kernel::Pointer& pointer : kernel.pointers) {
     DevicePtr value = 0;
     std::memcpy(&value, params.data() + pointer.at, 8);
-    if (pointer.to != nullptr && !may_use(device, pointer.to, value, 0, true)) return;
+    if (pointer.to != nullptr && !check_access(device, pointer.to, value, 0, true)) return;
     const std::byte* there = memory.host(value);
     std::memcpy(params.data() + pointer.at, &there, 8);
   }
-  // A kernel whose one parameter is an address finds its arguments there.
+  // A kernel whose only parameter is an address reads its arguments from a table there.
   std::vector<uint64_t> table;
   if (kernel.params.size() == 8 && kernel.pointers.size() == 1) {
     DevicePtr value = 0;
@@ -127,7 +127,7 @@ std::vector<uint64_t> Machine::read_table(DevicePtr begin) {
   std::memcpy(table.data(), memory.host(begin), 8 * table.size());
   for (uint64_t& word : table) {
     if (!memory.is_device_address(word)) continue;
-    // What comes after the table may be old; an address that the kernel should not have crashes it.
+    // Data after the table may be stale. An untranslated address crashes a kernel that uses it.
     const AllocationRef to = memory.find(word);
     if (to != nullptr && to->life != Allocation::Life::kLive) continue;
     word = reinterpret_cast<uint64_t>(memory.host(word));
@@ -160,14 +160,14 @@ Result module_load_data_ex(Machine& machine, ModuleHandle* handle, const void* i
 Result module_unload(Machine& machine, ModuleHandle handle) {
   const auto module = machine.find(machine.modules, handle);
   if (module == nullptr) return Result::kInvalidHandle;
-  bool under_way = false;
+  bool in_use = false;
   std::erase_if(machine.functions, [&](const auto& entry) {
     if (entry.second->module != handle) return false;
-    under_way |= entry.second.use_count() > 1;
+    in_use |= entry.second.use_count() > 1;
     return true;
   });
-  if (under_way) machine.violation(Result::kInvalidValue, "a kernel of it is yet to run");
-  if (module->library != nullptr && !under_way) close_image(module->library);
+  if (in_use) machine.violation(Result::kInvalidValue, "a kernel of it is yet to run");
+  if (module->library != nullptr && !in_use) close_image(module->library);
   machine.modules.erase(handle);
   return Result::kSuccess;
 }

@@ -6,7 +6,7 @@
 namespace sluice::emulated {
 namespace {
 
-// Of this thread, the current one last. Used until the very end of a process: it has no destructor.
+// This thread's context stack. It has no destructor, since it is used until the process ends.
 struct ContextStack {
   static constexpr size_t kMost = 64;
   ContextHandle handles[kMost];

@@ -1,4 +1,4 @@
-// Graphs: recorded nodes that run in any order their dependencies allow.
+// Graphs: nodes run in a random order that respects their dependencies.
 #include "tests/emulated_cuda/machine.h"
 
 namespace sluice::emulated {
@@ -13,7 +13,7 @@ Result prepare_node(Machine& machine, Device* device, const runtime::cuda::Kerne
   return machine.prepare(device, params.function, geometry, params.params, params.extra, kernel);
 }
 
-// A launch of a graph, node by node. The graph does not begin again before it is over.
+// A launch of a graph, node by node. Launches of one graph do not overlap.
 class GraphRun {
  public:
   GraphRun(Machine& machine, std::shared_ptr<GraphExec> exec)
@@ -28,15 +28,15 @@ class GraphRun {
 
   bool step() {
     begun_ = exec_->running = true;
-    std::vector<size_t> able;
+    std::vector<size_t> runnable;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (done_[i]) continue;
       bool free = true;
       for (size_t before : nodes_[i].after) free &= done_[before];
-      if (free) able.push_back(i);
+      if (free) runnable.push_back(i);
     }
-    if (able.empty()) return true;
-    const size_t next = able[machine_.below(able.size())];
+    if (runnable.empty()) return true;
+    const size_t next = runnable[machine_.below(runnable.size())];
     machine_.run(nodes_[next].kernel);
     done_[next] = true;
     return ++finished_ == nodes_.size();
@@ -113,7 +113,7 @@ Result graph_exec_kernel_node_set_params(Machine& machine, GraphExecHandle handl
                                          const KernelNodeParams* params) {
   const auto exec = machine.find(machine.execs, handle);
   if (exec == nullptr) return Result::kInvalidHandle;
-  // Nodes are named by those of the graph that it was made from.
+  // Nodes are identified by the handles of the source graph.
   if (machine.find(machine.graphs, exec->source) == nullptr) return Result::kInvalidHandle;
   for (Graph::Node& node : exec->nodes) {
     if (node.handle != node_handle) continue;

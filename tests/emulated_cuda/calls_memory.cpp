@@ -5,8 +5,8 @@
 
 namespace sluice::emulated {
 
-bool Machine::may_use(Device* device, const AllocationRef& allocation, DevicePtr begin,
-                      size_t bytes, bool now) {
+bool Machine::check_access(Device* device, const AllocationRef& allocation, DevicePtr begin,
+                           size_t bytes, bool now) {
   std::string wrong;
   if (allocation == nullptr) {
     wrong = "an address that is no device memory";
@@ -38,14 +38,14 @@ std::shared_ptr<PinnedBlock> Machine::pinned(const void* begin, size_t bytes) {
 namespace calls {
 namespace {
 
-// One end of a copy on a device.
+// The device side of a copy.
 struct DeviceBytes {
   Device* device;
   AllocationRef allocation;
   DevicePtr begin;
 };
 
-// Enqueues `act` on bytes of device memory, which are checked now and when it runs.
+// Enqueues `act`, which accesses device memory. The access is checked now and when it runs.
 Result push_access(Machine& machine, StreamHandle handle, std::vector<DeviceBytes> used,
                    size_t bytes, std::function<void()> act, std::shared_ptr<bool>* done = nullptr) {
   const auto stream = machine.find(machine.streams, handle);
@@ -54,13 +54,13 @@ Result push_access(Machine& machine, StreamHandle handle, std::vector<DeviceByte
   for (DeviceBytes& one : used) {
     one.allocation = machine.memory.find(one.begin);
     if (one.device == nullptr) one.device = stream->device;
-    if (!machine.may_use(one.device, one.allocation, one.begin, bytes, false)) {
+    if (!machine.check_access(one.device, one.allocation, one.begin, bytes, false)) {
       return Result::kInvalidValue;
     }
   }
   const auto pushed = machine.push(stream.get(), [&machine, used, bytes, act = std::move(act)] {
     for (const DeviceBytes& one : used) {
-      if (!machine.may_use(one.device, one.allocation, one.begin, bytes, true)) return true;
+      if (!machine.check_access(one.device, one.allocation, one.begin, bytes, true)) return true;
     }
     act();
     return true;
@@ -104,7 +104,7 @@ Result mem_alloc_from_pool_async(Machine& machine, DevicePtr* address, size_t by
   if (bytes == 0 || device != stream->device) {
     return machine.violation(Result::kInvalidValue, "no bytes, or of another device");
   }
-  // What the same stream is about to free is there when this comes to be allocated.
+  // Pending frees of the same stream complete before this allocation does.
   if (device->memory_in_use + bytes >
       machine.options.memory_bytes + machine.freeing[stream->number]) {
     return Result::kOutOfMemory;
@@ -132,7 +132,7 @@ Result mem_free_async(Machine& machine, DevicePtr address, StreamHandle handle) 
   machine.freeing[stream->number] += freed->bytes;
   machine.push(stream.get(), [&machine, freed, number = stream->number] {
     Device* device = &machine.devices[freed->device];
-    if (!machine.may_use(device, freed, freed->begin, freed->bytes, true)) return true;
+    if (!machine.check_access(device, freed, freed->begin, freed->bytes, true)) return true;
     machine.memory.end_life(freed.get());
     device->memory_in_use -= freed->bytes;
     machine.freeing[number] -= freed->bytes;
@@ -165,7 +165,7 @@ Result mem_free_host(Machine& machine, void* memory) {
 
 Result memcpy_htod_async(Machine& machine, DevicePtr target, const void* source, size_t bytes,
                          StreamHandle stream) {
-  // Pageable memory has been read when the call returns; pinned memory is when the copy runs.
+  // Pageable memory is read before the call returns, pinned memory when the copy runs.
   const std::shared_ptr<PinnedBlock> block = machine.pinned(source, bytes);
   std::shared_ptr<std::vector<std::byte>> copy;
   if (block == nullptr) {

@@ -32,14 +32,14 @@ Result stream_create(Machine& machine, StreamHandle* handle, unsigned flags) {
 
 Result stream_destroy(Machine& machine, StreamHandle handle) {
   if (machine.find(machine.streams, handle) == nullptr) return Result::kInvalidHandle;
-  machine.streams.erase(handle);  // what it has to do is done all the same
+  machine.streams.erase(handle);  // pending work still runs
   return Result::kSuccess;
 }
 
 Result stream_query(Machine& machine, StreamHandle handle) {
   const auto stream = machine.find(machine.streams, handle);
   if (stream == nullptr) return Result::kInvalidHandle;
-  machine.let_time_pass();
+  machine.make_progress();
   return state_of(stream->device, stream->ops.empty());
 }
 
@@ -56,7 +56,7 @@ Result stream_wait_event(Machine& machine, StreamHandle stream_handle, EventHand
   if (stream == nullptr || event == nullptr) return Result::kInvalidHandle;
   if (!machine.must_be_current(stream->device)) return Result::kInvalidContext;
   if (event->device->sticky != Result::kSuccess) return event->device->sticky;
-  // It waits for what is recorded now, whatever the event is used for later.
+  // Waits for the current recording, even if the event is recorded again later.
   if (const std::shared_ptr<bool> recorded = event->recorded) {
     machine.push(
         stream.get(), [] { return true; }, [recorded] { return *recorded; });
@@ -122,7 +122,7 @@ Result event_record(Machine& machine, EventHandle event_handle, StreamHandle str
     return machine.violation(Result::kInvalidHandle, "event and stream are of two devices");
   }
   event->recorded = machine.push(stream.get(), [&machine, event] {
-    event->moment = ++machine.moments;
+    event->time = ++machine.clock;
     return true;
   });
   return Result::kSuccess;
@@ -131,7 +131,7 @@ Result event_record(Machine& machine, EventHandle event_handle, StreamHandle str
 Result event_query(Machine& machine, EventHandle handle) {
   const auto event = machine.find(machine.events, handle);
   if (event == nullptr) return Result::kInvalidHandle;
-  machine.let_time_pass();
+  machine.make_progress();
   return state_of(event->device, event->recorded == nullptr || *event->recorded);
 }
 
@@ -153,7 +153,7 @@ Result event_elapsed_time(Machine& machine, float* milliseconds, EventHandle beg
     }
     if (!*event->recorded) return Result::kNotReady;
   }
-  *milliseconds = 1e-3f * static_cast<float>(last->moment - first->moment);
+  *milliseconds = 1e-3f * static_cast<float>(last->time - first->time);
   return Result::kSuccess;
 }
 

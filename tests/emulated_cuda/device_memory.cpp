@@ -11,8 +11,8 @@ namespace sluice::emulated {
 namespace {
 
 constexpr size_t kPage = 4096;
-// Between allocations, where nothing is: kernels are given addresses that are right only together
-// with an index, such as those of a concatenation's operands.
+// Unused space between allocations. Kernels get base addresses outside an allocation that only
+// become valid with an index, such as those of a concatenation's operands.
 constexpr size_t kGap = size_t{16} << 20;
 
 size_t to_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }

@@ -1,5 +1,5 @@
-// The memory of the emulated devices: a range of addresses that the host cannot follow, kept
-// elsewhere.
+// The memory of the emulated devices. Device addresses lie in a range that the host cannot access;
+// the contents are stored in another range.
 #ifndef SLUICE_TESTS_EMULATED_CUDA_DEVICE_MEMORY_H_
 #define SLUICE_TESTS_EMULATED_CUDA_DEVICE_MEMORY_H_
 
@@ -20,9 +20,8 @@ struct Allocation {
   DevicePtr begin = 0;
   size_t bytes = 0;
   int device = 0;
-  uint64_t stream = 0;  // the number of the one it was allocated on
-  // Allocating and freeing are work of streams like any other: what the host has asked for happens
-  // later.
+  uint64_t stream = 0;  // the number of the stream it was allocated on
+  // Allocating and freeing are stream-ordered: they happen after the host's call.
   enum class Life { kRequested, kLive, kFreed } life = Life::kRequested;
   bool free_requested = false;
 };
@@ -35,19 +34,19 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // An address for a new allocation. `reuse`: rather that of one that the host has already freed on
-  // the same stream, as real pools do.
+  // Reserves an address. `reuse`: prefer one that the host has already freed on the same stream, as
+  // real pools do.
   AllocationRef reserve(int device, size_t bytes, uint64_t stream, bool reuse);
-  // The host has asked to free it on `stream`.
+  // Called when the host requests the free, on `stream`.
   void release(const AllocationRef& allocation, uint64_t stream);
-  // Its memory comes (filled with bytes of ones) and goes; not accessible outside that time.
+  // Begins and ends the time in which the memory is accessible. It begins filled with 0xff bytes.
   void begin_life(Allocation* allocation);
   void end_life(Allocation* allocation);
 
   bool is_device_address(uint64_t value) const { return value - base_ < kReserved; }
-  // The newest allocation that has the address, or ends there; null if there is none.
+  // The newest allocation that contains the address or ends at it; null if there is none.
   AllocationRef find(DevicePtr address) const;
-  // Where the emulator keeps it.
+  // Where the contents of a device address are stored.
   std::byte* host(DevicePtr address) const { return memory_ + (address - base_); }
 
   std::vector<AllocationRef> not_freed() const;
@@ -57,7 +56,7 @@ class DeviceMemory {
 
   DevicePtr base_ = 0;
   std::byte* memory_ = nullptr;
-  size_t next_;                                // where nothing has been yet
+  size_t next_;                                // start of the unused range
   std::map<DevicePtr, AllocationRef> newest_;  // by begin
   std::map<std::pair<uint64_t, size_t>, std::vector<DevicePtr>> reusable_;  // by stream and size
 };

@@ -1,7 +1,7 @@
-// A CUDA driver without a GPU, for tests. Streams are deferred: what is enqueued runs, one step at
-// a time and in an order between streams that the seed decides, when somebody waits or asks, so
-// that work that relies on an order it did not ask for meets another one in some seed. Limits of
-// real devices hold. Device addresses mean nothing to the host: code that follows one crashes.
+// An emulated CUDA driver for tests without a GPU. Execution is deferred: enqueued work runs when
+// the host waits or queries, one step at a time, interleaved between streams by a seeded random
+// order, so that a missing dependency fails under some seed. The limits of real devices are
+// enforced. Device addresses are inaccessible to the host: dereferencing one crashes.
 #ifndef SLUICE_TESTS_EMULATED_CUDA_EMULATED_CUDA_H_
 #define SLUICE_TESTS_EMULATED_CUDA_EMULATED_CUDA_H_
 
@@ -23,15 +23,15 @@ struct Geometry {
   unsigned shared_bytes;  // dynamic
 };
 
-// Runs all blocks of a launch; gives null, or what went wrong. `params` are the kernel's, as they
-// were launched, but that the pointers among them (at multiples of 8 bytes) are to where the
-// emulator keeps the device's memory. If one pointer is all there is, so are those in what it
-// points to, which the kernel must not write. Addresses near an allocation, but outside, are taken
-// for such that an index brings back.
+// Runs all blocks of a launch; returns null or an error message. `params` are the launch's, with
+// device pointers (at multiples of 8 bytes) translated to the emulator's storage. If the only
+// parameter is a pointer, it addresses a read-only table whose pointers are translated too.
+// Addresses close to an allocation but outside it are translated as well, since an index may bring
+// them back.
 using KernelFunction = std::function<const char*(const Geometry& geometry, const void* params)>;
 
 struct KernelTraits {
-  int registers = 32;  // of a thread
+  int registers = 32;  // per thread
   int static_shared_bytes = 0;
   int local_bytes = 0;
 };
@@ -43,7 +43,7 @@ struct Options {
   int driver_version = 13000;
 };
 
-// While it lives, it is the driver of runtime/cuda. One at a time.
+// Replaces the driver of runtime/cuda during its lifetime. At most one exists.
 class EmulatedCuda {
  public:
   explicit EmulatedCuda(const Options& options = {});
@@ -53,27 +53,27 @@ class EmulatedCuda {
 
   const runtime::cuda::Driver& driver() const;
 
-  // A module image is a shared object (kernels.h says what it exports): its bytes, or its absolute
-  // path with a null byte at the end. Or it is registered_image(), which has the kernels that were
-  // given to add_kernel().
+  // A module image is a shared object (see kernels.h), given as its bytes or as its absolute path
+  // with a terminating null byte, or registered_image(), which has the kernels of add_kernel().
   void add_kernel(const std::string& name, KernelFunction function,
                   const KernelTraits& traits = {});
   static const void* registered_image();
 
-  // Calls of the driver so far, but for those that only make messages.
+  // Driver calls so far, except those that only format messages.
   int64_t calls() const;
-  // The n-th call from now on (1: the next) gives `result`, once, and does nothing; calls that give
-  // something back do so all the same. A sticky result makes the current context unusable.
+  // Injects a fault: the n-th call from now (1: the next) returns `result` without taking effect,
+  // except that calls which release an object still do. A sticky result invalidates the context.
   void fail_call(int64_t n, runtime::cuda::Result result);
-  // The n-th kernel that starts to run from now on ends in `result`, a sticky one.
+  // The n-th kernel that starts from now on fails with `result`, which must be sticky.
   void fail_kernel(int64_t n, runtime::cuda::Result result);
 
   int64_t kernels_run() const;
-  // Bytes of device memory that are allocated or not yet freed by their stream.
+  // Bytes of device memory allocated and not yet freed by their stream.
   size_t memory_in_use(int device = 0) const;
-  // Every misuse so far, one sentence each. A misuse also gives the error that a real device gives.
+  // Every misuse of the driver so far, one sentence each. The call also returns a real device's
+  // error.
   std::vector<std::string> violations() const;
-  // What has been made and not been given back, one line each.
+  // Objects created and not released, one line each.
   std::vector<std::string> leaks() const;
 
  private:

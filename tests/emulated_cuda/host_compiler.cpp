@@ -65,12 +65,12 @@ absl::StatusOr<kernels::cuda::CompiledCode> HostCompiler::build(const std::strin
   const std::string stem = *home / absl::StrCat(absl::Hex(std::hash<std::string>()(source)));
   kernels::cuda::CompiledCode code;
   code.image = stem + ".so";
-  // Sources come after their objects, by renaming, and are compared as a whole.
+  // The source is renamed into place after its object, so a matching source implies a whole object.
   if (contents_of(stem + ".cpp") == source && fs::exists(code.image)) return code;
 
   const std::string mine = absl::StrCat(stem, ".", getpid(), ".", count++);
   std::ofstream(mine + ".cpp", std::ios::binary) << source;
-  // For a compiler of device code.
+  // For cuda_sources_test, which compiles it for real devices.
   if (text != nullptr) std::ofstream(mine + ".cu", std::ios::binary) << *text;
   const std::string command =
       absl::StrCat(command_, " -o '", mine, ".so' '", mine, ".cpp' -lm > '", mine, ".log' 2>&1");

@@ -11,8 +11,8 @@
 namespace sluice::emulated {
 namespace {
 
-// The driver is not told where an image ends: in a shared object the section headers come last, or
-// the last section does.
+// The driver is not told an image's size. A shared object ends with its section headers or its last
+// section.
 size_t size_of_elf(const char* image) {
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));

@@ -1,5 +1,5 @@
-// Module images of the emulated device: shared objects, compiled from the text of kernels with the
-// host's prelude.
+// Module images of the emulated device: shared objects compiled from kernel text with the host
+// prelude.
 #ifndef SLUICE_TESTS_EMULATED_CUDA_KERNELS_H_
 #define SLUICE_TESTS_EMULATED_CUDA_KERNELS_H_
 
@@ -9,12 +9,12 @@
 
 namespace sluice::emulated {
 
-// Loads an image; null and a reason if it is none.
+// Loads an image. On failure returns null and sets `error`.
 void* open_image(const void* image, std::string* error);
 void close_image(void* library);
 
-// The kernel of that name in a library; empty if there is none. The one place that knows what the
-// host's prelude makes of a kernel.
+// The kernel `name` of a library; empty if it has none. Only this function depends on the symbols
+// that the host prelude exports for a kernel.
 KernelFunction find_kernel(void* library, const char* name);
 
 }  // namespace sluice::emulated

@@ -57,7 +57,7 @@ std::shared_ptr<bool> Machine::push(Stream* stream, std::function<bool()> step,
                                     std::function<bool()> ready) {
   auto done = std::make_shared<bool>(false);
   stream->ops.push_back({std::move(ready), std::move(step), done});
-  if (chance(eagerness_)) wander(3);
+  if (chance(eagerness_)) run_some_steps(3);
   return done;
 }
 
@@ -65,18 +65,18 @@ bool Machine::step() {
   std::erase_if(scheduled_, [](const std::shared_ptr<Stream>& stream) {
     return stream->ops.empty() && stream.use_count() == 1;
   });
-  std::vector<Stream*> able;
+  std::vector<Stream*> runnable;
   for (const std::shared_ptr<Stream>& stream : scheduled_) {
     if (stream->ops.empty()) continue;
     const Op& op = stream->ops.front();
-    if (!op.ready || op.ready()) able.push_back(stream.get());
+    if (!op.ready || op.ready()) runnable.push_back(stream.get());
   }
-  if (able.empty()) return false;
-  Stream* stream = able[below(able.size())];
+  if (runnable.empty()) return false;
+  Stream* stream = runnable[below(runnable.size())];
   if (by_priority_) {
-    stream = *std::max_element(able.begin(), able.end(), [](const Stream* a, const Stream* b) {
-      return a->priority < b->priority;
-    });
+    stream = *std::max_element(
+        runnable.begin(), runnable.end(),
+        [](const Stream* a, const Stream* b) { return a->priority < b->priority; });
     if (chance(0.05)) stream->priority = below(1000);
   }
   Op& op = stream->ops.front();
@@ -100,14 +100,14 @@ void Machine::drop_work(Device* device) {
   }
 }
 
-void Machine::wander(size_t most) {
+void Machine::run_some_steps(size_t most) {
   for (size_t steps = below(most + 1); steps > 0 && step(); --steps) {
   }
 }
 
-void Machine::let_time_pass() {
-  // Now and then in any case: somebody may be asking until it is done.
-  if (chance(std::max(eagerness_, 0.1))) wander(3);
+void Machine::make_progress() {
+  // With some probability always: the host may be polling.
+  if (chance(std::max(eagerness_, 0.1))) run_some_steps(3);
 }
 
 Result Machine::run_until(const Device* device, const std::function<bool()>& done) {

@@ -1,4 +1,4 @@
-// The state of the emulated driver, and the order in which things happen.
+// The state and the scheduler of the emulated driver.
 #ifndef SLUICE_TESTS_EMULATED_CUDA_MACHINE_H_
 #define SLUICE_TESTS_EMULATED_CUDA_MACHINE_H_
 
@@ -32,22 +32,22 @@ using runtime::cuda::PoolHandle;
 using runtime::cuda::Result;
 using runtime::cuda::StreamHandle;
 
-// On the thread of a host function, which must not call the driver.
+// True within a host function, which must not call the driver.
 extern thread_local bool in_host_function;
 
 struct Device {
   int ordinal = 0;
-  ContextHandle context = nullptr;  // null: nobody has retained it
+  ContextHandle context = nullptr;  // null: not retained
   int retained = 0;
   Result sticky = Result::kSuccess;
   size_t memory_in_use = 0;
 };
 
-// A step of a stream.
+// An operation enqueued on a stream.
 struct Op {
-  std::function<bool()> ready;  // empty: at once
-  std::function<bool()> step;   // true when it is over
-  // Set when it is over, or when the device is no more.
+  std::function<bool()> ready;  // empty: always ready
+  std::function<bool()> step;   // returns true when the operation is complete
+  // Set when the operation is complete or has been dropped with the device's work.
   std::shared_ptr<bool> done;
 };
 
@@ -62,14 +62,14 @@ struct Event {
   Device* device;
   bool is_timed = false;
   std::shared_ptr<bool> recorded;  // null: never
-  uint64_t moment = 0;             // when it was done last, in events of the machine
+  uint64_t time = 0;               // of its last completion, by Machine::clock
 };
 
 struct Pool {
   Device* device;
 };
 
-// Copies under way hold a reference.
+// Pending copies hold a reference.
 struct PinnedBlock {
   std::unique_ptr<std::byte[]> memory;
   size_t bytes;
@@ -96,7 +96,7 @@ struct Kernel {
   std::vector<std::byte> params;
   struct Pointer {
     size_t at;
-    AllocationRef to;  // null: nothing has ever been there
+    AllocationRef to;  // null: never allocated
   };
   std::vector<Pointer> pointers;
 };
@@ -115,22 +115,22 @@ struct GraphExec {
   Device* device;
   GraphHandle source;
   std::vector<Graph::Node> nodes;
-  bool running = false;  // a launch has begun and is not over
+  bool running = false;  // a launch is in progress
 };
 
-// Objects by handle. A handle is never used twice, so that a stale one is known as such.
+// Objects by handle. Handles are never reused, so that stale ones are detected.
 template <typename Handle, typename T>
 using Objects = std::map<Handle, std::shared_ptr<T>>;
 
-// Everything is guarded by `mutex`, which each call of the driver holds.
+// Guarded by `mutex`, which every driver call holds.
 class Machine {
  public:
   explicit Machine(const Options& options);
 
   // --- Faults and findings (machine.cpp).
-  // Counts a call. Not kSuccess: what it has to return.
+  // Counts a call. Returns its injected or sticky error, else kSuccess.
   Result begin_call(const char* name);
-  // Returns `result`.
+  // Records a misuse and returns `result`.
   Result violation(Result result, const std::string& what);
   // Makes the device's context unusable and drops its work.
   void raise(Device* device, Result result);
@@ -140,7 +140,7 @@ class Machine {
   Handle new_handle() {
     return reinterpret_cast<Handle>(next_handle_ += 16);
   }
-  // Null, after a violation, if there is no such object.
+  // Records a violation and returns null if there is no such object.
   template <typename Handle, typename T>
   std::shared_ptr<T> find(const Objects<Handle, T>& objects, Handle handle) {
     const auto it = objects.find(handle);
@@ -148,42 +148,42 @@ class Machine {
     violation(Result::kInvalidHandle, "the object does not exist (any more)");
     return nullptr;
   }
-  // The device whose context is current on this thread; null if there is none.
+  // The device of this thread's current context; null if there is none.
   Device* current();
   static size_t contexts_of_thread();
-  // Whether that is `device`; a violation if not.
+  // True if current() is `device`; else records a violation.
   bool must_be_current(const Device* device);
 
   // --- Order (machine.cpp).
-  // Gives a stream something to do.
+  // Enqueues an operation. The result becomes true when it is complete.
   std::shared_ptr<bool> push(Stream* stream, std::function<bool()> step,
                              std::function<bool()> ready = nullptr);
-  // Runs steps until `done` says so.
+  // Runs steps until `done()`.
   Result run_until(const Device* device, const std::function<bool()>& done);
-  // Something may have happened since the last question.
-  void let_time_pass();
+  // Runs some steps by chance: work proceeds between queries.
+  void make_progress();
   bool chance(double probability);
   size_t below(size_t count) { return rng_() % count; }
   void schedule(std::shared_ptr<Stream> stream) { scheduled_.push_back(std::move(stream)); }
 
   // --- Memory (calls_memory.cpp).
-  // Whether work of `device` may use these bytes; else a violation. `now`: as the work runs, when
-  // an error is raised too; if not, as it is enqueued.
-  bool may_use(Device* device, const AllocationRef& allocation, DevicePtr begin, size_t bytes,
-               bool now);
-  // The block that has all these bytes; null if they are not pinned.
+  // True if work of `device` may access these bytes; else records a violation. `now`: the work is
+  // running, so the error is raised on the device too; otherwise it is being enqueued.
+  bool check_access(Device* device, const AllocationRef& allocation, DevicePtr begin, size_t bytes,
+                    bool now);
+  // The pinned block that contains these bytes; null if there is none.
   std::shared_ptr<PinnedBlock> pinned(const void* begin, size_t bytes);
 
   // --- Kernels (calls_code.cpp).
   Result prepare(Device* device, FunctionHandle function, const Geometry& geometry, void** params,
                  void** extra, Kernel* kernel);
-  // Which memory its parameters point to at this time.
+  // Looks up the allocations that the parameters point to now.
   void resolve(Kernel* kernel);
   void run(const Kernel& kernel);
-  // The words from `begin` to the end of its allocation, with addresses that the host can follow.
+  // The words from `begin` to the end of its allocation, with device addresses translated.
   std::vector<uint64_t> read_table(DevicePtr begin);
 
-  // What the calls go to.
+  // The machine that receives driver calls.
   static Machine* running;
 
   std::mutex mutex;
@@ -199,10 +199,10 @@ class Machine {
   Objects<GraphHandle, Graph> graphs;
   Objects<GraphExecHandle, GraphExec> execs;
   Objects<void*, PinnedBlock> pinned_blocks;
-  std::map<uint64_t, size_t> freeing;  // by stream: bytes that it has yet to free
+  std::map<uint64_t, size_t> freeing;  // by stream: bytes of pending frees
   bool initialized = false;
   uint64_t next_stream = 1;
-  uint64_t moments = 0;
+  uint64_t clock = 0;
 
   struct Fault {
     int64_t at;
@@ -217,21 +217,20 @@ class Machine {
 
  private:
   bool step();
-  // Runs up to `most` steps.
-  void wander(size_t most);
+  // Runs a random number of steps, up to `most`.
+  void run_some_steps(size_t most);
   void drop_work(Device* device);
 
   std::mt19937_64 rng_;
-  const double eagerness_;  // how likely work runs before anybody waits
-  // Streams get ahead of one another by chance, which changes now and then, rather than step by
-  // step.
+  const double eagerness_;  // probability that work runs before a wait
+  // Streams are scheduled by random priorities that change occasionally, not uniformly per step.
   const bool by_priority_;
   uintptr_t next_handle_ = 0x1000;
   bool stepping_ = false;
-  std::vector<std::shared_ptr<Stream>> scheduled_;  // destroyed ones too while they have work
+  std::vector<std::shared_ptr<Stream>> scheduled_;  // includes destroyed ones with pending work
 };
 
-// The implementations of the calls, by their names in the table.
+// The implementations of the driver calls, named as in the table.
 namespace calls {
 using namespace runtime::cuda;  // NOLINT: the parameters' types
 #define SLUICE_CUDA_CALL(name, symbol, ...) \

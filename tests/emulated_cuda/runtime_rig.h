@@ -1,4 +1,4 @@
-// What tests of runtime/cuda are made of: an emulated driver, a kernel, batches.
+// Fixtures of the tests of runtime/cuda: an emulated driver, a kernel, batches.
 #ifndef SLUICE_TESTS_EMULATED_CUDA_RUNTIME_RIG_H_
 #define SLUICE_TESTS_EMULATED_CUDA_RUNTIME_RIG_H_
 
@@ -46,7 +46,7 @@ inline cuda::KernelLaunch affine_launch(const cuda::Function& function, const Af
   return launch;
 }
 
-// What became of a batch.
+// The recorded life of a batch.
 struct Outcome {
   absl::Status run = absl::UnknownError("not run");
   int finished = 0;
@@ -55,7 +55,7 @@ struct Outcome {
   bool destroyed = false;
 };
 
-// Does what it is told; says what became of it.
+// Runs the given function and records the outcome.
 class TestBatch : public runtime::CommandBatch {
  public:
   TestBatch(std::function<absl::Status()> work, std::shared_ptr<Outcome> outcome)
@@ -82,7 +82,7 @@ class TestBatch : public runtime::CommandBatch {
   const std::shared_ptr<Outcome> outcome_;
 };
 
-// Submits `work`; `after`: what it waits for.
+// Submits `work`, which waits for `after`.
 inline runtime::Event submit(cuda::CudaStream* stream, std::function<absl::Status()> work,
                              std::shared_ptr<Outcome> outcome = nullptr,
                              const std::vector<runtime::Event>& after = {}) {
@@ -92,7 +92,7 @@ inline runtime::Event submit(cuda::CudaStream* stream, std::function<absl::Statu
   return {stream, stream->submit(std::move(batch), runtime::SubmitMode::kDetached)};
 }
 
-// A driver with a device or more; at its end it closes the devices and looks for misuse and leaks.
+// A driver with one or more devices. The destructor closes them and reports misuse and leaks.
 class Rig {
  public:
   explicit Rig(const emulated::Options& options = {}) : emulator(options) {

@@ -1,4 +1,4 @@
-// The emulated driver as that of a whole process.
+// Installs the emulated driver for a whole process.
 #ifndef SLUICE_TESTS_EMULATED_CUDA_START_H_
 #define SLUICE_TESTS_EMULATED_CUDA_START_H_
 
@@ -12,13 +12,13 @@
 
 namespace sluice::emulated {
 
-// Before anything asks for a device, once. It is never destroyed: streams and memory are given back
-// after main.
+// Call once, before any device is used. Never destroyed: streams and memory are released after
+// main.
 inline EmulatedCuda& start(const Options& options = {}) {
   static auto* const emulator = new EmulatedCuda(options);
   kernels::cuda::set_compiler_for_testing([] { return std::make_unique<HostCompiler>(); });
-  // The stacks of a kernel's threads come and go: to give their memory back to the system each time
-  // takes longer than most kernels.
+  // Returning the stacks of a kernel's threads to the system each time would take longer than most
+  // kernels.
   constexpr int kMuch = 1 << 30;
   mallopt(M_TRIM_THRESHOLD, kMuch);
   mallopt(M_MMAP_THRESHOLD, kMuch);

@@ -1,5 +1,5 @@
-// The table of the emulated driver: each entry counts, injects faults, and calls its
-// implementation.
+// The function table of the emulated driver: each entry counts the call, injects faults and calls
+// the implementation.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -17,13 +17,12 @@ constexpr bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Calls that take effect even if they return an error: a driver is asked to give back no more than
-// once.
-constexpr bool gives_back(std::string_view name) {
+// Calls that take effect even if they return an error, since callers release an object only once.
+constexpr bool releases_object(std::string_view name) {
   return has(name, "Destroy") || has(name, "Free") || has(name, "Release") || has(name, "Unload") ||
          has(name, "Pop");
 }
-// Those that an unusable context does not concern.
+// Calls that succeed with an unusable context.
 constexpr bool needs_no_context(std::string_view name) {
   return has(name, "cuInit") || has(name, "cuDriver") || has(name, "cuDevice") ||
          has(name, "Push") || has(name, "Pop");
@@ -54,7 +53,7 @@ struct Entry<Member, Implementation> {
       if (fault == Result::kSuccess || (unusable && needs_no_context(kName))) {
         return Implementation(*machine, args...);
       }
-      if (gives_back(kName)) Implementation(*machine, args...);
+      if (releases_object(kName)) Implementation(*machine, args...);
       return fault;
     }
   }

@@ -1,5 +1,5 @@
-// main() of the engine's tests. With SLUICE_EMULATED_CUDA=<seed> in the environment they run on a
-// CUDA driver without a GPU, and SLUICE_DEVICE=cuda then makes its device the default.
+// main() of the engine's tests. SLUICE_EMULATED_CUDA=<seed> installs the emulated CUDA driver;
+// SLUICE_DEVICE=cuda then makes its device the default.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -114,9 +114,9 @@ TEST(DigitsStep, LearnsTheSameInAllModes) {
   config().fuse = false;
   const auto expected = three_steps();
   config().fuse = true;
-  config().jit = false;
+  config().compile = CompileMode::kOff;
   EXPECT_EQ(three_steps(), expected) << "interpreted";
-  config().jit = true;
+  config().compile = CompileMode::kBlocking;
   EXPECT_EQ(three_steps(), expected) << "compiled";
 }
 

@@ -113,6 +113,7 @@ TEST_F(Fusion, AReadRunsWhatItNeedsAlone) {
   reset_stats();
   b.to_vector<float>();
   EXPECT_TRUE(b.is_materialized());
+  EXPECT_FALSE(a.is_materialized());
   EXPECT_LE(stats().kernels_launched, 2);
   const int64_t launched = stats().kernels_launched;
   b.to_vector<float>();
@@ -288,9 +289,9 @@ TEST_F(Fusion, TransposedOperandsOfAllSizesAreReadByTiles) {
       const auto work = [&] { return read_bytes(where(permute(x, order) > 0, 1, 3) + 1); };
       config().fuse = true;
       const auto tiled = work();
-      config().jit = false;
+      config().compile = CompileMode::kOff;
       EXPECT_EQ(work(), tiled) << name_of(dtype);
-      config().jit = true;
+      config().compile = CompileMode::kBlocking;
     }
   }
 }

@@ -379,7 +379,7 @@ TEST_F(ValidateTest, OffRunsNothingMore) {
     EXPECT_EQ(off.compiles, 1);
     EXPECT_EQ(cost(Validate::kBits, 40).compiles, 3);  // each op alone
   }
-  // The counters are the program's: trials are not counted.
+  // The counters are the program's: shadow runs are not counted.
   const Stats on = cost(Validate::kAll, 50);
   EXPECT_EQ(on.kernels_launched, 1);
   EXPECT_EQ(on.windows, 1);

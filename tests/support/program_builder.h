@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "fusion/ir/program.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 
 namespace sluice::testing {
 
@@ -27,7 +27,7 @@ class ProgramBuilder {
                  std::vector<int64_t> reduced = {})
       : extents_(kept) {
     program_.schedule = schedule;
-    program_.kept_rank = static_cast<uint8_t>(kept.size());
+    program_.outer_rank = static_cast<uint8_t>(kept.size());
     program_.reduced_rank = static_cast<uint8_t>(reduced.size());
     extents_.insert(extents_.end(), reduced.begin(), reduced.end());
   }
@@ -44,11 +44,11 @@ class ProgramBuilder {
                  : lane == 1 ? fusion::StrideClass::kUnit
                              : fusion::StrideClass::kAny;
     auto varies = [](int64_t stride) { return stride != 0; };
-    const auto middle = strides.begin() + program_.kept_rank;
-    form.varies_along_kept = std::any_of(strides.begin(), middle, varies);
+    const auto middle = strides.begin() + program_.outer_rank;
+    form.varies_along_outer = std::any_of(strides.begin(), middle, varies);
     form.varies_along_reduced = std::any_of(middle, strides.end(), varies);
     const bool lanes_vary = program_.schedule == fusion::Schedule::kRow ? form.varies_along_reduced
-                                                                        : form.varies_along_kept;
+                                                                        : form.varies_along_outer;
     if (general && lanes_vary) form.lanes = fusion::StrideClass::kAny;
     program_.accesses.push_back(form);
     strides.push_back(offset);
@@ -85,8 +85,8 @@ class ProgramBuilder {
     return add(fusion::Op::kParam, DType::kInt64, {}, program_.num_params++);
   }
   ValueId cast(ValueId value, DType dtype) { return add(fusion::Op::kCast, dtype, {value}, 0); }
-  // A pointwise op or a reduction. The dtype is that of the last operand where the op's rule does
-  // not say another.
+  // A pointwise op, a reduction or kExpand. The dtype is that of the last operand where the op's
+  // rule does not say another.
   ValueId op(fusion::Op op, std::initializer_list<ValueId> operands) {
     const fusion::OpInfo& info = fusion::op_info(op);
     DType dtype = program_.body[*(operands.end() - 1)].dtype;
@@ -135,10 +135,11 @@ class ProgramBuilder {
     }
     if (op == fusion::Op::kLoad || op == fusion::Op::kGather || op == fusion::Op::kCoordinate) {
       const fusion::Access& access = program_.accesses[aux];
-      if (access.varies_along_kept) instr.level = std::max(instr.level, fusion::Level::kRow);
+      if (access.varies_along_outer) instr.level = std::max(instr.level, fusion::Level::kRow);
       if (access.varies_along_reduced) instr.level = fusion::Level::kElement;
     }
     if (fusion::is_reduction(op)) instr.level = fusion::Level::kRow;
+    if (op == fusion::Op::kExpand) instr.level = fusion::Level::kElement;
     program_.body.push_back(instr);
     return static_cast<ValueId>(program_.body.size() - 1);
   }

@@ -16,10 +16,11 @@
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 #include "tests/trace/trace_samples.h"
+#include "tools/trace/json_read.h"
 #include "tools/trace/kernel_list.h"
 #include "trace/dot.h"
 #include "trace/format.h"
-#include "trace/json.h"
+#include "trace/json_write.h"
 #include "trace/perfetto.h"
 #include "trace/text.h"
 

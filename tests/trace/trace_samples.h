@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/json.h"
+#include "tools/trace/json_read.h"
 #include "trace/trace.h"
 
 namespace sluice::test {

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/test_util.h"
-#include "trace/json.h"
+#include "tools/trace/json_read.h"
 #include "trace/text.h"
 
 namespace sluice {

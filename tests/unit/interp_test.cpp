@@ -187,7 +187,7 @@ class Evaluator {
   void run() {
     int64_t rows = 1, reduced = 1;
     for (int d = 0; d < program_.rank(); ++d) {
-      (d < program_.kept_rank ? rows : reduced) *= args_.extents[d];
+      (d < program_.outer_rank ? rows : reduced) *= args_.extents[d];
     }
     for (int64_t row = 0; row < rows; ++row) run_row(row, reduced);
   }
@@ -199,7 +199,7 @@ class Evaluator {
     int64_t at = strides[rank];
     for (int d = rank - 1; d >= 0; --d) {
       if (args_.extents[d] == 0) continue;  // then there is no element to ask for
-      int64_t& position = d < program_.kept_rank ? row : element;
+      int64_t& position = d < program_.outer_rank ? row : element;
       at += position % args_.extents[d] * strides[d];
       position /= args_.extents[d];
     }
@@ -223,6 +223,7 @@ class Evaluator {
       case Op::kCoordinate: return to_bits(address(instr.aux, row, element));
       case Op::kScalar: return load_bits(instr.dtype, &args_.scalars[instr.aux]);
       case Op::kParam: return to_bits(args_.params[instr.aux]);
+      case Op::kExpand: return in[0];
       case Op::kCheckIndex: {
         const int64_t at = as_int(0) + (as_int(0) < 0 ? as_int(1) : 0);
         if ((at >= 0 && at < as_int(1)) || (instr.num_operands == 3 && !in[2])) return to_bits(at);
@@ -322,7 +323,7 @@ void expect_exact(ProgramBuilder& b, const std::vector<Region>& outputs) {
 
   int64_t rows = 1, reduced = 1;
   for (int d = 0; d < program.rank(); ++d) {
-    (d < program.kept_rank ? rows : reduced) *= args.extents[d];
+    (d < program.outer_rank ? rows : reduced) *= args.extents[d];
   }
   const auto executable = make_interpreter(program);
   const EntryPoints& entry = executable->entry();
@@ -641,9 +642,9 @@ TEST(Interpreter, LongProgramsStaySmall) {
 // The maps among the steps of a pointwise program.
 int64_t num_maps(const Program& program) {
   const interp::Bytecode code = interp::translate(program);
-  const std::vector<interp::Step>& steps = code.passes[0].row_steps;
-  return std::count_if(steps.begin(), steps.end(), [](const interp::Step& step) {
-    return step.kind == interp::StepKind::kMap;
+  const std::vector<interp::Instruction>& instrs = code.passes[0].row_code;
+  return std::count_if(instrs.begin(), instrs.end(), [](const interp::Instruction& instr) {
+    return instr.opcode == interp::Opcode::kMap;
   });
 }
 
@@ -694,7 +695,7 @@ TEST(Interpreter, WhatIsReadTwiceIsInNoPair) {
 }
 
 template <typename T>
-void check_streamed(Op op, DType from) {
+void check_nontemporal(Op op, DType from) {
   for (const int64_t n : {1, 3, 64, 255, 2048, 5003}) {
     for (const int64_t offset : {0, 1, 16}) {
       std::vector<float> x = numbers<float>(n);
@@ -702,7 +703,7 @@ void check_streamed(Op op, DType from) {
       T* aligned = y.data();
       while (reinterpret_cast<uintptr_t>(aligned) % 64 != 0) ++aligned;
       ProgramBuilder b(Schedule::kPointwise, {n});
-      b.program().streams = true;
+      b.program().nontemporal = true;
       const ValueId v = b.cast(b.load(b.access(x.data(), {1})), from);
       b.store(b.cast(b.op(op, {v, v}), dtype_of<T>()), b.access(aligned, {1}, offset));
       expect_exact(b, {region(y)});
@@ -710,15 +711,15 @@ void check_streamed(Op op, DType from) {
   }
 }
 
-// Past the caches, where that can be: not of less than a vector, nor at odd places.
-TEST(Interpreter, StreamsTheSameBits) {
-  check_streamed<float>(Op::kSub, DType::kFloat32);
-  check_streamed<float>(Op::kDiv, DType::kFloat32);
-  check_streamed<double>(Op::kDiv, DType::kFloat64);
-  check_streamed<float16>(Op::kMul, DType::kFloat32);
-  check_streamed<int32_t>(Op::kAdd, DType::kInt32);
-  check_streamed<uint64_t>(Op::kMul, DType::kUInt64);
-  check_streamed<int8_t>(Op::kAdd, DType::kInt8);
+// Non-temporal stores need whole vectors at aligned places.
+TEST(Interpreter, NontemporalStoresGiveTheSameBits) {
+  check_nontemporal<float>(Op::kSub, DType::kFloat32);
+  check_nontemporal<float>(Op::kDiv, DType::kFloat32);
+  check_nontemporal<double>(Op::kDiv, DType::kFloat64);
+  check_nontemporal<float16>(Op::kMul, DType::kFloat32);
+  check_nontemporal<int32_t>(Op::kAdd, DType::kInt32);
+  check_nontemporal<uint64_t>(Op::kMul, DType::kUInt64);
+  check_nontemporal<int8_t>(Op::kAdd, DType::kInt8);
 }
 
 TEST(Interpreter, NoRows) {
@@ -789,6 +790,45 @@ TEST(Interpreter, EmptyFloatSumIsPositiveZero) {
     EXPECT_EQ(to_bits(y[0]), 0u);
     EXPECT_EQ(to_bits(y[1]), 0u);
   }
+}
+
+// Sums of values that do not vary along the row: a row's, a uniform one, and a reduction's result,
+// which is also stored by element.
+TEST(Interpreter, ExpandsAlongRows) {
+  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+    for (const int64_t n : {1, 5, 700, 9000}) {
+      constexpr int64_t kRows = 3;
+      const std::vector<float> x = numbers<float>(kRows), y = numbers<float>(kRows * n);
+      std::vector<float> sums(3 * kRows), z(kRows * n);
+      std::vector<int64_t> first(kRows);
+      ProgramBuilder b(schedule, {kRows}, {n});
+      const ValueId row = b.load(b.access(const_cast<float*>(x.data()), {1, 0}));
+      const ValueId maximum =
+          b.op(Op::kMax, {b.load(b.access(const_cast<float*>(y.data()), {n, 1}))});
+      const ValueId expanded = b.op(Op::kExpand, {maximum});
+      int64_t offset = 0;
+      for (const ValueId v : {b.op(Op::kExpand, {row}), b.op(Op::kExpand, {b.scalar(0.1f)}),
+                              b.op(Op::kAdd, {expanded, row})}) {
+        b.store(b.op(Op::kSum, {v}), b.access(sums.data(), {1, 0}, offset));
+        offset += kRows;
+      }
+      b.store(b.op(Op::kArgMax, {expanded}), b.access(first.data(), {1, 0}));
+      b.store(expanded, b.access(z.data(), {n, 1}));
+      expect_exact(b, {region(sums), region(first), region(z)});
+    }
+  }
+}
+
+TEST(Interpreter, ExpandsOnlyWhatDoesNotVary) {
+  std::vector<float> x(8);
+  ProgramBuilder varies(Schedule::kRow, {2}, {4});
+  varies.op(Op::kExpand, {varies.load(varies.access(x.data(), {4, 1}))});
+  varies.store(varies.scalar(1.f), varies.access(x.data(), {1, 0}));
+  EXPECT_FALSE(fusion::verify(varies.program()).ok());
+  ProgramBuilder pointwise(Schedule::kPointwise, {8});
+  pointwise.op(Op::kExpand, {pointwise.load(pointwise.access(x.data(), {1}))});
+  pointwise.store(pointwise.scalar(1.f), pointwise.access(x.data(), {1}));
+  EXPECT_FALSE(fusion::verify(pointwise.program()).ok());
 }
 
 TEST(Interpreter, ArgMaxOfSpecials) {
@@ -911,7 +951,7 @@ class RandomProgram {
     extents_ = kept;
     extents_.insert(extents_.end(), reduced.begin(), reduced.end());
     size_ = size;
-    kept_rank_ = static_cast<int>(kept.size());
+    outer_rank_ = static_cast<int>(kept.size());
     const int inputs = 1 + pick(4);
     for (int i = 0; i < inputs; ++i) add_load(b);
     if (pick(2)) values_.push_back(b.cast(b.coordinate(random_strides(false)), random_type()));
@@ -944,7 +984,7 @@ class RandomProgram {
     std::vector<int64_t> strides(extents_.size(), 0);
     int64_t stride = 1;
     for (int d = static_cast<int>(extents_.size()) - 1; d >= 0; --d) {
-      if (!element && d >= kept_rank_) continue;
+      if (!element && d >= outer_rank_) continue;
       strides[d] = stride;
       stride *= extents_[d];
     }
@@ -1002,6 +1042,10 @@ class RandomProgram {
         return;
       }
     }
+    if (b.level_of_value(x) != Level::kElement && b.program().reduced_rank > 0 && pick(6) == 0) {
+      values_.push_back(b.op(Op::kExpand, {x}));
+      return;
+    }
     if (pick(8) == 0) {
       values_.push_back(b.cast(x, random_type()));
       return;
@@ -1026,7 +1070,7 @@ class RandomProgram {
   std::mt19937 random_;
   std::vector<int64_t> extents_;
   int64_t size_ = 1;
-  int kept_rank_ = 1;
+  int outer_rank_ = 1;
   std::vector<ValueId> values_;
   std::vector<std::vector<uint64_t>> inputs_, outputs_;
 };

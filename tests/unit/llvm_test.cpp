@@ -55,7 +55,7 @@ void run_rows(ProgramBuilder& b, int64_t piece = 0) {
   const auto kernel = compile(b.program());
   ASSERT_NE(kernel, nullptr);
   const KernelArgs args = b.args();
-  const int64_t rows = product(args.extents, args.extents + b.program().kept_rank);
+  const int64_t rows = product(args.extents, args.extents + b.program().outer_rank);
   if (piece == 0) piece = rows;
   for (int64_t begin = 0; begin < rows; begin += piece) {
     kernel->entry().rows(kernel->context(), &args, begin, std::min(rows, begin + piece));
@@ -69,8 +69,8 @@ void run_blocks(ProgramBuilder& b, int64_t piece) {
   ASSERT_NE(kernel->entry().block, nullptr);
   const KernelArgs args = b.args();
   const Program& program = b.program();
-  const int64_t rows = product(args.extents, args.extents + program.kept_rank);
-  const int64_t reduced = product(args.extents + program.kept_rank, args.extents + program.rank());
+  const int64_t rows = product(args.extents, args.extents + program.outer_rank);
+  const int64_t reduced = product(args.extents + program.outer_rank, args.extents + program.rank());
   const int64_t blocks = num_blocks(program.schedule, reduced);
   int64_t reductions = 0;
   for (const fusion::Instr& instr : program.body) reductions += is_reduction(instr.op);
@@ -215,7 +215,7 @@ TEST_F(LlvmTest, RunsAreCutAtBounds) {
   constexpr int64_t kN = 96;
   const std::vector<float> x = floats(kN), z = floats(2 * kN);
   alignas(64) float memory[kN];
-  for (const bool streams : {false, true}) {
+  for (const bool nontemporal : {false, true}) {
     for (const int64_t first : {-3, 1, 16, 40, 96}) {
       for (const int64_t gap : {0, 2, 16, 33, 90}) {
         const int64_t second = first + gap;
@@ -229,7 +229,7 @@ TEST_F(LlvmTest, RunsAreCutAtBounds) {
             b.load(b.access(const_cast<float*>(z.data()), {1}, -first), {in_second});
         const auto rest = b.op(Op::kWhere, {in_second, from_z, b.scalar(3.f)});
         b.store(b.op(Op::kWhere, {in_first, from_x, rest}), b.access(memory, {1}));
-        b.program().streams = streams;
+        b.program().nontemporal = nontemporal;
         for (const int64_t piece : {kN, int64_t{32}}) {
           std::fill_n(memory, kN, -7.f);
           run_rows(b, piece);
@@ -681,6 +681,31 @@ TEST_F(LlvmTest, ElementStoresHappenInTheirPass) {
   }
 }
 
+TEST_F(LlvmTest, ExpandsAlongRows) {
+  // The sum of a row's value and of a uniform one, n times each.
+  constexpr int64_t kRows = 21, kN = 2050;
+  const std::vector<float> x = floats(kRows);
+  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+    std::vector<float> y(kRows), z(kRows), y_expected(kRows), z_expected(kRows);
+    ProgramBuilder b(schedule, {kRows}, {kN});
+    const auto v = b.load(b.access(const_cast<float*>(x.data()), {1, 0}));
+    b.store(b.op(Op::kSum, {b.op(Op::kExpand, {v})}), b.access(y.data(), {1, 0}));
+    b.store(b.op(Op::kSum, {b.op(Op::kExpand, {b.scalar(0.1f)})}), b.access(z.data(), {1, 0}));
+    for (int64_t i = 0; i < kRows; ++i) {
+      y_expected[i] = reduce<SumOf<float>>(schedule, std::vector<float>(kN, x[i]));
+      z_expected[i] = reduce<SumOf<float>>(schedule, std::vector<float>(kN, 0.1f));
+    }
+    for (const bool blocks : {false, true}) {
+      if (blocks)
+        run_blocks(b, 9);
+      else
+        run_rows(b, 13);
+      expect_bits(y, y_expected);
+      expect_bits(z, z_expected);
+    }
+  }
+}
+
 TEST_F(LlvmTest, HalfAndBoolReductions) {
   constexpr int64_t kRows = 2, kN = 9000;
   std::vector<float16> x(kRows * kN), sums(kRows);
@@ -709,7 +734,7 @@ TEST_F(LlvmTest, HalfAndBoolReductions) {
   }
 }
 
-TEST_F(LlvmTest, RowsOfSeveralKeptDims) {
+TEST_F(LlvmTest, RowsOfSeveralOuterDims) {
   constexpr int64_t kN = 50;
   const std::vector<float> x = floats(4 * 6 * kN);
   std::vector<float> sums(24), expected(24), bias = floats(6, 3);

@@ -1,5 +1,5 @@
 // Plans of graphs made by hand: which passes run, and which kernels share a launch.
-#include "fusion/plan/plan.h"
+#include "fusion/plan/planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,8 +33,6 @@ NodeId add_op(Graph* graph, Op op, const std::vector<NodeId>& operands, bool liv
   return static_cast<NodeId>(graph->nodes.size()) - 1;
 }
 
-size_t num_calls(const Step& step) { return std::get<KernelStep>(step.work).calls.size(); }
-
 TEST(PlanTest, ObserverSeesEveryPassThatChangesSomething) {
   Graph graph;
   const NodeId x = add_input(&graph, {64});
@@ -58,7 +56,7 @@ TEST(PlanTest, ObserverSeesEveryPassThatChangesSomething) {
   const std::vector<const char*> names = plan_passes();
   EXPECT_THAT(passes, IsSubsetOf(std::vector<std::string>(names.begin(), names.end())));
   // The two negations are gone: a load and the exponential are left.
-  EXPECT_EQ(std::get<KernelStep>(plan->steps[0].work).calls[0].program.body.size(), 2u);
+  EXPECT_EQ(plan->steps[0].kernels[0].program.body.size(), 2u);
 }
 
 TEST(PlanTest, IndependentSmallKernelsShareALaunch) {
@@ -69,7 +67,7 @@ TEST(PlanTest, IndependentSmallKernelsShareALaunch) {
   const auto plan = make_plan(graph, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_EQ(plan->steps.size(), 1u);
-  EXPECT_EQ(num_calls(plan->steps[0]), 3u);
+  EXPECT_EQ(plan->steps[0].kernels.size(), 3u);
   EXPECT_EQ(plan->steps[0].bytes_written, 60 * 4);
 }
 
@@ -91,8 +89,7 @@ TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
     const auto plan = make_plan(graph, {});
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_FALSE(plan->results[0].donors.empty());
-    EXPECT_EQ(std::get<KernelStep>(plan->steps[0].work).calls[0].program.streams,
-              length == 8 << 20);
+    EXPECT_EQ(plan->steps[0].kernels[0].program.nontemporal, length == 8 << 20);
   }
 }
 
@@ -113,8 +110,8 @@ TEST(PlanTest, WhatWaitsForALaunchIsNotInIt) {
   const auto plan = make_plan(graph, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_EQ(plan->steps.size(), 2u);
-  EXPECT_EQ(num_calls(plan->steps[0]), 2u);
-  EXPECT_EQ(num_calls(plan->steps[1]), 2u);
+  EXPECT_EQ(plan->steps[0].kernels.size(), 2u);
+  EXPECT_EQ(plan->steps[1].kernels.size(), 2u);
 }
 
 }  // namespace

@@ -721,8 +721,8 @@ class RandomProgram {
 
   void reduce(DType dtype) {
     const Op op = static_cast<Op>(static_cast<int>(Op::kSum) + pick(8));
-    const ValueId value = value_of(dtype);
-    if (b_.level_of_value(value) != Level::kElement) return;
+    ValueId value = value_of(dtype);
+    if (b_.level_of_value(value) != Level::kElement) add(value = b_.op(Op::kExpand, {value}));
     if (!is_arg_reduction(op) && !in_domain(op_info(op).domain, dtype)) return;
     add(b_.op(op, {value}));
   }

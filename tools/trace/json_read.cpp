@@ -1,3 +1,5 @@
+#include "tools/trace/json_read.h"
+
 #include <algorithm>
 #include <array>
 #include <concepts>
@@ -14,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
-#include "trace/json.h"
+#include "trace/json_write.h"
 #include "trace/members.h"
 
 namespace sluice::trace {

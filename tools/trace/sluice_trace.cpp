@@ -10,11 +10,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/trace/diff.h"
+#include "tools/trace/json_read.h"
 #include "tools/trace/kernel_list.h"
 #include "tools/trace/summary.h"
 #include "trace/dot.h"
 #include "trace/html.h"
-#include "trace/json.h"
+#include "trace/json_write.h"
 #include "trace/perfetto.h"
 #include "trace/text.h"
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "kernels/cache/compile_threads.h"
 #include "runtime/cuda/copies.h"
 #include "runtime/integers.h"
 
@@ -15,11 +18,41 @@ constexpr size_t kTableAlignment = 16;
 
 }  // namespace
 
+CudaCode::CudaCode(Gpu* gpu, std::vector<fusion::Step>* steps, std::vector<std::string> labels)
+    : gpu(gpu), steps(*steps), labels(std::move(labels)), replay(gpu) {
+  if (!steps->empty()) {
+    label = absl::StrCat(steps->size(), " steps from ", this->labels.front(), " to ",
+                         this->labels.back());
+  }
+  const int multiprocessors = gpu->device().context().info().multiprocessors;
+  std::vector<LaunchCode> codes;
+  for (size_t s = 0; s < steps->size(); ++s) {
+    fusion::Step& step = (*steps)[s];
+    std::unique_ptr<StepCode>& launch = launches.emplace_back();
+    if (step.library) {
+      has_library_calls = true;
+      // A copy, as the plan may be gone before its turn comes. The GPU lives as long as the
+      // process.
+      CompileThreads::get().add(
+          [gpu, call = *step.library] { gpu->library(call.kind).prepare(call).IgnoreError(); });
+      continue;
+    }
+    launch = std::make_unique<StepCode>(&step.kernels, multiprocessors);
+    codes.push_back(launch->launch_code(this->labels[s]));
+    for (const CallCode& call : launch->calls) num_error_slots += call.call->error_slots.size();
+  }
+  kernels = gpu->kernels().find(codes);
+  size_t next = 0;
+  for (std::unique_ptr<StepCode>& launch : launches) {
+    if (launch != nullptr) launch->kernel = kernels[next++];
+  }
+}
+
 absl::Status CudaRun::prepare(Tier tier) {
   choose_tiers(tier);
   size_t partial_bytes = 0;
   for (size_t s = 0; s < steps_.size(); ++s) {
-    auto* step = std::get_if<StepCode>(&code_.steps[s]);
+    StepCode* step = code_.launches[s].get();
     if (step == nullptr) continue;
     table_bytes_ +=
         step->num_stages * round_up(step->table_bytes(steps_[s].is_generic), kTableAlignment);
@@ -45,7 +78,7 @@ absl::Status CudaRun::prepare(Tier tier) {
 }
 
 void CudaRun::choose_tiers(Tier tier) {
-  steps_.resize(code_.steps.size());
+  steps_.resize(code_.launches.size());
   const auto is_cold = [](const KernelRef& kernel) { return kernel->function() == nullptr; };
   const auto all_ready = [&] {
     return tier != Tier::kInterpreted &&
@@ -60,10 +93,10 @@ void CudaRun::choose_tiers(Tier tier) {
   } else {
     interpret_cold_steps(code_.gpu->wait_for_generic(), tier);
   }
-  // What is left has to have its own kernel, or at last the generic one if there is none.
+  // What is left needs a kernel of its own; where that fails the generic one is the last resort.
   std::vector<KernelRef> needed;
   for (size_t s = 0; s < steps_.size(); ++s) {
-    const auto* step = std::get_if<StepCode>(&code_.steps[s]);
+    const StepCode* step = code_.launches[s].get();
     if (step != nullptr && !steps_[s].is_generic) needed.push_back(step->kernel);
   }
   kernels.compile(needed, Tier::kCompiled).IgnoreError();
@@ -75,7 +108,7 @@ void CudaRun::choose_tiers(Tier tier) {
 void CudaRun::interpret_cold_steps(const runtime::cuda::Function* generic, Tier tier) {
   if (generic == nullptr) return;
   for (size_t s = 0; s < steps_.size(); ++s) {
-    auto* step = std::get_if<StepCode>(&code_.steps[s]);
+    StepCode* step = code_.launches[s].get();
     if (step == nullptr || steps_[s].is_generic) continue;
     const bool is_ready = tier != Tier::kInterpreted && step->kernel->function() != nullptr;
     steps_[s].is_generic = !is_ready && step->is_encodable();
@@ -87,14 +120,14 @@ void CudaRun::start(const Bindings& bindings) {
   for (size_t s = 0; s < steps_.size(); ++s) encode(s, bindings);
   const absl::Status copied = copy_tables();
   for (size_t s = 0; s < steps_.size() && !copied.ok(); ++s) {
-    const auto* step = std::get_if<StepCode>(&code_.steps[s]);
+    const StepCode* step = code_.launches[s].get();
     if (step != nullptr && step->uses_table(steps_[s].is_generic)) steps_[s].status = copied;
   }
   if (bindings.timed) {
     clock_ = std::make_unique<StepClock>(&stream_);
     clock_->mark();
   }
-  // A graph is one piece: what takes which time in it cannot be seen.
+  // The steps inside a graph cannot be timed.
   if (clock_ == nullptr && !code_.has_library_calls && copied.ok() &&
       code_.replay.submit(&stream_, launches_, words_, code_.label)) {
     return;
@@ -102,16 +135,14 @@ void CudaRun::start(const Bindings& bindings) {
   size_t next = 0;
   for (size_t s = 0; s < steps_.size(); ++s) {
     absl::Status& status = steps_[s].status;
-    if (const auto* library = std::get_if<LibraryCode>(&code_.steps[s])) {
-      if (!bindings.is_skipped(s, 0)) {
-        const BoundMatmul matmul(*library->step, &bindings);
-        status = code_.gpu->matmul().enqueue(&stream_, matmul.get(), library->label);
-      }
+    const std::optional<fusion::LibraryCall>& library = code_.steps[s].library;
+    if (library && !bindings.is_skipped(s, 0)) {
+      status = code_.gpu->library(library->kind)
+                   .enqueue(&stream_, *library, bindings.of(*library), code_.labels[s]);
     }
     for (; next < launches_.size() && launches_[next].step == s; ++next) {
       if (!status.ok()) continue;
-      status = stream_.launch(kernel_launch(launches_[next], words_),
-                              std::get<StepCode>(code_.steps[s]).label);
+      status = stream_.launch(kernel_launch(launches_[next], words_), code_.labels[s]);
     }
     if (clock_ != nullptr) clock_->mark();
   }
@@ -141,11 +172,11 @@ std::byte* CudaRun::table_on_device(size_t at) const {
   return static_cast<std::byte*>(on_device_->data()) + at;
 }
 
-// Where each step's error slots and partial results are.
+// Places each step's error slots and partial results.
 void CudaRun::lay_out(const Bindings& bindings) {
   auto* slots = reinterpret_cast<ErrorSlot*>(on_host_.data() + table_bytes_);
   for (size_t s = 0; s < steps_.size(); ++s) {
-    const auto* step = std::get_if<StepCode>(&code_.steps[s]);
+    const StepCode* step = code_.launches[s].get();
     if (step == nullptr) continue;
     StepMemory& memory = steps_[s].memory;
     if (step->partial_bytes > 0) memory.partials = table_on_device(table_bytes_);
@@ -158,7 +189,7 @@ void CudaRun::lay_out(const Bindings& bindings) {
 }
 
 void CudaRun::encode(size_t s, const Bindings& bindings) {
-  const auto* step = std::get_if<StepCode>(&code_.steps[s]);
+  const StepCode* step = code_.launches[s].get();
   if (step == nullptr) return;
   StepRun& run = steps_[s];
   if (!run.is_generic && step->kernel->function() == nullptr) {
@@ -177,9 +208,9 @@ void CudaRun::encode(size_t s, const Bindings& bindings) {
   }
 }
 
-// The table of one launch: calls that have blocks at this stage.
+// The table of one launch: the calls that have blocks at this stage.
 void CudaRun::encode_table(size_t s, int stage, const Bindings& bindings) {
-  const auto& step = std::get<StepCode>(code_.steps[s]);
+  const StepCode& step = *code_.launches[s];
   const bool is_generic = steps_[s].is_generic;
   std::vector<std::vector<uint64_t>> words(step.calls.size());
   std::vector<TableCall> calls;
@@ -203,8 +234,7 @@ void CudaRun::encode_table(size_t s, int stage, const Bindings& bindings) {
 void CudaRun::add_launch(size_t s, uint32_t blocks, absl::Span<const uint64_t> words) {
   if (blocks == 0) return;
   const bool is_generic = steps_[s].is_generic;
-  const auto* function =
-      is_generic ? code_.gpu->generic() : std::get<StepCode>(code_.steps[s]).kernel->function();
+  const auto* function = is_generic ? code_.gpu->generic() : code_.launches[s]->kernel->function();
   generic_launches_ += is_generic;
   launches_.push_back({s, function, blocks, words_.size(), words.size()});
   words_.insert(words_.end(), words.begin(), words.end());

@@ -3,11 +3,8 @@
 #define SLUICE_KERNELS_CUDA_RUN_RUN_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "kernels/cuda/gpu.h"
@@ -19,31 +16,31 @@
 
 namespace sluice::kernels::cuda {
 
-struct LibraryCode {
-  const fusion::MatmulStep* step;
-  std::string label;
-};
-
-// The code of a plan's steps. What is not const is used by one run at a time.
+// The code of a plan. What is not const is used by one run at a time.
 struct CudaCode {
-  explicit CudaCode(Gpu* gpu) : gpu(gpu), replay(gpu) {}
+  // `steps` outlives it; the programs are taken out of it. Library calls are prepared on another
+  // thread.
+  CudaCode(Gpu* gpu, std::vector<fusion::Step>* steps, std::vector<std::string> labels);
 
   Gpu* const gpu;
-  std::deque<std::variant<StepCode, LibraryCode>> steps;
-  std::vector<KernelRef> kernels;
+  const std::vector<fusion::Step>& steps;
+  const std::vector<std::string> labels;            // by step
+  std::vector<std::unique_ptr<StepCode>> launches;  // by step; null for a library call
+  std::vector<KernelRef> kernels;                   // of all launches
   size_t num_error_slots = 0;
   bool has_library_calls = false;
   std::string label;  // of all steps
   Replay replay;
 };
 
-// Arguments that do not fit into a kernel's parameters go ahead of the kernels as tables, in one
-// copy. Error slots are in pinned memory, which a kernel writes only when it has an error to tell.
+// Arguments that do not fit into a kernel's parameters are copied to the device as tables, in one
+// copy ahead of the kernels. Error slots are in pinned memory; a kernel writes them only to report
+// an error.
 class CudaRun : public Run {
  public:
   CudaRun(CudaCode* code, runtime::cuda::CudaStream* stream) : code_(*code), stream_(*stream) {}
 
-  // Chooses the tier of each step, with its kernel compiled if the tier wants it, and takes the
+  // Chooses the tier of each step, compiles its kernel if the tier asks for that, and allocates the
   // memory that the run needs beside the plan's own.
   absl::Status prepare(Tier tier);
 

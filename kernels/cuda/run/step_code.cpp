@@ -22,23 +22,23 @@ KernelArgs without_addresses(const fusion::KernelCall& call) {
   return args;
 }
 
-// The program without what it says of how a CPU best walks over its data: kernels that differ in
-// nothing else are one.
+// The program without the fields that only say how a CPU best walks over the data: programs that
+// differ in nothing else share a kernel.
 fusion::Program for_gpu(fusion::Program program) {
   using fusion::StrideClass;
   for (fusion::Access& access : program.accesses) {
     if (access.lanes == StrideClass::kTile) access.lanes = StrideClass::kAny;
-    if (program.rows_abreast) {
+    if (program.lanes_across_rows) {
       // Its class was that of the rows' dim.
       access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
     }
   }
-  program.keeps_rows = program.rows_abreast = program.one_block = false;
-  program.tiled = program.streams = false;
+  program.caches_rows = program.lanes_across_rows = program.one_block = false;
+  program.tiled = program.nontemporal = false;
   return program;
 }
 
-// The number of `program` among `programs`, where it is put if it is new.
+// The number of `program` among `programs`, to which it is added if it is new.
 int number_of(fusion::Program program, std::vector<fusion::Program>* programs) {
   const auto it = std::find(programs->begin(), programs->end(), program);
   const auto number = static_cast<int>(it - programs->begin());
@@ -48,9 +48,9 @@ int number_of(fusion::Program program, std::vector<fusion::Program>* programs) {
 
 }  // namespace
 
-StepCode::StepCode(fusion::KernelStep* step, int multiprocessors, std::string label)
-    : label(std::move(label)), multiprocessors_(multiprocessors) {
-  for (fusion::KernelCall& call : step->calls) {
+StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors)
+    : multiprocessors_(multiprocessors) {
+  for (fusion::KernelCall& call : *kernels) {
     CallCode& code = calls.emplace_back();
     code.call = &call;
     code.program = number_of(for_gpu(std::exchange(call.program, {})), &programs_);
@@ -64,7 +64,7 @@ StepCode::StepCode(fusion::KernelStep* step, int multiprocessors, std::string la
   by_table_ = calls.size() > 1 || kWordBytes * num_words(programs_[0]) > kMaxParameterBytes;
 }
 
-LaunchCode StepCode::launch_code() const {
+LaunchCode StepCode::launch_code(const std::string& label) const {
   LaunchCode code{{}, by_table_, wide_, label};
   for (const fusion::Program& program : programs_) code.programs.push_back(&program);
   return code;

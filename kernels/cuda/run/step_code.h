@@ -1,4 +1,4 @@
-// What a step of a plan is on a GPU, but for addresses and scalars.
+// A launch of a plan on a GPU, without addresses and scalars.
 #ifndef SLUICE_KERNELS_CUDA_RUN_STEP_CODE_H_
 #define SLUICE_KERNELS_CUDA_RUN_STEP_CODE_H_
 
@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "fusion/plan/plan.h"
+#include "fusion/lower/step.h"
 #include "kernels/cuda/kernel_cache.h"
 #include "kernels/executor.h"
 #include "kernels/gpu/run/call.h"
 
 namespace sluice::kernels::cuda {
 
-// Where the parts of a step's run lie.
+// The memory of one run of a launch.
 struct StepMemory {
   void* partials = nullptr;
   std::vector<ErrorSlot*> errors;  // by call; null where there are none
@@ -28,16 +28,17 @@ struct CallCode {
   int64_t partials_at = 0;  // from the start of the step's partial results, in bytes
 };
 
-// A step's calls, launched together, once for each stage: by a kernel of their own or by the
-// generic one, which takes all arguments by table and counts its calls as of one program.
+// A step's calls, launched together once for each stage: by a kernel of their own, or by the
+// generic kernel, which takes all arguments by table and counts all calls as calls of one program.
 class StepCode {
  public:
-  // Takes the programs out of the step's calls.
-  StepCode(fusion::KernelStep* step, int multiprocessors, std::string label);
+  // Takes the programs out of the calls, which outlive this.
+  StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors);
 
-  LaunchCode launch_code() const;
+  // `label`: what messages call it.
+  LaunchCode launch_code(const std::string& label) const;
 
-  // Whether the generic kernel can run it; encodes it when it is first asked.
+  // Whether the generic kernel can run it. The first call encodes it.
   bool is_encodable();
 
   bool uses_table(bool generic) const { return generic || by_table_; }
@@ -53,8 +54,7 @@ class StepCode {
   std::vector<CallCode> calls;
   int num_stages = 0;
   size_t partial_bytes = 0;
-  const std::string label;
-  KernelRef kernel;  // to be set by whoever has the cache
+  KernelRef kernel;  // set by the owner of the cache
 
  private:
   // For the generic kernel.

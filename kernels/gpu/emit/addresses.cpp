@@ -13,13 +13,13 @@ Addresses::Addresses(const fusion::Program& program)
     : program_(program), pointwise_(program.schedule == Schedule::kPointwise) {}
 
 int Addresses::num_outer() const {
-  return pointwise_ ? program_.kept_rank - 1 : program_.kept_rank;
+  return pointwise_ ? program_.outer_rank - 1 : program_.outer_rank;
 }
 
 std::string Addresses::index_name(int dim) const {
   if (dim < num_outer()) return absl::StrCat("k", dim);
   if (pointwise_) return "i";
-  return program_.reduced_rank == 1 ? "r" : absl::StrCat("r", dim - program_.kept_rank);
+  return program_.reduced_rank == 1 ? "r" : absl::StrCat("r", dim - program_.outer_rank);
 }
 
 void Addresses::split(const std::string& number, int first, int count, Writer* writer) const {
@@ -48,7 +48,7 @@ void Addresses::write_outer(Writer* writer) const {
 
 void Addresses::write_walked(Writer* writer) const {
   if (program_.reduced_rank > 1) {
-    split(walked(), program_.kept_rank, program_.reduced_rank, writer);
+    split(walked(), program_.outer_rank, program_.reduced_rank, writer);
   }
 }
 
@@ -70,8 +70,8 @@ std::string Addresses::terms(uint16_t access, int first, int count, const std::s
   const char* type = form.buffer == fusion::kNoBuffer ? "sl_i64" : "Index";
   std::string text;
   for (int d = first; d < first + count; ++d) {
-    const bool kept = d < program_.kept_rank;
-    if (!(kept ? form.varies_along_kept : form.varies_along_reduced)) continue;
+    const bool outer = d < program_.outer_rank;
+    if (!(outer ? form.varies_along_outer : form.varies_along_reduced)) continue;
     const bool is_lane_dim = d == program_.lane_dim();
     if (is_lane_dim && form.lanes == StrideClass::kZero) continue;
     std::string index = index_name(d);

@@ -1,10 +1,10 @@
-// Text of indices and addresses of a program that is being emitted.
+// The text of a program's indices and addresses.
 //
 // The points of a program are numbered by one index for the outer dims (`team.line` or `team.row`)
-// and one for what a thread walks: `i` along the last kept dim of a pointwise program, `r` over the
-// reduced dims of others. Here these are taken apart and put together to addresses,
+// and one for what a thread walks: `i` along the last outer dim of a pointwise program, `r` over
+// the reduced dims of others. Addresses are made of the indices of single dims,
 //     a3 + r0 * Index(p.s3[1]) + (r1 + l)
-// where `a3` has the part that the walk does not change and l is the lane.
+// where `a3` is the part that does not vary in the walk and l is the lane.
 #ifndef SLUICE_KERNELS_GPU_EMIT_ADDRESSES_H_
 #define SLUICE_KERNELS_GPU_EMIT_ADDRESSES_H_
 
@@ -28,7 +28,7 @@ class Addresses {
   // Defines the indices of the dims that are walked, from walked().
   void write_walked(Writer* writer) const;
 
-  // Where an access is, not walked and in lane `lane` of the walk ("" for the first).
+  // The address of an access outside the walk, and in lane `lane` of the walk ("" for the first).
   std::string outer(uint16_t access) const;
   std::string walked(uint16_t access, const std::string& lane) const;
   // Elements between lanes.

@@ -28,8 +28,8 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, int lanes, const Addres
 std::string BodyEmitter::accumulator(ValueId reduction) { return absl::StrCat("acc", reduction); }
 
 std::string BodyEmitter::combiner(ValueId reduction) {
-  const DType operand = fusion::operand_dtype(program_, instr(reduction), 0);
-  return functions_.reduction(instr(reduction).op, accumulator_type(operand));
+  const Instr& instr = this->instr(reduction);
+  return functions_.reduction(instr.op, fusion::expression_dtype(program_, instr));
 }
 
 bool BodyEmitter::moves_vectors(uint16_t access) const {
@@ -133,8 +133,7 @@ void BodyEmitter::emit_result(ValueId reduction) {
   const Instr& instr = this->instr(reduction);
   std::string text = absl::StrCat(accumulator(reduction), ".total");
   if (fusion::is_arg_reduction(instr.op)) text += ".position";
-  // The identity of a float's sum is -0.
-  if (instr.op == Op::kSum && is_float(instr.dtype)) {
+  if (is_zero_if_empty(instr.op, instr.dtype)) {
     text = absl::StrCat("team.length == 0 ? 0 : ", text);
   }
   writer_.line("const ", register_type(instr.dtype), " v", reduction, " = ",
@@ -158,6 +157,7 @@ std::string BodyEmitter::value(const Instr& instr) {
     case Op::kGather: return load(instr);
     case Op::kCoordinate: return address(instr.aux);
     case Op::kCheckIndex: return check_index(instr);
+    case Op::kExpand: return use(instr.operands[0]);
     default: return computed(instr);
   }
 }
@@ -181,9 +181,7 @@ std::string BodyEmitter::check_index(const Instr& instr) {
 std::string BodyEmitter::computed(const Instr& instr) {
   std::vector<std::string> operands;
   for (int k = 0; k < instr.num_operands; ++k) operands.push_back(use(instr.operands[k]));
-  // `where` is instantiated for the type it selects from.
-  const int typed = fusion::op_info(instr.op).rule == fusion::TypeRule::kSelect ? 1 : 0;
-  const DType type = compute_type(fusion::operand_dtype(program_, instr, typed));
+  const DType type = fusion::expression_dtype(program_, instr);
   return rounded(instr.dtype, instr.op == Op::kCast
                                   ? functions_.cast(type, compute_type(instr.dtype), operands[0])
                                   : functions_.pointwise(instr.op, type, operands));

@@ -19,14 +19,14 @@ class BodyEmitter {
   BodyEmitter(const fusion::Program& program, int lanes, const Addresses& addresses,
               Functions* functions, Writer* writer);
 
-  // Values that are not of the lanes.
+  // Values outside the lanes.
   void emit_outer(const std::vector<fusion::ValueId>& ids);
   // The body of the function that a team calls with its lanes and the index of the first.
   void emit_pass(const Plan::Pass& pass);
   void emit_result(fusion::ValueId reduction);
   void emit_row_store(const fusion::Store& store);
 
-  // The name of what a reduction accumulates in, and its type's R.
+  // The name of a reduction's accumulator, and its combiner type.
   static std::string accumulator(fusion::ValueId reduction);
   std::string combiner(fusion::ValueId reduction);
 
@@ -45,10 +45,11 @@ class BodyEmitter {
   std::string check_index(const fusion::Instr& instr);
   std::string computed(const fusion::Instr& instr);
   std::string rounded(DType dtype, std::string text) const;
-  // An operand as the current place sees it.
+  // The text of an operand in the current place.
   std::string use(fusion::ValueId id) const;
   std::string address(uint16_t access) const;
-  // Both `predicate` and what keeps threads that have no row from memory; "" if always true.
+  // `predicate` and, where threads may have no row, the condition that this one has; "" if always
+  // true.
   std::string guarded(const std::string& predicate) const;
 
   const fusion::Program& program_;

@@ -1,5 +1,5 @@
-// Makes CUDA C++ of Programs: text that compiles after the prelude (kernels/gpu/prelude/prelude.h)
-// of the device or of the host, and needs nothing else.
+// Emits Programs as CUDA C++. The text compiles after the prelude (kernels/gpu/prelude/prelude.h)
+// of the device or of the host and needs nothing else.
 //
 // A source has any number of kernels. A kernel runs its calls in blocks of kThreads threads, with
 // no dynamic shared memory (kernels/gpu/run/call.h says how many blocks and in how many launches).
@@ -10,8 +10,8 @@
 //     programs. The blocks of call i are those from its first block on to the next call's.
 //
 // Bits depend on the program and the extents alone, not on how a call is cut, what else is in the
-// source or where buffers lie. Of the hints that a program carries, none is followed yet but
-// `contracts`, which is an option of the compiler (device_options()).
+// source or where buffers lie. The only hint of a program that is followed is `contracts`, an
+// option of the compiler (device_options()).
 #ifndef SLUICE_KERNELS_GPU_EMIT_EMIT_H_
 #define SLUICE_KERNELS_GPU_EMIT_EMIT_H_
 

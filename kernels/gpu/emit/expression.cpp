@@ -2,78 +2,21 @@
 
 #include <utility>
 
-#include "kernels/math/functions.h"
+#include "kernels/math/op_expressions.h"
 
 namespace sluice::kernels::cuda {
 namespace {
 
 using fusion::Op;
-
-// Where the expressions of ops.def find both the functions and the primitives they are made of.
-namespace m {
-using namespace sluice::kernels::math;  // NOLINT
-using namespace sluice::kernels::cuda;  // NOLINT
-}  // namespace m
-
-// Calls `f.template operator()<T>()` for the type of `dtype` if the domain holds it; else "".
-template <fusion::Domain kDomain, typename F>
-std::string instantiate(DType dtype, const F& f) {
-  return visit_dtype(dtype, [&]<typename T>() -> std::string {
-    constexpr DType kType = dtype_of<T>();
-    if constexpr (is_half(kType) || !fusion::in_domain(kDomain, kType))
-      return {};
-    else
-      return f.template operator()<T>();
-  });
-}
+using fusion::TypeRule;
+using Text = math::OpExpressions<Value>;
 
 // What `f` records and returns.
 template <typename F>
 Expression record(const F& f) {
   Statements statements;
-  std::string result = f();
-  return {std::move(statements.list), std::move(result)};
-}
-
-template <fusion::TypeRule kRule, typename V>
-using FirstOperand = std::conditional_t<kRule == fusion::TypeRule::kSelect, Value<bool>, V>;
-
-std::string pointwise_result(Op op, DType dtype, const std::string* operands) {
-  switch (op) {
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                         \
-  case Op::k##id:                                                                    \
-    return instantiate<fusion::domain>(dtype, [&]<typename T>() -> std::string {     \
-      using V = Value<T>;                                                            \
-      [[maybe_unused]] const FirstOperand<fusion::TypeRule::rule, V> a{operands[0]}; \
-      [[maybe_unused]] const V b{(arity) > 1 ? operands[1] : ""};                    \
-      [[maybe_unused]] const V c{(arity) > 2 ? operands[2] : ""};                    \
-      return (__VA_ARGS__).text;                                                     \
-    });
-#define SLUICE_INTERNAL(id, name, arity, in, out, ...)          \
-  case Op::k##id: {                                             \
-    using V = Value<uint64_t>;                                  \
-    static_assert(DType::in == DType::kUInt64);                 \
-    [[maybe_unused]] const V a{operands[0]};                    \
-    [[maybe_unused]] const V b{(arity) > 1 ? operands[1] : ""}; \
-    [[maybe_unused]] const V c{(arity) > 2 ? operands[2] : ""}; \
-    return (__VA_ARGS__).text;                                  \
-  }
-#include "fusion/ir/ops.def"
-    default: return {};
-  }
-}
-
-std::string combined(Op op, DType dtype, const std::string& first, const std::string& second) {
-  switch (op) {
-#define SLUICE_REDUCTION(id, name, domain, identity, ...)                        \
-  case Op::k##id:                                                                \
-    return instantiate<fusion::domain>(dtype, [&]<typename T>() -> std::string { \
-      const Value<T> a{first}, b{second};                                        \
-      return (__VA_ARGS__).text;                                                 \
-    });
-#include "fusion/ir/ops.def"
-    default: return {};
-  }
+  const char* const result = f();
+  return {std::move(statements.list), result == nullptr ? "" : result};
 }
 
 }  // namespace
@@ -93,45 +36,36 @@ const char* library_function(Op op, DType dtype) {
   return nullptr;
 }
 
+DType result_dtype(Op op, DType dtype) {
+  const fusion::OpInfo& info = fusion::op_info(op);
+  if (info.rule == TypeRule::kFixed) return info.result_dtype;
+  const bool is_bool = info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical;
+  return is_bool ? DType::kBool : dtype;
+}
+
 Expression pointwise(Op op, DType dtype, const std::string* operands) {
   return record([&] {
-    const char* function = library_function(op, dtype);
-    if (function == nullptr) return pointwise_result(op, dtype, operands);
-    return fusion::op_info(op).arity == 1 ? raw::call(dtype, function, operands[0])
-                                          : raw::call(dtype, function, operands[0], operands[1]);
+    const int arity = fusion::op_info(op).arity;
+    const char* names[3] = {};
+    for (int k = 0; k < arity; ++k) names[k] = operands[k].c_str();
+    if (const char* function = library_function(op, dtype)) {
+      return arity == 1 ? raw::call(dtype, function, names[0])
+                        : raw::call(dtype, function, names[0], names[1]);
+    }
+    return Text::pointwise(op, dtype, names);
   });
 }
 
 Expression cast(DType from, DType to, const std::string& operand) {
-  return record([&] {
-    return instantiate<fusion::kAll>(from, [&]<typename From>() {
-      return instantiate<fusion::kAll>(
-          to, [&]<typename To>() { return m::cast<Value<To>>(Value<From>{operand}).text; });
-    });
-  });
+  return record([&] { return Text::cast(from, to, operand.c_str()); });
 }
 
 std::string identity(Op op, DType dtype) {
-  switch (op) {
-#define SLUICE_REDUCTION(id, name, domain, identity, ...)                        \
-  case Op::k##id:                                                                \
-    return instantiate<fusion::domain>(dtype, [&]<typename T>() -> std::string { \
-      using V = Value<T>;                                                        \
-      return (identity).text;                                                    \
-    });
-#include "fusion/ir/ops.def"
-    case Op::kArgMax:
-    case Op::kArgMin:
-      return instantiate<fusion::kAll>(dtype, [&]<typename T>() {
-        using V = Value<T>;
-        return (op == Op::kArgMax ? m::lowest<V>() : m::highest<V>()).text;
-      });
-    default: return {};
-  }
+  return record([&] { return Text::identity(op, dtype); }).result;
 }
 
 Expression combine(Op op, DType dtype, const std::string& a, const std::string& b) {
-  return record([&] { return combined(op, dtype, a, b); });
+  return record([&] { return Text::combine(op, dtype, a.c_str(), b.c_str()); });
 }
 
 }  // namespace sluice::kernels::cuda

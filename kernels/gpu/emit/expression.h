@@ -25,12 +25,16 @@ struct Expression {
 // The name of the library function that computes `op` as a whole for a compute type, or null.
 const char* library_function(fusion::Op op, DType dtype);
 
-// `dtype` is the compute type the expression is instantiated for: for Op::kWhere the type it
-// selects from. Operands are names.
+// The dtype of a pointwise op's result.
+DType result_dtype(fusion::Op op, DType dtype);
+
+// `dtype` is the compute type that the expression is instantiated for (fusion::expression_dtype).
+// Operands are names.
 Expression pointwise(fusion::Op op, DType dtype, const std::string* operands);
 Expression cast(DType from, DType to, const std::string& operand);
 
-// Reductions, over compute types. The identity of an arg reduction is the worst value there is.
+// Reductions, over compute types. Of one that keeps a position: the identity of its value, and
+// whether `b` is better than `a`.
 std::string identity(fusion::Op op, DType dtype);
 Expression combine(fusion::Op op, DType dtype, const std::string& a, const std::string& b);
 

@@ -20,13 +20,6 @@ std::string call(const std::string& function, const std::vector<std::string>& op
   return absl::StrCat(function, "(", absl::StrJoin(operands, ", "), ")");
 }
 
-DType result_of(Op op, DType dtype) {
-  const fusion::OpInfo& info = fusion::op_info(op);
-  if (info.rule == TypeRule::kFixed) return info.result_dtype;
-  return info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical ? DType::kBool
-                                                                              : dtype;
-}
-
 void write_statements(const Expression& expression, Writer* writer) {
   for (size_t k = 0; k < expression.statements.size(); ++k) {
     const Statement& statement = expression.statements[k];
@@ -53,7 +46,7 @@ void Functions::define(const Signature& signature, const Expression& expression)
 std::string Functions::pointwise(Op op, DType dtype, const std::vector<std::string>& operands) {
   const Expression expression = cuda::pointwise(op, dtype, operands.data());
   if (expression.is_simple()) return expression.text();
-  Signature signature{name_of(fusion::name_of(op), dtype), result_of(op, dtype),
+  Signature signature{name_of(fusion::name_of(op), dtype), result_dtype(op, dtype),
                       std::vector<DType>(operands.size(), dtype)};
   if (fusion::op_info(op).rule == TypeRule::kSelect) signature.parameters[0] = DType::kBool;
   define(signature, cuda::pointwise(op, dtype, kParameters));
@@ -77,9 +70,8 @@ std::string Functions::reduction(Op op, DType dtype) {
     writer_.line("typedef sl_best<", type, "> Type;");
     writer_.line("SL_INLINE static Type identity() { return {", identity(op, dtype),
                  ", 9223372036854775807ll}; }");
-    const char* order = op == Op::kArgMax ? "a.value < b.value" : "b.value < a.value";
-    writer_.line("SL_INLINE static Type combine(Type a, Type b) { return sl_better(a, b, ", order,
-                 "); }");
+    writer_.line("SL_INLINE static Type combine(Type a, Type b) { return sl_better(a, b, ",
+                 combine(op, dtype, "a.value", "b.value").text(), "); }");
   } else {
     writer_.line("typedef ", type, " Type;");
     writer_.line("SL_INLINE static Type identity() { return ", identity(op, dtype), "; }");

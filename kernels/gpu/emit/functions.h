@@ -1,5 +1,5 @@
-// The functions that a source's programs call: made of the expressions of fusion/ir/ops.def as they
-// are asked for, once each.
+// The functions that a source's programs call. They are made of the expressions of
+// fusion/ir/ops.def when they are first asked for.
 #ifndef SLUICE_KERNELS_GPU_EMIT_FUNCTIONS_H_
 #define SLUICE_KERNELS_GPU_EMIT_FUNCTIONS_H_
 
@@ -24,7 +24,7 @@ class Functions {
   // The name of a struct with the reduction's accumulator Type, identity() and combine().
   std::string reduction(fusion::Op op, DType dtype);
 
-  // The definitions of everything that was named so far.
+  // The definitions of all functions asked for so far.
   const std::string& text() const { return writer_.text(); }
 
  private:

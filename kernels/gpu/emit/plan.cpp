@@ -1,6 +1,7 @@
 #include "kernels/gpu/emit/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fusion/ir/cost.h"
 
@@ -9,11 +10,9 @@ namespace {
 
 using fusion::Access;
 using fusion::Instr;
-using fusion::Level;
 using fusion::Op;
 using fusion::Program;
 using fusion::Schedule;
-using fusion::Store;
 using fusion::StrideClass;
 using fusion::ValueId;
 
@@ -40,34 +39,6 @@ int compile_weight(Op op) {
     case Op::kNormalF64: return 16;
     default: return fusion::is_costly(op) ? 4 : 1;
   }
-}
-
-// Values of a pointwise program that are equal in all lanes.
-std::vector<bool> same_in_all_lanes(const Program& program) {
-  std::vector<bool> same(program.body.size());
-  for (size_t i = 0; i < program.body.size(); ++i) {
-    const Instr& instr = program.body[i];
-    const bool has_access =
-        instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;
-    same[i] = (!has_access || program.accesses[instr.aux].lanes == StrideClass::kZero) &&
-              std::all_of(instr.operands, instr.operands + instr.num_operands,
-                          [&](ValueId operand) { return same[operand]; });
-  }
-  return same;
-}
-
-// Values that each lane has of its own.
-std::vector<bool> find_lanes(const Program& program) {
-  std::vector<bool> result(program.body.size());
-  if (program.schedule == Schedule::kPointwise) {
-    result = same_in_all_lanes(program);
-    result.flip();
-    return result;
-  }
-  for (size_t i = 0; i < program.body.size(); ++i) {
-    result[i] = program.body[i].level == Level::kElement;
-  }
-  return result;
 }
 
 int compile_weight(const Program& program) {
@@ -98,50 +69,24 @@ int lanes_of(const Program& program) {
   return lanes;
 }
 
-Plan::Plan(const Program& program)
-    : passes(program.reduced_rank == 0 ? 1 : fusion::num_passes(program)) {
-  const std::vector<uint8_t> pass = fusion::pass_of(program);
-  const std::vector<bool> in_lanes = find_lanes(program);
-  const size_t count = program.body.size();
-  // needed[p][v]: the lanes of pass p compute v.
-  std::vector<std::vector<bool>> needed(passes.size(), std::vector<bool>(count, false));
-
-  for (size_t i = 0; i < count; ++i) {
-    const ValueId id = static_cast<ValueId>(i);
-    const Instr& instr = program.body[i];
-    if (is_reduction(instr.op)) {
-      const ValueId operand = instr.operands[0];
-      reductions.push_back(id);
-      passes[pass[operand]].reductions.push_back(id);
-      needed[pass[operand]][operand] = true;
-    } else if (in_lanes[i]) {
-      const bool has_effect = instr.op == Op::kCheckIndex && pass[i] < passes.size();
-      if (has_effect) needed[pass[i]][i] = true;
-    } else if (instr.level == Level::kUniform) {
-      uniform.push_back(id);
-    } else {
-      (pass[i] < passes.size() ? passes[pass[i]].row : after).push_back(id);
-    }
+Plan::Plan(const Program& program) {
+  fusion::PassPlan plan(program);
+  uniform = std::move(plan.uniform);
+  reductions = std::move(plan.reductions);
+  if (program.schedule == Schedule::kPointwise) {
+    const std::vector<bool> is_same = fusion::same_in_all_lanes(program);
+    Pass& points = passes.emplace_back();
+    for (const ValueId id : plan.rows[0]) (is_same[id] ? points.row : points.lanes).push_back(id);
+    points.stores = std::move(plan.row_stores);
+    return;
   }
-  for (const Store& store : program.stores) {
-    const bool once_a_row = program.schedule != Schedule::kPointwise &&
-                            !program.accesses[store.access].varies_along_reduced;
-    if (once_a_row) {
-      row_stores.push_back(store);
-      continue;
-    }
-    passes[pass[store.value]].stores.push_back(store);
-    needed[pass[store.value]][store.value] = true;
+  for (size_t p = 0; p < plan.passes.size(); ++p) {
+    fusion::PassPlan::Pass& pass = plan.passes[p];
+    passes.push_back({std::move(plan.rows[p]), std::move(pass.values), std::move(pass.reductions),
+                      std::move(pass.stores)});
   }
-  for (size_t p = 0; p < passes.size(); ++p) {
-    for (size_t i = count; i-- > 0;) {
-      if (!needed[p][i] || !in_lanes[i]) continue;
-      passes[p].lanes.push_back(static_cast<ValueId>(i));
-      const Instr& instr = program.body[i];
-      for (int k = 0; k < instr.num_operands; ++k) needed[p][instr.operands[k]] = true;
-    }
-    std::reverse(passes[p].lanes.begin(), passes[p].lanes.end());
-  }
+  after = std::move(plan.rows.back());
+  row_stores = std::move(plan.row_stores);
 }
 
 }  // namespace sluice::kernels::cuda

@@ -1,15 +1,16 @@
-// What of a Program is emitted where.
+// Where emitted text computes each value of a Program: the passes of a PassPlan, with lanes.
 #ifndef SLUICE_KERNELS_GPU_EMIT_PLAN_H_
 #define SLUICE_KERNELS_GPU_EMIT_PLAN_H_
 
 #include <vector>
 
+#include "fusion/ir/pass_plan.h"
 #include "fusion/ir/program.h"
 
 namespace sluice::kernels::cuda {
 
 // Lanes are the points that a thread computes side by side, along the innermost dim: along the last
-// kept dim in a pointwise program, along the last reduced one in a row program. A column program
+// outer dim in a pointwise program, along the last reduced one in a row program. A column program
 // has one. How many there are is fixed here, for all sizes.
 int lanes_of(const fusion::Program& program);
 
@@ -18,15 +19,15 @@ struct Plan {
   struct Pass {
     std::vector<fusion::ValueId> row;         // known before the pass, once a row
     std::vector<fusion::ValueId> lanes;       // computed for each lane
-    std::vector<fusion::ValueId> reductions;  // of lanes' values
-    std::vector<fusion::Store> stores;        // of lanes' values, or of others in every lane
+    std::vector<fusion::ValueId> reductions;  // of values of the lanes
+    std::vector<fusion::Store> stores;        // by every lane
   };
 
   explicit Plan(const fusion::Program& program);
 
   std::vector<fusion::ValueId> uniform;  // once a thread
-  // A pointwise program has one pass, over the points; of row level in it is what is the same in
-  // all lanes. A lanes' value that several passes need is computed in each.
+  // A pointwise program has one pass, over its points: `row` are the values that are the same in
+  // all lanes. A value of the lanes that several passes need is computed in each.
   std::vector<Pass> passes;
   std::vector<fusion::ValueId> after;       // of row level, known after the last pass
   std::vector<fusion::Store> row_stores;    // once a row, after everything else

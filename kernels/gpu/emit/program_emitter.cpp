@@ -85,7 +85,7 @@ void ProgramEmitter::emit_team() {
     case Schedule::kPointwise:
       writer_.line("sl_point_team<Index, ", lanes_, "> team(p.call, block);");
       writer_.line("if (!team.active(p.call)) return;");
-      writer_.line("team.", program_.kept_rank > 1 ? "find_line(p.call)" : "start_of_line()", ";");
+      writer_.line("team.", program_.outer_rank > 1 ? "find_line(p.call)" : "start_of_line()", ";");
       break;
     case Schedule::kRow:
       writer_.line("const sl_row_team<Index> team(p.call, block);");

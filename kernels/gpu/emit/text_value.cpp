@@ -32,6 +32,8 @@ std::string float_literal(T value, const char* suffix, const char* infinity, con
 // The unsigned type in which integers of `dtype` wrap.
 DType wrapping_type(DType dtype) { return size_of(dtype) == 8 ? DType::kUInt64 : DType::kUInt32; }
 
+raw::Name own(std::string name) { return current->names.emplace_back(std::move(name)).c_str(); }
+
 bool is_promoted(DType dtype) { return !is_float(dtype) && size_of(dtype) < 4; }
 
 }  // namespace
@@ -41,33 +43,33 @@ Statements::~Statements() { current = nullptr; }
 
 namespace raw {
 
-std::string literal(bool value) { return value ? "true" : "false"; }
-std::string literal(float value) {
-  return float_literal(value, "f", "sl_as_f32(0x7f800000u)", "sl_as_f32(0x7fc00000u)");
+Name literal(bool value) { return value ? "true" : "false"; }
+Name literal(float value) {
+  return own(float_literal(value, "f", "sl_as_f32(0x7f800000u)", "sl_as_f32(0x7fc00000u)"));
 }
-std::string literal(double value) {
-  return float_literal(value, "", "sl_as_f64(0x7ff0000000000000ull)",
-                       "sl_as_f64(0x7ff8000000000000ull)");
+Name literal(double value) {
+  return own(float_literal(value, "", "sl_as_f64(0x7ff0000000000000ull)",
+                           "sl_as_f64(0x7ff8000000000000ull)"));
 }
-std::string literal(DType dtype, int64_t value) {
+Name literal(DType dtype, int64_t value) {
   const char* suffix = dtype == DType::kInt64 ? "ll" : "";
   const int64_t least = dtype == DType::kInt64 ? std::numeric_limits<int64_t>::min()
                                                : std::numeric_limits<int32_t>::min();
   // C++ has no literal for it.
-  if (value == least) return absl::StrCat("(", value + 1, suffix, " - 1)");
-  return absl::StrCat(value, suffix);
+  if (value == least) return own(absl::StrCat("(", value + 1, suffix, " - 1)"));
+  return own(absl::StrCat(value, suffix));
 }
-std::string literal(DType dtype, uint64_t value) {
+Name literal(DType dtype, uint64_t value) {
   const char* suffix = dtype == DType::kUInt64 ? "ull" : dtype == DType::kUInt32 ? "u" : "";
-  return absl::StrCat(value, suffix);
+  return own(absl::StrCat(value, suffix));
 }
 
-std::string statement(DType dtype, std::string expression) {
+Name statement(DType dtype, std::string expression) {
   current->list.push_back({dtype, std::move(expression)});
-  return absl::StrCat("t", current->list.size() - 1);
+  return own(absl::StrCat("t", current->list.size() - 1));
 }
 
-std::string arithmetic(DType dtype, const char* op, const std::string& a, const std::string& b) {
+Name arithmetic(DType dtype, const char* op, Name a, Name b) {
   if (dtype == DType::kBool) return compare(*op == '+' ? "||" : "&&", a, b);
   const DType wrapping = wrapping_type(dtype);
   if (is_float(dtype) || dtype == wrapping) return binary(dtype, op, a, b);
@@ -76,34 +78,33 @@ std::string arithmetic(DType dtype, const char* op, const std::string& a, const 
                                        "(", b, "))"));
 }
 
-std::string binary(DType dtype, const char* op, const std::string& a, const std::string& b) {
+Name binary(DType dtype, const char* op, Name a, Name b) {
   const std::string result = absl::StrCat(a, " ", op, " ", b);
   if (!is_promoted(dtype)) return statement(dtype, result);
   return statement(dtype, absl::StrCat(register_type(dtype), "(", result, ")"));
 }
 
-std::string compare(const char* op, const std::string& a, const std::string& b) {
+Name compare(const char* op, Name a, Name b) {
   return statement(DType::kBool, absl::StrCat(a, " ", op, " ", b));
 }
 
-std::string call(DType dtype, const char* function, const std::string& a) {
+Name call(DType dtype, const char* function, Name a) {
   return statement(dtype, absl::StrCat(function, "(", a, ")"));
 }
 
-std::string call(DType dtype, const char* function, const std::string& a, const std::string& b) {
+Name call(DType dtype, const char* function, Name a, Name b) {
   return statement(dtype, absl::StrCat(function, "(", a, ", ", b, ")"));
 }
 
-std::string fma(DType dtype, const std::string& a, const std::string& b, const std::string& c) {
+Name fma(DType dtype, Name a, Name b, Name c) {
   return statement(dtype, absl::StrCat("sl_fma(", a, ", ", b, ", ", c, ")"));
 }
 
-std::string select(DType dtype, const std::string& mask, const std::string& a,
-                   const std::string& b) {
+Name select(DType dtype, Name mask, Name a, Name b) {
   return statement(dtype, absl::StrCat(mask, " ? ", a, " : ", b));
 }
 
-std::string bits_as(DType from, DType to, const std::string& a) {
+Name bits_as(DType from, DType to, Name a) {
   if (is_float(from) == is_float(to)) return convert(to, a);
   // sl_i32 -> sl_as_i32, float -> sl_as_f32
   const std::string function = is_float(to)
@@ -112,7 +113,7 @@ std::string bits_as(DType from, DType to, const std::string& a) {
   return call(to, function.c_str(), a);
 }
 
-std::string convert(DType to, const std::string& a) { return call(to, register_type(to), a); }
+Name convert(DType to, Name a) { return call(to, register_type(to), a); }
 
 const char* external_name(math::External f) {
   static constexpr const char* kNames[] = {

@@ -2,10 +2,12 @@
 // being emitted, so that the functions of kernels/math and the expressions of ops.def become text.
 //
 // A Value names an operand, a literal or the result of an earlier statement. Each operation adds a
-// statement to the Statements that are being recorded on this thread; there have to be some.
+// statement to the Statements being recorded on this thread, which must exist and own all names but
+// the operands'.
 #ifndef SLUICE_KERNELS_GPU_EMIT_TEXT_VALUE_H_
 #define SLUICE_KERNELS_GPU_EMIT_TEXT_VALUE_H_
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -30,37 +32,40 @@ class Statements {
   Statements& operator=(const Statements&) = delete;
 
   std::vector<Statement> list;
+  std::deque<std::string> names;
 };
 
-// T is bool, an integer, float or double; half types are Value<float>.
+// T is bool, an integer, float or double; half types are Value<float>. Trivially copyable: with a
+// string in it, ops.def takes ten times as long to compile.
 template <typename T>
 struct Value {
-  std::string text;
+  const char* raw;
 };
 
 // The untyped operations behind the primitives. `dtype` is a compute type.
 namespace raw {
 
-std::string literal(bool value);
-std::string literal(float value);
-std::string literal(double value);
-std::string literal(DType dtype, int64_t value);
-std::string literal(DType dtype, uint64_t value);
+using Name = const char*;
+
+Name literal(bool value);
+Name literal(float value);
+Name literal(double value);
+Name literal(DType dtype, int64_t value);
+Name literal(DType dtype, uint64_t value);
 
 // Adds a statement and returns its name.
-std::string statement(DType dtype, std::string expression);
+Name statement(DType dtype, std::string expression);
 // a <op> b, where integers wrap.
-std::string arithmetic(DType dtype, const char* op, const std::string& a, const std::string& b);
+Name arithmetic(DType dtype, const char* op, Name a, Name b);
 // The operands' dtype is left to C++'s promotions, the result is converted back.
-std::string binary(DType dtype, const char* op, const std::string& a, const std::string& b);
-std::string compare(const char* op, const std::string& a, const std::string& b);
-std::string call(DType dtype, const char* function, const std::string& a);
-std::string call(DType dtype, const char* function, const std::string& a, const std::string& b);
-std::string fma(DType dtype, const std::string& a, const std::string& b, const std::string& c);
-std::string select(DType dtype, const std::string& mask, const std::string& a,
-                   const std::string& b);
-std::string bits_as(DType from, DType to, const std::string& a);
-std::string convert(DType to, const std::string& a);
+Name binary(DType dtype, const char* op, Name a, Name b);
+Name compare(const char* op, Name a, Name b);
+Name call(DType dtype, const char* function, Name a);
+Name call(DType dtype, const char* function, Name a, Name b);
+Name fma(DType dtype, Name a, Name b, Name c);
+Name select(DType dtype, Name mask, Name a, Name b);
+Name bits_as(DType from, DType to, Name a);
+Name convert(DType to, Name a);
 const char* external_name(math::External f);
 
 }  // namespace raw
@@ -75,10 +80,10 @@ Value<T> make_constant(T value) {
     return {raw::literal(dtype_of<T>(), uint64_t{value})};
 }
 
-#define SLUICE_TEXT_BINARY(name, form, op)                 \
-  template <typename T>                                    \
-  Value<T> name(Value<T> a, Value<T> b) {                  \
-    return {raw::form(dtype_of<T>(), op, a.text, b.text)}; \
+#define SLUICE_TEXT_BINARY(name, form, op)               \
+  template <typename T>                                  \
+  Value<T> name(Value<T> a, Value<T> b) {                \
+    return {raw::form(dtype_of<T>(), op, a.raw, b.raw)}; \
   }
 SLUICE_TEXT_BINARY(add, arithmetic, "+")
 SLUICE_TEXT_BINARY(sub, arithmetic, "-")
@@ -92,10 +97,10 @@ SLUICE_TEXT_BINARY(shl, arithmetic, "<<")
 SLUICE_TEXT_BINARY(shr, binary, ">>")
 #undef SLUICE_TEXT_BINARY
 
-#define SLUICE_TEXT_UNARY(name, function)                \
-  template <typename T>                                  \
-  Value<T> name(Value<T> a) {                            \
-    return {raw::call(dtype_of<T>(), function, a.text)}; \
+#define SLUICE_TEXT_UNARY(name, function)               \
+  template <typename T>                                 \
+  Value<T> name(Value<T> a) {                           \
+    return {raw::call(dtype_of<T>(), function, a.raw)}; \
   }
 SLUICE_TEXT_UNARY(sqrt, "sl_sqrt")
 SLUICE_TEXT_UNARY(raw_floor, "sl_floor")
@@ -105,10 +110,10 @@ SLUICE_TEXT_UNARY(raw_rint, "sl_rint")
 SLUICE_TEXT_UNARY(raw_abs, "sl_abs")
 #undef SLUICE_TEXT_UNARY
 
-#define SLUICE_TEXT_COMPARE(name, op)          \
-  template <typename T>                        \
-  Value<bool> name(Value<T> a, Value<T> b) {   \
-    return {raw::compare(op, a.text, b.text)}; \
+#define SLUICE_TEXT_COMPARE(name, op)        \
+  template <typename T>                      \
+  Value<bool> name(Value<T> a, Value<T> b) { \
+    return {raw::compare(op, a.raw, b.raw)}; \
   }
 SLUICE_TEXT_COMPARE(lt, "<")
 SLUICE_TEXT_COMPARE(le, "<=")
@@ -118,41 +123,41 @@ SLUICE_TEXT_COMPARE(ne, "!=")
 
 template <typename T>
 Value<T> fma(Value<T> a, Value<T> b, Value<T> c) {
-  return {raw::fma(dtype_of<T>(), a.text, b.text, c.text)};
+  return {raw::fma(dtype_of<T>(), a.raw, b.raw, c.raw)};
 }
 
 inline Value<bool> mask_and(Value<bool> a, Value<bool> b) {
-  return {raw::compare("&&", a.text, b.text)};
+  return {raw::compare("&&", a.raw, b.raw)};
 }
 inline Value<bool> mask_or(Value<bool> a, Value<bool> b) {
-  return {raw::compare("||", a.text, b.text)};
+  return {raw::compare("||", a.raw, b.raw)};
 }
 inline Value<bool> mask_xor(Value<bool> a, Value<bool> b) {
-  return {raw::compare("!=", a.text, b.text)};
+  return {raw::compare("!=", a.raw, b.raw)};
 }
-inline Value<bool> mask_not(Value<bool> a) { return {raw::call(DType::kBool, "!", a.text)}; }
+inline Value<bool> mask_not(Value<bool> a) { return {raw::call(DType::kBool, "!", a.raw)}; }
 
 template <typename T>
 Value<T> select(Value<bool> mask, Value<T> a, Value<T> b) {
-  return {raw::select(dtype_of<T>(), mask.text, a.text, b.text)};
+  return {raw::select(dtype_of<T>(), mask.raw, a.raw, b.raw)};
 }
 
 template <typename To, typename From>
 To bits_as(Value<From> a) {
-  return {raw::bits_as(dtype_of<From>(), dtype_of<math::ScalarOf<To>>(), a.text)};
+  return {raw::bits_as(dtype_of<From>(), dtype_of<math::ScalarOf<To>>(), a.raw)};
 }
 template <typename To, typename From>
 To raw_convert(Value<From> a) {
-  return {raw::convert(dtype_of<math::ScalarOf<To>>(), a.text)};
+  return {raw::convert(dtype_of<math::ScalarOf<To>>(), a.raw)};
 }
 
 template <typename T>
 Value<T> call_external(math::External f, Value<T> a) {
-  return {raw::call(dtype_of<T>(), raw::external_name(f), a.text)};
+  return {raw::call(dtype_of<T>(), raw::external_name(f), a.raw)};
 }
 template <typename T>
 Value<T> call_external(math::External f, Value<T> a, Value<T> b) {
-  return {raw::call(dtype_of<T>(), raw::external_name(f), a.text, b.text)};
+  return {raw::call(dtype_of<T>(), raw::external_name(f), a.raw, b.raw)};
 }
 
 }  // namespace sluice::kernels::cuda

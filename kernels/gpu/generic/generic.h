@@ -22,8 +22,8 @@
 
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
+#include "kernels/executable.h"
 #include "kernels/gpu/run/call.h"
-#include "kernels/kernel.h"
 
 namespace sluice::kernels::cuda {
 
@@ -41,7 +41,7 @@ Geometry generic_geometry_of(const fusion::Program& program, const int64_t* exte
                              int multiprocessors);
 
 // The words of one call at one stage: `code`, of the program, then those of pack_call(). Indices
-// have 64 bits: whether they need them is of no importance.
+// always have 64 bits.
 std::vector<uint64_t> pack_generic(const fusion::Program& program, absl::Span<const uint64_t> code,
                                    const Geometry& geometry, const KernelArgs& args, int stage,
                                    void* partials);

@@ -87,13 +87,13 @@ struct Instruction {
 
 struct Head {
   uint8_t schedule = 0;  // as in fusion::Schedule
-  uint8_t kept_rank = 0, reduced_rank = 0;
+  uint8_t outer_rank = 0, reduced_rank = 0;
   uint16_t passes = 0;
   bool has_row_stores = false;
   uint16_t length = 0;  // of the whole bytecode; the call's words follow it
 
   constexpr uint64_t word() const {
-    return schedule | uint64_t{kept_rank} << 8 | uint64_t{reduced_rank} << 16 |
+    return schedule | uint64_t{outer_rank} << 8 | uint64_t{reduced_rank} << 16 |
            uint64_t{has_row_stores} << 24 | uint64_t{passes} << 32 | uint64_t{length} << 48;
   }
 };

@@ -24,7 +24,7 @@ using fusion::ValueId;
 using generic::Instruction;
 using generic::kNoSlot;
 
-struct Step {
+struct Action {
   enum Kind : uint8_t {
     kDefine,  // `value`
     kTake,    // by the reduction `value`, of number `aux` in its pass
@@ -39,7 +39,7 @@ struct Step {
 };
 
 struct Section {
-  std::vector<Step> steps;
+  std::vector<Action> actions;
   const Plan::Pass* pass = nullptr;  // whose elements it is for, if any
   std::vector<ValueId> last_uses;    // of a pass: of values from outside, which it needs to its end
 };
@@ -64,12 +64,12 @@ class Encoder {
   // From the last section to the first: drops what nobody needs and finds last uses.
   void find_last_uses(Section* section);
   // False: nobody needs it.
-  bool find_last_uses(Step* step);
+  bool find_last_uses(Action* action);
   void use(ValueId value, std::vector<ValueId>* last_uses);
 
   void encode(const Section& section);
   void encode_pass(const Section& section);
-  void encode(const Step& step);
+  void encode(const Action& action);
   void encode_value(ValueId value);
   void append(Instruction instruction, size_t aux = 0);
   void append_rounding(DType dtype, uint8_t slot);
@@ -102,7 +102,7 @@ class Encoder {
 // ---- Sections.
 
 void define(const std::vector<ValueId>& values, Section* section) {
-  for (const ValueId value : values) section->steps.push_back({Step::kDefine, value});
+  for (const ValueId value : values) section->actions.push_back({Action::kDefine, value});
 }
 
 // Stores come after all loads, since what is loaded may lie where they write, but then as soon as
@@ -117,17 +117,17 @@ Section Encoder::points(std::vector<ValueId> values, const Plan::Pass& pass) con
   Section section;
   auto store = pass.stores.begin();
   for (const ValueId value : values) {
-    section.steps.push_back({Step::kDefine, value});
+    section.actions.push_back({Action::kDefine, value});
     for (size_t k = 0; k < pass.reductions.size(); ++k) {
       if (instr(pass.reductions[k]).operands[0] != value) continue;
-      section.steps.push_back({Step::kTake, pass.reductions[k], k});
+      section.actions.push_back({Action::kTake, pass.reductions[k], k});
     }
     for (; value >= stores_from && store != pass.stores.end() && store->value <= value; ++store) {
-      section.steps.push_back({Step::kStore, store->value, store->access});
+      section.actions.push_back({Action::kStore, store->value, store->access});
     }
   }
   for (; store != pass.stores.end(); ++store) {
-    section.steps.push_back({Step::kStore, store->value, store->access});
+    section.actions.push_back({Action::kStore, store->value, store->access});
   }
   return section;
 }
@@ -148,7 +148,7 @@ void Encoder::make_sections() {
     sections_.back().pass = &pass;
     Section results;
     for (size_t k = 0; k < pass.reductions.size(); ++k) {
-      results.steps.push_back({Step::kResult, pass.reductions[k], k});
+      results.actions.push_back({Action::kResult, pass.reductions[k], k});
     }
     sections_.push_back(std::move(results));
     fits_ = fits_ && pass.reductions.size() <= generic::kMaxReductions;
@@ -156,7 +156,7 @@ void Encoder::make_sections() {
   define(plan_.after, &sections_.back());
   Section& last = sections_.emplace_back();
   for (const Store& store : plan_.row_stores) {
-    last.steps.push_back({Step::kStore, store.value, store.access});
+    last.actions.push_back({Action::kStore, store.value, store.access});
   }
 }
 
@@ -168,23 +168,23 @@ void Encoder::use(ValueId value, std::vector<ValueId>* last_uses) {
   last_uses->push_back(value);
 }
 
-bool Encoder::find_last_uses(Step* step) {
-  const Instr& instruction = instr(step->value);
-  switch (step->kind) {
-    case Step::kStore: use(step->value, &step->last_uses); return true;
-    case Step::kTake: use(instruction.operands[0], &step->last_uses); return true;
-    case Step::kResult: {
-      const bool is_needed = live_[step->value];
-      live_[step->value] = false;
+bool Encoder::find_last_uses(Action* action) {
+  const Instr& instruction = instr(action->value);
+  switch (action->kind) {
+    case Action::kStore: use(action->value, &action->last_uses); return true;
+    case Action::kTake: use(instruction.operands[0], &action->last_uses); return true;
+    case Action::kResult: {
+      const bool is_needed = live_[action->value];
+      live_[action->value] = false;
       return is_needed;
     }
-    case Step::kDefine: break;
+    case Action::kDefine: break;
   }
-  step->is_unused = !live_[step->value];
-  if (step->is_unused && instruction.op != Op::kCheckIndex) return false;
-  live_[step->value] = false;
+  action->is_unused = !live_[action->value];
+  if (action->is_unused && instruction.op != Op::kCheckIndex) return false;
+  live_[action->value] = false;
   for (int k = 0; k < instruction.num_operands; ++k) {
-    use(instruction.operands[k], &step->last_uses);
+    use(instruction.operands[k], &action->last_uses);
   }
   return true;
 }
@@ -196,18 +196,18 @@ void Encoder::find_last_uses(Section* section) {
     const auto use_outer = [&](ValueId value) {
       if (!is_inner[value]) use(value, &section->last_uses);
     };
-    for (const Step& step : section->steps) {
-      if (step.kind == Step::kStore) use_outer(step.value);
-      if (step.kind != Step::kDefine) continue;
-      std::for_each_n(instr(step.value).operands, instr(step.value).num_operands, use_outer);
+    for (const Action& action : section->actions) {
+      if (action.kind == Action::kStore) use_outer(action.value);
+      if (action.kind != Action::kDefine) continue;
+      std::for_each_n(instr(action.value).operands, instr(action.value).num_operands, use_outer);
     }
   }
-  std::vector<Step> kept;
-  for (size_t i = section->steps.size(); i-- > 0;) {
-    if (find_last_uses(&section->steps[i])) kept.push_back(std::move(section->steps[i]));
+  std::vector<Action> kept;
+  for (size_t i = section->actions.size(); i-- > 0;) {
+    if (find_last_uses(&section->actions[i])) kept.push_back(std::move(section->actions[i]));
   }
   std::reverse(kept.begin(), kept.end());
-  section->steps = std::move(kept);
+  section->actions = std::move(kept);
 }
 
 // ---- Code.
@@ -254,46 +254,47 @@ void Encoder::encode_value(ValueId value) {
     case Op::kCheckIndex: return append({generic::kCheckIndex, to, a, b, c}, from.aux);
     default: break;
   }
-  // `where` is instantiated for the type it selects from.
-  const int typed = fusion::op_info(from.op).rule == fusion::TypeRule::kSelect ? 1 : 0;
-  const DType type = compute_type(fusion::operand_dtype(program_, from, typed));
-  const uint16_t code = from.op == Op::kCast ? generic::code_of_cast(type, compute_type(from.dtype))
-                                             : generic::code_of(from.op, type);
+  const DType type = fusion::expression_dtype(program_, from);
+  // A slot has one element: expanding is copying.
+  const bool is_cast = from.op == Op::kCast || from.op == Op::kExpand;
+  const uint16_t code = is_cast ? generic::code_of_cast(type, compute_type(from.dtype))
+                                : generic::code_of(from.op, type);
   append({code, to, a, b, c});
   append_rounding(from.dtype, to);
 }
 
-void Encoder::encode(const Step& step) {
-  const Instr& from = instr(step.value);
+void Encoder::encode(const Action& action) {
+  const Instr& from = instr(action.value);
   const auto reduction = [&] {
-    return generic::code_of(from.op, accumulator_type(fusion::operand_dtype(program_, from, 0)));
+    return generic::code_of(from.op, fusion::expression_dtype(program_, from));
   };
-  switch (step.kind) {
-    case Step::kDefine:
+  switch (action.kind) {
+    case Action::kDefine:
       // Operands are read before the result is written: it may take the slot of one.
-      release(step.last_uses);
-      encode_value(step.value);
-      if (step.is_unused) release(step.value);
+      release(action.last_uses);
+      encode_value(action.value);
+      if (action.is_unused) release(action.value);
       return;
-    case Step::kTake:
-      append({generic::kTake, static_cast<uint8_t>(step.aux), slot_of_[from.operands[0]]},
+    case Action::kTake:
+      append({generic::kTake, static_cast<uint8_t>(action.aux), slot_of_[from.operands[0]]},
              reduction());
       break;
-    case Step::kResult: {
-      const uint8_t to = allocate(step.value);
-      append({reduction(), to, static_cast<uint8_t>(step.aux)});
+    case Action::kResult: {
+      const uint8_t to = allocate(action.value);
+      append({reduction(), to, static_cast<uint8_t>(action.aux)});
       append_rounding(from.dtype, to);
       break;
     }
-    case Step::kStore:
-      append({generic::code_of_store(from.dtype), 0, slot_of_[step.value]}, access_word(step.aux));
+    case Action::kStore:
+      append({generic::code_of_store(from.dtype), 0, slot_of_[action.value]},
+             access_word(action.aux));
       break;
   }
-  release(step.last_uses);
+  release(action.last_uses);
 }
 
 void Encoder::encode(const Section& section) {
-  for (const Step& step : section.steps) encode(step);
+  for (const Action& action : section.actions) encode(action);
   append({generic::kEnd});
   release(section.last_uses);
 }
@@ -324,7 +325,7 @@ std::optional<std::vector<uint64_t>> Encoder::run() {
   }
   generic::Head head;
   head.schedule = static_cast<uint8_t>(program_.schedule);
-  head.kept_rank = program_.kept_rank;
+  head.outer_rank = program_.outer_rank;
   head.reduced_rank = program_.reduced_rank;
   head.passes = narrowed(plan_.passes.size());
   head.has_row_stores = !plan_.row_stores.empty();

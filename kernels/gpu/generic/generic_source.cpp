@@ -7,6 +7,7 @@
 #include "kernels/gpu/emit/writer.h"
 #include "kernels/gpu/generic/generic.h"
 #include "kernels/gpu/generic/generic_code.h"
+#include "kernels/reduction.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -42,14 +43,7 @@ void for_each_op(const F& f) {
 bool is_instantiated(Op op, DType dtype) {
   const OpInfo& info = fusion::op_info(op);
   if (info.rule == TypeRule::kFixed) return dtype == info.operand_dtype;
-  return fusion::is_arg_reduction(op) || in_domain(info.domain, dtype);
-}
-
-DType result_of(Op op, DType dtype) {
-  const OpInfo& info = fusion::op_info(op);
-  if (info.rule == TypeRule::kFixed) return info.result_dtype;
-  const bool is_bool = info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical;
-  return is_bool ? kBool : dtype;
+  return in_domain(info.domain, dtype);
 }
 
 class SourceWriter {
@@ -204,7 +198,7 @@ void SourceWriter::write_pointwise(Op op, DType dtype) {
   }
   write_case(generic::code_of(op, dtype),
              absl::StrCat(fusion::name_of(op), " ", sluice::name_of(dtype)), "{ ", loads,
-             result(result_of(op, dtype), functions_.pointwise(op, dtype, operands)), " }");
+             result(result_dtype(op, dtype), functions_.pointwise(op, dtype, operands)), " }");
 }
 
 void SourceWriter::write_result(Op op, DType dtype) {
@@ -217,10 +211,8 @@ void SourceWriter::write_result(Op op, DType dtype) {
                identity, ".position);");
     return;
   }
-  // The identity of a float's sum is -0.
-  const bool is_zero = op == Op::kSum && is_float(dtype);
   write_case(generic::code_of(op, dtype), comment, "put_total<", register_type(dtype),
-             ">(m, to(word), x(word), ", is_zero ? "0" : identity, ");");
+             ">(m, to(word), x(word), ", is_zero_if_empty(op, dtype) ? "0" : identity, ");");
 }
 
 }  // namespace

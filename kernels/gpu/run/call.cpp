@@ -106,7 +106,7 @@ int64_t vectors_of_line(const Program& program, int64_t extent) {
 
 Geometry pointwise_geometry(const Program& program, const int64_t* extents) {
   Geometry geometry;
-  const int innermost = program.kept_rank - 1;
+  const int innermost = program.outer_rank - 1;
   geometry.length = extents[innermost];
   geometry.team[0] = geometry.team[1] = vectors_of_line(program, geometry.length);
   geometry.rows = product(extents, innermost) * geometry.team[0];
@@ -155,8 +155,8 @@ bool is_grouped(const Program& program, const int64_t* extents) {
 Geometry geometry_of(const Program& program, const int64_t* extents, int multiprocessors) {
   if (program.schedule == Schedule::kPointwise) return pointwise_geometry(program, extents);
   Geometry geometry;
-  geometry.rows = product(extents, program.kept_rank);
-  geometry.length = product(extents + program.kept_rank, program.reduced_rank);
+  geometry.rows = product(extents, program.outer_rank);
+  geometry.length = product(extents + program.outer_rank, program.reduced_rank);
   const int64_t blocks_wanted = kBlocksWanted * multiprocessors;
   if (program.schedule == Schedule::kRow)
     set_row_blocks(blocks_wanted, &geometry);
@@ -175,8 +175,8 @@ bool needs_wide_indices(const Program& program, const KernelArgs& args) {
   // Teams run past the end of a row by less than this.
   constexpr int64_t kMargin = int64_t{1} << 16;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - kMargin;
-  if (product(args.extents, program.kept_rank) > kMost ||
-      product(args.extents + program.kept_rank, program.reduced_rank) > kMost) {
+  if (product(args.extents, program.outer_rank) > kMost ||
+      product(args.extents + program.outer_rank, program.reduced_rank) > kMost) {
     return true;
   }
   const int rank = program.rank();

@@ -3,7 +3,7 @@
 // The words of a call are the members of the program's `Args`, 64 bits each:
 //
 //   sl_call                 see prelude_common.inc
-//   extent[rank]            of each dim, kept dims first
+//   extent[rank]            of each dim, outer dims first
 //   divisor[rank]           by which a 32-bit index is divided by the extent
 //   scalar[num_scalars]     as in KernelArgs
 //   param[num_params]
@@ -21,7 +21,7 @@
 
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
-#include "kernels/kernel.h"
+#include "kernels/executable.h"
 
 namespace sluice::kernels::cuda {
 

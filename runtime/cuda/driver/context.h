@@ -1,4 +1,4 @@
-// One GPU: its primary context, what it can do, and whether it still works.
+// A GPU's primary context, its properties, and whether it is still usable.
 #ifndef SLUICE_RUNTIME_CUDA_DRIVER_CONTEXT_H_
 #define SLUICE_RUNTIME_CUDA_DRIVER_CONTEXT_H_
 
@@ -24,14 +24,14 @@ struct DeviceInfo {
   int threads_per_multiprocessor = 0;
   int shared_bytes_per_multiprocessor = 0;
   int max_threads_per_block = 0;
-  int max_shared_bytes_per_block = 0;  // dynamic, when asked for (Module::function)
+  int max_shared_bytes_per_block = 0;  // dynamic, opted in by Module::function
   int registers_per_block = 0;
   int l2_bytes = 0;
   int64_t memory_bytes = 0;
 };
 
-// An error that leaves the GPU's context unusable (an illegal access in a kernel, say) poisons this
-// object: whatever is asked of it later answers with that one failure. Thread-safe.
+// A sticky error, which leaves the GPU's context unusable (such as an illegal access in a kernel),
+// poisons this object: every later call returns that failure. Thread-safe.
 class Context {
  public:
   static absl::StatusOr<std::unique_ptr<Context>> make(const Driver* driver, int ordinal);
@@ -43,31 +43,31 @@ class Context {
   const DeviceInfo& info() const { return info_; }
   ContextHandle handle() const { return handle_; }
 
-  // Calls a function of the driver that needs nothing but an ok result, on a thread where this
-  // context is current (CurrentContext): call<&Driver::event_record>(event, stream).
+  // Calls a driver function for its status: call<&Driver::event_record>(event, stream). This
+  // context must be current on the thread (CurrentContext).
   template <auto Call, typename... Args>
   absl::Status call(Args... args) {
     if (poisoned()) return failure()->status;
     return check((driver_.*Call)(args...), kNameOf<Call>);
   }
-  // The status of a call. Poisons if the result is sticky.
+  // Converts the result of a call. A sticky result poisons the context.
   absl::Status check(Result result, const char* call) {
     if (result == Result::kSuccess) return absl::OkStatus();
     return check_failed(result, call);
   }
 
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
-  // Null until poisoned, then one object for good.
+  // Null until poisoned, then always the same object.
   FailureRef failure() const;
-  // For a failure after which nobody can tell what the device has done and what not.
+  // For a failure after which the state of the device is unknown.
   FailureRef poison(Result result, const char* call);
 
-  // Whether every launch is waited for, so that a failure shows at the one that caused it.
-  // $SLUICE_SYNC=1 says so from the start.
+  // If true, every launch is waited for, so that a failure is reported by the launch that caused
+  // it. Initially set by SLUICE_SYNC=1.
   bool synchronous() const { return synchronous_.load(std::memory_order_relaxed); }
   void set_synchronous(bool on) { synchronous_.store(on, std::memory_order_relaxed); }
 
-  // The logs that a failure is looked up in.
+  // Registers a log that failures are looked up in.
   void watch(const LaunchLog* log);
   void unwatch(const LaunchLog* log);
 
@@ -82,13 +82,13 @@ class Context {
   ContextHandle handle_ = nullptr;
   std::atomic<bool> synchronous_{false};
   std::atomic<bool> poisoned_{false};
-  mutable std::mutex mutex_;               // taken last: nothing is locked under it but a log
+  mutable std::mutex mutex_;               // innermost, except for a log's
   FailureRef failure_;                     // guarded by mutex_
   std::vector<const LaunchLog*> watched_;  // guarded by mutex_
 };
 
-// While it lives, the context is the calling thread's current one. Other users of CUDA in the
-// process find their own again afterwards.
+// Makes the context current on the calling thread during its lifetime, then restores the previous
+// one for other users of CUDA in the process.
 class CurrentContext {
  public:
   explicit CurrentContext(Context* context);

@@ -54,7 +54,7 @@ absl::StatusOr<Driver> load_driver(const char* name) {
 }
 
 absl::Status start_driver(const Driver& driver) {
-  // Asked before cuInit, which an old driver may refuse for another reason.
+  // Checked before cuInit, which an old driver may refuse for another reason.
   int version = 0;
   if (driver.driver_get_version(&version) == Result::kSuccess && version < kOldestDriver) {
     return too_old(absl::StrCat("it supports CUDA ", version_text(version)));

@@ -1,5 +1,5 @@
-// The CUDA driver as a table of functions. libcuda.so.1 is loaded at run time: one binary runs with
-// and without it. Tests put a table of their own in its place.
+// The CUDA driver as a table of functions, loaded from libcuda.so.1 at run time, so that one binary
+// runs with and without it. Tests substitute their own table.
 #ifndef SLUICE_RUNTIME_CUDA_DRIVER_DRIVER_H_
 #define SLUICE_RUNTIME_CUDA_DRIVER_DRIVER_H_
 
@@ -18,7 +18,7 @@ struct Driver {
 #undef SLUICE_CUDA_CALL
 };
 
-// What the CUDA documentation calls a member of the table: "cuEventQuery".
+// The CUDA name of a member of the table, such as "cuEventQuery".
 template <auto Call>
 inline constexpr const char* kNameOf = nullptr;
 #define SLUICE_CUDA_CALL(name, symbol, ...) \
@@ -27,26 +27,24 @@ inline constexpr const char* kNameOf = nullptr;
 #include "runtime/cuda/driver/driver.def"
 #undef SLUICE_CUDA_CALL
 
-// The oldest CUDA version that a driver may support: the first whose kernels take 32,764 bytes of
-// parameters.
+// The oldest supported CUDA version: the first with 32,764 bytes of kernel parameters.
 inline constexpr int kOldestDriver = 12010;
 
-// The driver, ready for use. kFailedPrecondition, with a message for the user that says which, if
-// there is none, it is too old, it cannot start, or it lists no device. Thread-safe; the answer is
-// found once.
+// The initialised driver. kFailedPrecondition, with a message for the user, if it is missing or too
+// old, fails to initialise or lists no device. Determined once. Thread-safe.
 absl::StatusOr<const Driver*> driver();
 
-// The steps of driver(): the table of a shared library, and whether a table can be used.
+// The steps of driver(): loads the table from a shared library; checks and initialises it.
 absl::StatusOr<Driver> load_driver(const char* name);
 absl::Status start_driver(const Driver& driver);
 
-// Replaces the driver; null brings the real one back. No device of the former may be in use.
+// Replaces the driver; null restores the real one. No device of the previous one may be in use.
 void set_driver_for_testing(const Driver* driver);
 
 // "CUDA_ERROR_INVALID_VALUE (invalid argument)".
 std::string to_string(const Driver& driver, Result result);
 
-// kResourceExhausted for memory that cannot be had, else kInternal; ok for kSuccess.
+// kResourceExhausted if memory ran out, else kInternal; ok for kSuccess.
 absl::Status to_status(const Driver& driver, Result result, const char* call);
 
 // "<what>: <message>".

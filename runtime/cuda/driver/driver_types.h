@@ -1,5 +1,5 @@
-// What the CUDA driver's functions take and return, declared as its ABI has it: no toolkit is
-// needed to build. Only what is used is here.
+// The types of the CUDA driver's ABI, as far as they are used, declared here so that building needs
+// no toolkit.
 #ifndef SLUICE_RUNTIME_CUDA_DRIVER_DRIVER_TYPES_H_
 #define SLUICE_RUNTIME_CUDA_DRIVER_DRIVER_TYPES_H_
 
@@ -14,7 +14,7 @@ enum class Result : int {
   kOutOfMemory = 2,
   kNotInitialized = 3,
   kDeinitialized = 4,
-  kStubLibrary = 34,  // of the toolkit, for linking
+  kStubLibrary = 34,  // the toolkit's stub for linking
   kNoDevice = 100,
   kInvalidDevice = 101,
   kInvalidImage = 200,
@@ -45,7 +45,7 @@ enum class Result : int {
   kUnknown = 999,
 };
 
-// After one of these every call on the context gives it again, until the process ends.
+// True if every later call on the context returns the same error until the process ends.
 constexpr bool is_sticky(Result result) {
   switch (result) {
     case Result::kDeinitialized:

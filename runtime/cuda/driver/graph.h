@@ -1,4 +1,4 @@
-// A fixed sequence of kernels that is submitted by one call.
+// A CUDA graph of kernels, submitted by one call.
 #ifndef SLUICE_RUNTIME_CUDA_DRIVER_GRAPH_H_
 #define SLUICE_RUNTIME_CUDA_DRIVER_GRAPH_H_
 
@@ -15,11 +15,11 @@ namespace sluice::runtime::cuda {
 
 struct GraphNode {
   KernelLaunch kernel;
-  std::vector<int> after;  // earlier nodes that have to be done first
+  std::vector<int> after;  // earlier nodes that must complete first
 };
 
-// Launches of one graph never overlap. A graph is kept alive until the batches that launched it are
-// done. One thread at a time.
+// Launches of one graph never overlap. The graph must outlive the batches that launched it. Not
+// thread-safe.
 class Graph {
  public:
   // Parameters are copied.
@@ -29,11 +29,11 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // What node `index` does from the next launch on: another function, geometry or parameters.
-  // After a failure the graph is not to be launched.
+  // Changes node `index` from the next launch on: function, geometry or parameters. After a failure
+  // the graph must not be launched.
   absl::Status patch(int index, const KernelLaunch& kernel);
 
-  // Within the run() of a batch of `stream`, a stream of the graph's device.
+  // Called within the run() of a batch of `stream`, a stream of the graph's device.
   absl::Status launch(CudaStream* stream, absl::string_view label);
 
   int size() const { return static_cast<int>(nodes_.size()); }
@@ -43,7 +43,7 @@ class Graph {
   absl::Status build(absl::Span<const GraphNode> nodes);
 
   Context* const context_;
-  GraphHandle graph_ = nullptr;  // lives on: its nodes name those of exec_
+  GraphHandle graph_ = nullptr;  // kept: its node handles identify those of exec_
   GraphExecHandle exec_ = nullptr;
   std::vector<GraphNodeHandle> nodes_;
 };

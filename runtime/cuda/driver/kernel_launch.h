@@ -1,4 +1,4 @@
-// One launch of a kernel, in the words of this project.
+// The arguments of one kernel launch.
 #ifndef SLUICE_RUNTIME_CUDA_DRIVER_KERNEL_LAUNCH_H_
 #define SLUICE_RUNTIME_CUDA_DRIVER_KERNEL_LAUNCH_H_
 
@@ -11,7 +11,7 @@
 
 namespace sluice::runtime::cuda {
 
-// Of the parameters of one kernel, in bytes.
+// Limit of one kernel's parameters, in bytes.
 inline constexpr size_t kMaxParamBytes = 32764;
 
 struct KernelLaunch {
@@ -19,11 +19,11 @@ struct KernelLaunch {
   std::array<uint32_t, 3> grid = {1, 1, 1};   // x up to 2^31 - 1, y and z up to 65,535
   std::array<uint32_t, 3> block = {1, 1, 1};  // at most 1,024 threads in all
   uint32_t shared_bytes = 0;                  // dynamic
-  // The kernel's parameters as it has them in memory, commonly one struct. Copied by the launch.
+  // The kernel's parameters in their memory layout, usually one struct. Copied by the launch.
   absl::Span<const std::byte> params;
 };
 
-// The parameters as the driver takes them. Refers to `params` and to itself.
+// The parameters in the driver's form. Refers to `params` and to itself.
 class ParamList {
  public:
   explicit ParamList(absl::Span<const std::byte> params)

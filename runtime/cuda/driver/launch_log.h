@@ -1,4 +1,4 @@
-// What a stream was last asked to do, so that a failure that shows later can be put down to it.
+// A log of a stream's latest launches, to attribute failures that are reported later.
 #ifndef SLUICE_RUNTIME_CUDA_DRIVER_LAUNCH_LOG_H_
 #define SLUICE_RUNTIME_CUDA_DRIVER_LAUNCH_LOG_H_
 
@@ -16,20 +16,20 @@ namespace sluice::runtime::cuda {
 class LaunchLog {
  public:
   static constexpr uint64_t kEntries = 512;
-  static constexpr size_t kLabelBytes = 108;  // of a longer label only the beginning is kept
+  static constexpr size_t kLabelBytes = 108;  // longer labels are truncated
 
-  // `device_progress`, if it is not null, is written by the device: the low bits of the number of
-  // the last launch that it has finished, as far as it says so.
+  // `device_progress`, unless null, is written by the device: the low bits of the number of the
+  // last launch that it has reported as complete.
   explicit LaunchLog(const std::atomic<uint32_t>* device_progress)
       : device_progress_(device_progress), ring_(new Entry[kEntries]) {}
 
-  // A launch that belongs to the batch `ticket`. Returns its number, from 1 and growing by one.
+  // Logs a launch of batch `ticket`. Returns its number: 1, 2, ...
   uint64_t add(absl::string_view label, uint64_t ticket);
-  // Forgets launch `number`, which was refused, if it is the last.
+  // Removes launch `number`, which the driver refused, if it is the last.
   void drop(uint64_t number);
   // The number of the last launch.
   uint64_t last() const;
-  // The host has seen that all launches up to `number` are finished.
+  // Records that all launches up to `number` are complete.
   void set_completed(uint64_t number);
 
   // "first incomplete: <label> (launch 7), submitted with all up to launch 9; last completed:

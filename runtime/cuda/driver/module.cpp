@@ -7,7 +7,7 @@
 namespace sluice::runtime::cuda {
 namespace {
 
-// More than this a launch gets only after the function has been told.
+// Launches with more dynamic shared memory must opt in by a function attribute.
 constexpr int kUsualSharedBytes = 48 << 10;
 
 }  // namespace

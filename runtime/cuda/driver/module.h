@@ -1,4 +1,4 @@
-// Compiled code on a GPU.
+// Compiled code loaded on a GPU.
 #ifndef SLUICE_RUNTIME_CUDA_DRIVER_MODULE_H_
 #define SLUICE_RUNTIME_CUDA_DRIVER_MODULE_H_
 
@@ -9,26 +9,26 @@
 
 namespace sluice::runtime::cuda {
 
-// A kernel of a module, with what the compiler made of it.
+// A kernel of a module and the resources it uses.
 struct Function {
   FunctionHandle handle = nullptr;
-  int registers = 0;            // of a thread
-  int spilled_bytes = 0;        // local memory of a thread
-  int static_shared_bytes = 0;  // of a block
-  int max_threads = 0;          // of a block, by what the registers allow
+  int registers = 0;            // per thread
+  int spilled_bytes = 0;        // local memory per thread
+  int static_shared_bytes = 0;  // per block
+  int max_threads = 0;          // per block, as limited by registers
 };
 
-// Immutable once loaded; unloaded when nothing that uses it is under way any more.
+// Immutable. Must outlive all launches of its functions.
 class Module {
  public:
-  // `image`: a cubin, a fatbin, or PTX that ends with a null byte. A PTX image that the driver
-  // cannot compile fails with what the driver says about it.
+  // `image`: a cubin, a fatbin, or PTX terminated by a null byte. If the driver cannot compile the
+  // PTX, the status carries its log.
   static absl::StatusOr<std::unique_ptr<Module>> load(Context* context, const void* image);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // `max_shared_bytes`: of dynamic shared memory that launches will ask for, up to the device's
+  // `max_shared_bytes`: the dynamic shared memory that launches may request, up to the device's
   // limit.
   absl::StatusOr<Function> function(const char* name, int max_shared_bytes = 0) const;
 

@@ -1,0 +1,21 @@
+// Gives the results of a window their memory.
+#ifndef SLUICE_ENGINE_RUN_BINDER_H_
+#define SLUICE_ENGINE_RUN_BINDER_H_
+
+#include "engine/record/window.h"
+#include "engine/run/batch.h"
+#include "engine/run/plan_cache.h"
+#include "runtime/backend.h"
+#include "runtime/stream.h"
+
+namespace sluice::engine {
+
+// Fills in `batch`, which will be the next one on `stream`: inputs, scalars, and for each step the
+// memory of what it writes: that of a donor, of a dead result of the same size, or new. Calls whose
+// memory could not be allocated are skipped, and their outputs and the batch get the failure.
+void bind(const Window& window, const ReadyPlan& plan, Batch* batch, runtime::Backend* backend,
+          runtime::Stream* stream);
+
+}  // namespace sluice::engine
+
+#endif  // SLUICE_ENGINE_RUN_BINDER_H_

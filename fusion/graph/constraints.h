@@ -1,0 +1,27 @@
+// What lowering found out about a graph and what binds the next attempt to partition it.
+#ifndef SLUICE_FUSION_GRAPH_CONSTRAINTS_H_
+#define SLUICE_FUSION_GRAPH_CONSTRAINTS_H_
+
+#include <vector>
+
+#include "fusion/graph/graph.h"
+
+namespace sluice::fusion {
+
+// Both by node. Views are index maps and occupy no memory unless they are copied.
+struct Constraints {
+  std::vector<bool> copied_view;  // this view must be copied into memory of its own
+  std::vector<bool> in_memory;    // this node must be stored: a reader cannot inline it
+};
+
+// The node that `node` is a view of, through any number of views that are not copied.
+inline NodeId viewed_node(const Graph& graph, const Constraints& constraints, NodeId node) {
+  while (is_view(graph.nodes[node].op) && !constraints.copied_view[node]) {
+    node = graph.nodes[node].operands[0].node;
+  }
+  return node;
+}
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_GRAPH_CONSTRAINTS_H_

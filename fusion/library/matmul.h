@@ -1,0 +1,37 @@
+// Library calls for products of matrices.
+#ifndef SLUICE_FUSION_LIBRARY_MATMUL_H_
+#define SLUICE_FUSION_LIBRARY_MATMUL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "fusion/lower/step.h"
+
+namespace sluice::fusion {
+
+// c[i] = a[i] b[i] for i < batch; a is (m, k), b is (k, n), c is (m, n) row-major without gaps.
+// Strides are those of (batch, row, column), in elements, and may be anything.
+struct MatmulShape {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  int64_t a_strides[3] = {}, b_strides[3] = {};
+};
+
+// float32. Buffers: a, b, c.
+struct MatmulAttributes : LibraryAttributes {
+  MatmulShape shape;
+  int64_t a_offset = 0, b_offset = 0;  // from the base of the block, in elements
+
+  std::string text() const override;
+  int64_t flops() const override { return 2 * shape.batch * shape.m * shape.n * shape.k; }
+  double cost() const override;
+  int64_t epilogue_row() const override { return shape.n; }
+};
+
+// `call` is of kind kMatmul.
+inline const MatmulAttributes& matmul_of(const LibraryCall& call) {
+  return static_cast<const MatmulAttributes&>(*call.attributes);
+}
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_LIBRARY_MATMUL_H_

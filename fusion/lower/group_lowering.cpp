@@ -1,0 +1,163 @@
+#include "fusion/lower/group_lowering.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice::fusion {
+
+GroupLowering::GroupLowering(const Graph& graph, const Partition& partition, const Group& group,
+                             const MemoryMap& memory, Constraints* constraints,
+                             const std::vector<Dim>& dims, Schedule schedule)
+    : graph_(graph),
+      partition_(partition),
+      group_(group),
+      memory_(memory),
+      constraints_(constraints),
+      maps_(group, dims),
+      builder_(dims, schedule) {}
+
+std::optional<KernelCall> GroupLowering::run(int64_t* bytes_read, int64_t* bytes_written) {
+  for (NodeId member : group_.members) {
+    if (!partition_.stored[member] || node(member).shape.numel() == 0) continue;
+    const ValueId value = output_value(member);
+    if (failed_) return std::nullopt;
+    const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[member]};
+    builder_.store(value, result, maps_.output_address(is_once_a_row(member)));
+  }
+  KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
+  call.nodes = group_.members;
+  return call;
+}
+
+bool GroupLowering::is_once_a_row(NodeId n) const {
+  return !group_.axes.empty() && !is_view(node(n).op) &&
+         node(n).shape.numel() != group_.space.numel();
+}
+
+bool GroupLowering::in_memory(NodeId n) const {
+  if (memory_.input[n] >= 0) return true;
+  if (!partition_.stored[n]) return false;
+  return !std::binary_search(group_.members.begin(), group_.members.end(), n);
+}
+
+Located GroupLowering::source(NodeId n) {
+  const Located located = locate_value(graph_, memory_, n);
+  ProgramBuilder::Block block = node(n).block;
+  if (block.elements < 0) block.elements = node(n).shape.numel();
+  builder_.set_block(located.memory, block);
+  return located;
+}
+
+ValueId GroupLowering::fail_until_stored(NodeId n) {
+  constraints_->in_memory[n] = true;
+  failed_ = true;
+  return kNoValue;
+}
+
+ValueId GroupLowering::fail_until_copied(NodeId view) {
+  constraints_->copied_view[view] = true;
+  failed_ = true;
+  return kNoValue;
+}
+
+MapId GroupLowering::through_view(NodeId n, NodeId operand, MapId map) {
+  const MapResult result =
+      map_through_view(view_of(node(n)), node(operand).shape, maps_[map], maps_.extents());
+  if (const IndexMap* found = std::get_if<IndexMap>(&result)) return maps_.intern(*found);
+  const SplitDim* split = std::get_if<SplitDim>(&result);
+  if (split != nullptr && maps_.extents().size() < kMaxDims) {
+    split_ = *split;
+    failed_ = true;
+  } else {
+    fail_until_copied(n);
+  }
+  return MapTable::kIdentity;
+}
+
+ValueId GroupLowering::output_value(NodeId n) {
+  // A copied reshape walks its operand's space.
+  if (node(n).op == Op::kReshape) {
+    return value_of(node(n).operands[0].node, MapTable::kIdentity, kNoValue);
+  }
+  const MapId map = maps_.intern(maps_.output_map(node(n).shape, is_once_a_row(n)));
+  return is_reduction(node(n).op) ? reduced(n, map) : computed(n, map, kNoValue);
+}
+
+ValueId GroupLowering::value_of(NodeId n, MapId map, ValueId predicate) {
+  while (is_view(node(n).op) && !constraints_->copied_view[n]) {
+    const NodeId operand = node(n).operands[0].node;
+    map = through_view(n, operand, map);
+    if (failed_) return kNoValue;
+    n = operand;
+  }
+  const auto key = std::make_tuple(n, map, predicate);
+  const auto it = values_.find(key);
+  if (it != values_.end()) return it->second;
+  const ValueId value = in_memory(n)               ? load(n, map, predicate)
+                        : is_reduction(node(n).op) ? reduced(n, map)
+                                                   : computed(n, map, predicate);
+  if (!failed_) values_.emplace(key, value);
+  return value;
+}
+
+ValueId GroupLowering::operand_value(NodeId n, int k, MapId map, ValueId predicate) {
+  const GraphOperand& operand = node(n).operands[k];
+  const DType expected = expected_operand_dtype(node(n), k);
+  if (operand.is_scalar()) return builder_.scalar(operand.scalar, expected);
+  const Shape& shape = node(operand.node).shape;
+  if (!is_reduction(node(n).op) && shape != node(n).shape) {
+    map = maps_.intern(map_through_broadcast(shape, node(n).shape, maps_[map]));
+  }
+  const ValueId value = value_of(operand.node, map, predicate);
+  return failed_ ? kNoValue : builder_.cast(value, expected);
+}
+
+ValueId GroupLowering::load(NodeId n, MapId map, ValueId predicate) {
+  const Located from = source(n);
+  const Affine address = address_of(maps_[map], from.layout.strides);
+  return builder_.load(from.memory, node(n).dtype, address, predicate);
+}
+
+// A reduction gives one element a row, so it can be read at the map of the row only.
+ValueId GroupLowering::reduced(NodeId n, MapId map) {
+  const MapId of_row = maps_.intern(maps_.output_map(node(n).shape, /*once_a_row=*/true));
+  if (map != of_row) return fail_until_stored(n);
+  // Empty rows have no elements: the ops that would compute one must not run even once.
+  const ValueId operand = group_.space.numel() == 0
+                              ? builder_.cast(builder_.param(0), expected_operand_dtype(node(n), 0))
+                              : operand_value(n, 0, MapTable::kIdentity, kNoValue);
+  if (failed_) return kNoValue;
+  return builder_.emit(node(n).op, node(n).dtype, {builder_.along_row(operand)});
+}
+
+ValueId GroupLowering::computed(NodeId n, MapId map, ValueId predicate) {
+  switch (class_of(node(n).op)) {
+    case OpClass::kSource:
+      if (node(n).op == Op::kFull) {
+        return builder_.scalar(node(n).operands[0].scalar, node(n).dtype);
+      }
+      return builder_.coordinate(maps_[map].axes[node(n).attrs[0]]);
+    case OpClass::kPad: return padded(n, map, predicate);
+    case OpClass::kConcat: return concatenated(n, map, predicate);
+    case OpClass::kGather: return gathered(n, map, predicate);
+    case OpClass::kView: {  // a copy
+      const NodeId operand = node(n).operands[0].node;
+      map = through_view(n, operand, map);
+      return failed_ ? kNoValue : value_of(operand, map, predicate);
+    }
+    default: break;
+  }
+  return pointwise(n, [&](int k) { return operand_value(n, k, map, predicate); });
+}
+
+ValueId GroupLowering::pointwise(NodeId n, absl::FunctionRef<ValueId(int)> operand) {
+  ValueId operands[3] = {kNoValue, kNoValue, kNoValue};
+  for (size_t k = 0; k < node(n).operands.size(); ++k) {
+    operands[k] = operand(static_cast<int>(k));
+    if (failed_) return kNoValue;
+  }
+  if (node(n).op == Op::kCast) return builder_.cast(operands[0], node(n).dtype);
+  return builder_.emit(node(n).op, node(n).dtype, {operands[0], operands[1], operands[2]});
+}
+
+}  // namespace sluice::fusion

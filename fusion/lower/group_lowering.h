@@ -1,0 +1,94 @@
+// One attempt to lower a group: a walk from its outputs to its loads that carries, for each node,
+// the map from the points of the group's space to the node's elements.
+//
+// Views and broadcasts change the map and emit nothing. One node read at two maps is two values.
+#ifndef SLUICE_FUSION_LOWER_GROUP_LOWERING_H_
+#define SLUICE_FUSION_LOWER_GROUP_LOWERING_H_
+
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "fusion/graph/constraints.h"
+#include "fusion/lower/locate.h"
+#include "fusion/lower/map_table.h"
+#include "fusion/lower/program_builder.h"
+#include "fusion/partition/partition.h"
+
+namespace sluice::fusion {
+
+class GroupLowering {
+ public:
+  // `dims`: what the axes of the group's space are split into, outer before reduced. Refers to all
+  // else, which must outlive it.
+  GroupLowering(const Graph& graph, const Partition& partition, const Group& group,
+                const MemoryMap& memory, Constraints* constraints, const std::vector<Dim>& dims,
+                Schedule schedule);
+
+  // The call, and the bytes it moves; or nullopt if the attempt failed. Then either split() says
+  // how a dim has to be split, or a constraint has been added. To be called once.
+  std::optional<KernelCall> run(int64_t* bytes_read, int64_t* bytes_written);
+
+  std::optional<SplitDim> split() const { return split_; }
+
+ private:
+  const GraphNode& node(NodeId n) const { return graph_.nodes[n]; }
+
+  // Functions that return a value return kNoValue after the attempt has failed, and nothing else
+  // may be done with it. `predicate`: where the value is needed; kNoValue: everywhere.
+
+  ValueId output_value(NodeId n);
+  // The element of `n` at `map`, whether it is loaded or computed.
+  ValueId value_of(NodeId n, MapId map, ValueId predicate);
+  // Operand k of `n`, which is computed at `map`, in the dtype that the op asks for.
+  ValueId operand_value(NodeId n, int k, MapId map, ValueId predicate);
+  ValueId load(NodeId n, MapId map, ValueId predicate);
+  ValueId reduced(NodeId n, MapId map);
+  ValueId computed(NodeId n, MapId map, ValueId predicate);
+  // The op of `n` on the values that operand(k) returns.
+  ValueId pointwise(NodeId n, absl::FunctionRef<ValueId(int)> operand);
+
+  // lower_pad.cpp
+  ValueId in_range(const Affine& index, int64_t low, int64_t high);
+  ValueId padded(NodeId n, MapId map, ValueId predicate);
+  ValueId concatenated(NodeId n, MapId map, ValueId predicate);
+
+  // lower_gather.cpp
+  ValueId gathered(NodeId n, MapId map, ValueId predicate);
+  ValueId gathered_from_computed(NodeId n, MapId map, ValueId predicate);
+  ValueId value_at(NodeId n, int axis, ValueId index, MapId map, ValueId predicate);
+  ValueId checked_index(NodeId n, int64_t extent, MapId map, ValueId predicate);
+  ValueId gather_at(const Located& source, DType dtype, int axis, ValueId index, IndexMap map,
+                    ValueId predicate);
+
+  // True if `n` is an output with one element for each row.
+  bool is_once_a_row(NodeId n) const;
+  // True if the group reads `n` from memory.
+  bool in_memory(NodeId n) const;
+  // Where `n`, which is in memory, lies; tells the builder about its block.
+  Located source(NodeId n);
+  // The map onto `operand`, of which `n` is a view; any map if the attempt has failed.
+  MapId through_view(NodeId n, NodeId operand, MapId map);
+
+  // Each fails the attempt and adds a constraint.
+  ValueId fail_until_stored(NodeId n);
+  ValueId fail_until_copied(NodeId view);
+
+  const Graph& graph_;
+  const Partition& partition_;
+  const Group& group_;
+  const MemoryMap& memory_;
+  Constraints* constraints_;
+  MapTable maps_;
+  ProgramBuilder builder_;
+
+  absl::flat_hash_map<std::tuple<NodeId, MapId, ValueId>, ValueId> values_;
+  bool failed_ = false;
+  std::optional<SplitDim> split_;
+};
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_LOWER_GROUP_LOWERING_H_

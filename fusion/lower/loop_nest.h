@@ -1,0 +1,41 @@
+// The dims that a program under construction walks, and the choice of their order from the strides
+// of its accesses.
+#ifndef SLUICE_FUSION_LOWER_LOOP_NEST_H_
+#define SLUICE_FUSION_LOWER_LOOP_NEST_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "fusion/graph/index_map.h"
+#include "fusion/ir/program.h"
+
+namespace sluice::fusion {
+
+// One dim of the iteration space.
+struct Dim {
+  int64_t extent = 1;
+  bool reduced = false;
+  int axis = 0;  // of the group's space
+};
+
+struct LoopNest {
+  std::vector<Dim> dims;          // outer before reduced
+  std::vector<Affine> addresses;  // of the program's accesses, by index along each dim
+};
+
+// Drops dims of extent 1, merges dims that every access walks as one. At least one outer dim is
+// left and, if there was any, one reduced dim.
+void simplify_dims(LoopNest* nest);
+
+// Row schedule: if more accesses of elements are consecutive along some outer dim than along the
+// rows, makes that the last outer dim. True if it did: lanes are then best across rows.
+bool arrange_rows(const Program& program, LoopNest* nest);
+
+// Pointwise: loads that are consecutive along another dim than the lanes' would touch a cache line
+// for each element. Moves the best such dim before the lane dim and gives, by access, whether it is
+// then best read by tiles of both dims.
+std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest);
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_LOWER_LOOP_NEST_H_

@@ -1,0 +1,69 @@
+#include "fusion/lower/map_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "fusion/graph/projection.h"
+
+namespace sluice::fusion {
+namespace {
+
+// Axis k of the space, from the dims it is split into.
+IndexMap identity_map(const Shape& space, const std::vector<Dim>& dims) {
+  IndexMap map;
+  map.rank = space.rank();
+  std::array<int64_t, kMaxRank> step;
+  step.fill(1);
+  for (int d = static_cast<int>(dims.size()) - 1; d >= 0; --d) {
+    map.axes[dims[d].axis].coefficient[d] = step[dims[d].axis];
+    step[dims[d].axis] *= dims[d].extent;
+  }
+  return map;
+}
+
+}  // namespace
+
+MapTable::MapTable(const Group& group, const std::vector<Dim>& dims) : group_(group) {
+  for (const Dim& dim : dims) extents_.push_back(dim.extent);
+  intern(identity_map(group.space, dims));
+}
+
+MapId MapTable::intern(const IndexMap& map) {
+  IndexMap significant = map;
+  for (size_t d = 0; d < extents_.size(); ++d) {
+    if (extents_[d] != 1) continue;
+    for (int k = 0; k < map.rank; ++k) significant.axes[k].coefficient[d] = 0;
+  }
+  std::string key(reinterpret_cast<const char*>(&significant.axes), sizeof(Affine) * map.rank);
+  const auto [it, inserted] = ids_.try_emplace(key, static_cast<MapId>(maps_.size()));
+  if (inserted) maps_.push_back(map);
+  return it->second;
+}
+
+IndexMap MapTable::output_map(const Shape& shape, bool once_a_row) const {
+  const Projection dims =
+      once_a_row ? outer_dims(group_.space, group_.axes) : all_dims(group_.space);
+  const IndexMap by_axis = map_of(dims, group_.space, shape);
+  IndexMap map;
+  map.rank = shape.rank();
+  for (int k = 0; k < shape.rank(); ++k) {
+    for (int axis = 0; axis < group_.space.rank(); ++axis) {
+      if (by_axis.axes[k].coefficient[axis] != 0) map.axes[k] = maps_[kIdentity].axes[axis];
+    }
+  }
+  return map;
+}
+
+Affine MapTable::output_address(bool once_a_row) const {
+  Strides strides{};
+  int64_t stride = 1;
+  for (int k = group_.space.rank() - 1; k >= 0; --k) {
+    const bool reduced = std::find(group_.axes.begin(), group_.axes.end(), k) != group_.axes.end();
+    if (once_a_row && reduced) continue;
+    strides[k] = stride;
+    stride *= group_.space[k];
+  }
+  return address_of(maps_[kIdentity], strides);
+}
+
+}  // namespace sluice::fusion

@@ -1,0 +1,48 @@
+// The index maps of a group: at which elements its points read and write nodes.
+#ifndef SLUICE_FUSION_LOWER_MAP_TABLE_H_
+#define SLUICE_FUSION_LOWER_MAP_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "fusion/graph/index_map.h"
+#include "fusion/lower/program_builder.h"
+#include "fusion/partition/partition.h"
+
+namespace sluice::fusion {
+
+using MapId = int32_t;
+
+class MapTable {
+ public:
+  // The map onto the group's space itself.
+  static constexpr MapId kIdentity = 0;
+
+  // `dims`: what the axes of the group's space are split into. The group must outlive this.
+  MapTable(const Group& group, const std::vector<Dim>& dims);
+
+  // The number of `map`. Maps that differ only along dims of extent 1 are one: the first of them.
+  MapId intern(const IndexMap& map);
+  const IndexMap& operator[](MapId map) const { return maps_[map]; }
+
+  // Of the dims.
+  const std::vector<int64_t>& extents() const { return extents_; }
+
+  // The index of an output of shape `shape` that the group computes at a point. `once_a_row`: it
+  // has one element for each row, not for each point.
+  IndexMap output_map(const Shape& shape, bool once_a_row) const;
+  // Its address, row-major without gaps.
+  Affine output_address(bool once_a_row) const;
+
+ private:
+  const Group& group_;
+  std::vector<int64_t> extents_;
+  std::vector<IndexMap> maps_;
+  absl::flat_hash_map<std::string, MapId> ids_;
+};
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_LOWER_MAP_TABLE_H_

@@ -1,0 +1,109 @@
+#include "fusion/partition/storage_reasons.h"
+
+#include <algorithm>
+
+#include "fusion/ir/cost.h"
+
+namespace sluice::fusion {
+namespace {
+
+// Why groups that all read one value are not one group, given that none computes it for itself.
+CutReason why_apart(const GroupGraph& groups, absl::Span<const int> readers) {
+  const Group& a = groups.at(readers[0]);
+  for (int reader : readers.subspan(1)) {
+    const Group& b = groups.at(reader);
+    if (a.space != b.space) return CutReason::kShape;
+    if (a.axes == b.axes) continue;
+    if (!a.axes.empty() && !b.axes.empty()) return CutReason::kShape;
+    const std::vector<int>& axes = a.axes.empty() ? b.axes : a.axes;
+    return rows_fit(a.space, axes) ? CutReason::kShape : CutReason::kRow;
+  }
+  return CutReason::kOrder;
+}
+
+}  // namespace
+
+StorageReasons::StorageReasons(const Graph& graph, const Constraints& constraints, const Uses& uses,
+                               const RowFacts& row_facts, const GroupGraph& groups,
+                               const Positions& positions)
+    : graph_(graph),
+      constraints_(constraints),
+      uses_(uses),
+      row_facts_(row_facts),
+      groups_(groups),
+      positions_(positions),
+      recomputations_(graph.nodes.size(), 1) {}
+
+std::optional<CutReason> StorageReasons::required(NodeId n) const {
+  if (constraints_.in_memory[n]) return CutReason::kView;
+  std::optional<CutReason> reason;
+  if (uses_.observed(n)) reason = CutReason::kObserved;
+  for (const Use& use : uses_.of(n)) {
+    if (!uses_.needs_memory(use)) continue;
+    const bool by_library = class_of(node(use.consumer).op) == OpClass::kLibrary;
+    reason = by_library ? CutReason::kLibrary : CutReason::kGather;
+  }
+  return reason;
+}
+
+std::optional<CutReason> StorageReasons::preferred(NodeId n, absl::Span<const int> readers) {
+  count_recomputations(n);
+  if (class_of(node(n).op) == OpClass::kSource) return std::nullopt;
+  for (int g : readers) {
+    if (!groups_.has_room(g, n)) return CutReason::kBudget;
+  }
+  const bool cheap = is_cheap(n);
+  if (recomputations_[n] > kMaxRecomputations && !cheap) return CutReason::kCost;
+  if (readers.size() == 1) {
+    return is_repeated(n, readers[0]) ? std::optional(CutReason::kCost) : std::nullopt;
+  }
+  if (cheap) return std::nullopt;
+  return why_apart(groups_, readers);
+}
+
+// One computation serves all reads in step; each of the others needs its own.
+void StorageReasons::count_recomputations(NodeId n) {
+  int in_step = 0;
+  int others = 0;
+  for (const Use& use : uses_.of(n)) {
+    const int times = recomputations_[use.consumer];
+    const bool direct = node(use.consumer).operands[use.operand].node == n;
+    if (direct && is_pointwise(node(use.consumer).op)) {
+      in_step = std::max(in_step, times);
+    } else if (is_reduction(node(use.consumer).op)) {
+      in_step = std::max(in_step, 1);
+    } else {
+      others += times;
+    }
+  }
+  recomputations_[n] = in_step + others;
+}
+
+// True if computing `n` again, from one operand in memory, costs less than writing and reading it.
+bool StorageReasons::is_cheap(NodeId n) const {
+  if (!is_pointwise(node(n).op) || is_costly(node(n).op)) return false;
+  int operands = 0;
+  for (const GraphOperand& operand : node(n).operands) {
+    if (operand.is_scalar()) continue;
+    const NodeId value = uses_.viewed(operand.node);
+    if (class_of(node(value).op) == OpClass::kSource) continue;
+    if (node(value).op != Op::kInput && !uses_.observed(value)) return false;
+    ++operands;
+  }
+  return operands <= 1;
+}
+
+// True if `g` would compute each element of `n`, a costly op, many times. What varies along the
+// outer dims of rows is computed once a row, also if the reduction of these rows is yet to be
+// placed.
+bool StorageReasons::is_repeated(NodeId n, int g) const {
+  const int64_t elements = node(n).shape.numel();
+  const Group& group = groups_.at(g);
+  if (elements <= 1 || !is_costly(node(n).op)) return false;
+  if (group.space.numel() / elements < kMaxBroadcastOfCostly) return false;
+  if (!group.axes.empty()) return !positions_.once_a_row(n, g);
+  const std::optional<Projection> position = positions_.of_reads(n, g);
+  return !position || row_facts_.rows_computing(n, group.space, *position) == nullptr;
+}
+
+}  // namespace sluice::fusion

@@ -1,0 +1,136 @@
+#include "fusion/plan/memory_plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace sluice::fusion {
+namespace {
+
+// Outputs of less than this may still be in a cache when they are read.
+constexpr int64_t kLeastNontemporalBytes = 32LL << 20;
+
+// True if the kernel touches buffer `b` only where it stores that result, in elements of its size.
+bool is_read_in_place(const KernelCall& call, int32_t b, const Store& store) {
+  const Program& program = call.program;
+  const size_t words = program.rank() + 1;
+  for (size_t i = 0; i < program.accesses.size(); ++i) {
+    const Access& access = program.accesses[i];
+    if (access.buffer != b) continue;
+    if (size_of(access.dtype) != size_of(program.accesses[store.access].dtype) ||
+        !std::equal(call.accesses.begin() + i * words, call.accesses.begin() + (i + 1) * words,
+                    call.accesses.begin() + store.access * words)) {
+      return false;
+    }
+  }
+  return std::none_of(program.body.begin(), program.body.end(),
+                      [](const Instr& instr) { return instr.op == Op::kGather; });
+}
+
+class DonorFinder {
+ public:
+  explicit DonorFinder(Plan* plan) : plan_(*plan) {
+    for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
+      for_each_memory(plan_.steps[s], [&](const MemoryRef& memory) {
+        if (memory.kind != MemoryRef::Kind::kInput) return;
+        last_input_use_.resize(std::max<size_t>(last_input_use_.size(), memory.index + 1), -1);
+        last_input_use_[memory.index] = s;
+      });
+    }
+  }
+
+  void run() {
+    for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
+      // By block: in how many calls of the launch it takes part. Calls run side by side.
+      absl::flat_hash_map<std::pair<MemoryRef::Kind, int32_t>, int> uses;
+      for (const KernelCall& call : plan_.steps[s].kernels) {
+        for (const MemoryRef& memory : call.buffers) ++uses[{memory.kind, memory.index}];
+      }
+      for (const KernelCall& call : plan_.steps[s].kernels) {
+        // Pointwise kernels load everything that a point needs before they store its results.
+        if (call.program.schedule != Schedule::kPointwise) continue;
+        find_donors_of(call, s, [&](const MemoryRef& memory) {
+          return uses[{memory.kind, memory.index}] == 1;
+        });
+      }
+    }
+  }
+
+ private:
+  template <typename F>
+  void find_donors_of(const KernelCall& call, int32_t step, F is_used_once) {
+    std::vector<bool> is_output(call.buffers.size(), false);
+    for (const OutputDependence& output : call.outputs) is_output[output.buffer] = true;
+    for (size_t b = 0; b < call.buffers.size(); ++b) {
+      const MemoryRef& donor = call.buffers[b];
+      if (is_output[b] || !is_used_once(donor) || !dies_at(donor, step)) continue;
+      for (size_t o = 0; o < call.outputs.size(); ++o) {
+        if (!is_read_in_place(call, static_cast<int32_t>(b), call.program.stores[o])) continue;
+        plan_.results[call.memory_of(call.outputs[o]).index].donors.push_back(donor);
+      }
+    }
+  }
+
+  bool dies_at(const MemoryRef& memory, int32_t step) const {
+    if (memory.kind == MemoryRef::Kind::kInput) {
+      // An output may be a view of an input.
+      const bool lives_on =
+          std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
+                      [&](const Output& output) { return output.memory == memory; });
+      return !lives_on && last_input_use_[memory.index] == step;
+    }
+    const Result& result = plan_.results[memory.index];
+    return !result.observed && result.last_use == step;
+  }
+
+  Plan& plan_;
+  std::vector<int32_t> last_input_use_;
+};
+
+bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
+  const Program& program = call.program;
+  const size_t words = program.rank() + 1;
+  int64_t bytes = 0;
+  for (size_t o = 0; o < call.outputs.size(); ++o) {
+    const Result& result = plan.results[call.memory_of(call.outputs[o]).index];
+    const uint16_t number = program.stores[o].access;
+    const Access& access = program.accesses[number];
+    if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;
+    if (access.lanes != StrideClass::kUnit) return false;
+    // Vectors begin at multiples of their length along the lane dim.
+    const auto size = static_cast<int64_t>(size_of(access.dtype));
+    const int64_t* strides = call.accesses.data() + number * words;
+    for (int d = 0; d < program.rank(); ++d) {
+      if (d != program.lane_dim() && strides[d] * size % kNontemporalAlignment != 0) return false;
+    }
+    bytes += result.bytes;
+  }
+  return bytes >= kLeastNontemporalBytes;
+}
+
+}  // namespace
+
+void find_lifetimes(Plan* plan) {
+  for (int32_t s = 0; s < static_cast<int32_t>(plan->steps.size()); ++s) {
+    for_each_memory(plan->steps[s], [&](const MemoryRef& memory) {
+      if (memory.kind == MemoryRef::Kind::kInput) return;
+      Result& result = plan->results[memory.index];
+      if (result.first_use < 0) result.first_use = s;
+      result.last_use = s;
+    });
+  }
+}
+
+void find_donors(Plan* plan) { DonorFinder(plan).run(); }
+
+// Kernels that turn out to work in place too: what they have read is in the caches, but has to be
+// written back all the same.
+void find_nontemporal_stores(Plan* plan) {
+  for (Step& step : plan->steps) {
+    for (KernelCall& call : step.kernels) call.program.nontemporal = stores_bypass_caches(*plan, call);
+  }
+}
+
+}  // namespace sluice::fusion

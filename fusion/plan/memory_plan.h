@@ -1,0 +1,21 @@
+// Passes over a plan's memory: when each block is in use, who may reuse it, and which stores bypass
+// the caches.
+#ifndef SLUICE_FUSION_PLAN_MEMORY_PLAN_H_
+#define SLUICE_FUSION_PLAN_MEMORY_PLAN_H_
+
+#include "fusion/plan/plan.h"
+
+namespace sluice::fusion {
+
+// Sets first_use and last_use of every result.
+void find_lifetimes(Plan* plan);
+
+// Sets the donors of every result. Lifetimes are known.
+void find_donors(Plan* plan);
+
+// Marks the programs whose outputs no cache can hold until they are read.
+void find_nontemporal_stores(Plan* plan);
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_PLAN_MEMORY_PLAN_H_

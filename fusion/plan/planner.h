@@ -1,0 +1,31 @@
+// Makes the plan of a graph.
+#ifndef SLUICE_FUSION_PLAN_PLANNER_H_
+#define SLUICE_FUSION_PLAN_PLANNER_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fusion/graph/graph.h"
+#include "fusion/plan/plan.h"
+
+namespace sluice::fusion {
+
+struct PlanOptions {
+  bool fuse = true;
+  bool fast_math = false;  // arithmetic may change bits
+  // If set, called for each pass that changed something, in order.
+  std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
+      observer;
+};
+
+// The passes that make a plan, in the order in which they run.
+std::vector<const char*> plan_passes();
+
+// Never fails for a graph the frontend can make; InternalError if a Program does not verify.
+absl::StatusOr<Plan> make_plan(const Graph& graph, const PlanOptions& options);
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_PLAN_PLANNER_H_

@@ -1,0 +1,25 @@
+// build_info(): what this build can do.
+#include <string>
+
+#include <sluice/config.h>
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/executor.h"
+#include "kernels/library/matmul.h"
+#include "kernels/llvm/compiler.h"
+#include "kernels/math/external.h"
+#include "runtime/cpu/parallel.h"
+
+namespace sluice {
+
+std::string build_info() {
+  const std::string target = kernels::llvm_target();
+  const std::string cpu = target.substr(0, target.find(':'));
+  return absl::StrCat(
+      "compiler: ", __VERSION__, "\nkernels: ",
+      kernels::llvm_available() ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
+                                : "interpreted only",
+      "\nmatmul: ", kernels::matmul_library(), "\nmath: ", kernels::math::external_library(),
+      "\nthreads: ", num_threads(), "\nCUDA: ", kernels::cuda::description(), "\n");
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+// NVIDIA's library of matrix products, cuBLASLt, as a table of functions, declared as its ABI has
+// them. It is looked for and loaded at run time: neither a toolkit nor a driver is needed to build
+// or to start. Tests put a table of their own in its place.
+#ifndef SLUICE_KERNELS_CUDA_PRODUCTS_CUBLASLT_H_
+#define SLUICE_KERNELS_CUDA_PRODUCTS_CUBLASLT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/cuda/driver/driver_types.h"
+
+namespace sluice::kernels::cuda {
+
+enum class LtStatus : int { kSuccess = 0, kInvalidValue = 7, kNotSupported = 15 };
+enum class LtDataType : int { kFloat32 = 0 };
+enum class LtCompute : int { kFloat32 = 68 };  // rounds no operand
+enum class LtLayoutAttribute : int { kBatchCount = 5, kBatchStride = 6 };
+enum class LtOperationAttribute : int {
+  kTransposeA = 3,
+  kTransposeB = 4,
+  kEpilogue = 7,
+  kBiasPointer = 8,
+};
+enum class LtTranspose : int32_t { kNo = 0, kYes = 1 };
+enum class LtEpilogue : uint32_t { kNone = 1, kRelu = 2, kBias = 4, kReluBias = 6 };
+enum class LtPreferenceAttribute : int {
+  kMaxWorkspaceBytes = 1,
+  kMinAlignmentA = 5,
+  kMinAlignmentB = 6,
+  kMinAlignmentC = 7,
+  kMinAlignmentD = 8,
+};
+
+// Opaque objects of the library.
+using LtHandle = struct LtContextObject*;
+using LtLayout = struct LtLayoutObject*;
+using LtOperation = struct LtOperationObject*;
+using LtPreference = struct LtPreferenceObject*;
+
+struct LtAlgorithm {
+  uint64_t data[8];
+};
+struct LtHeuristicResult {
+  LtAlgorithm algorithm;
+  size_t workspace_bytes;
+  LtStatus state;
+  float waves;
+  int reserved[4];
+};
+
+struct CublasLt {
+#define SLUICE_CUBLASLT_CALL(result, name, symbol, ...) result (*name)(__VA_ARGS__) = nullptr;
+#include "kernels/cuda/library/cublaslt.def"
+#undef SLUICE_CUBLASLT_CALL
+};
+
+// The library for a driver that supports this CUDA version (12010: 12.1): one of a later major
+// version is not for it. $SLUICE_CUBLASLT names a library to take instead, whatever its version, or
+// is "off". kFailedPrecondition with a message for the user if there is none. Thread-safe; the
+// answer is found once.
+absl::StatusOr<const CublasLt*> find_cublaslt(int driver_version);
+
+absl::StatusOr<CublasLt> load_cublaslt(const std::string& name);
+
+}  // namespace sluice::kernels::cuda
+
+#endif  // SLUICE_KERNELS_CUDA_PRODUCTS_CUBLASLT_H_

@@ -1,0 +1,278 @@
+#include "kernels/cuda/library/cublaslt_matmul.h"
+
+#include <atomic>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cuda/cuda_device.h"
+
+namespace sluice::kernels::cuda {
+namespace {
+
+using fusion::Op;
+using runtime::cuda::CudaStream;
+using runtime::cuda::CurrentContext;
+
+constexpr size_t kMaxPlans = 1024;
+constexpr uint32_t kAlignment = 16;  // of the vectors in which kernels read and write
+
+uint32_t alignment_of(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) % kAlignment == 0 ? kAlignment : sizeof(float);
+}
+
+bool is_bias(const fusion::Epilogue& epilogue) {
+  return epilogue.op == Op::kAdd && epilogue.one_row;
+}
+
+LtEpilogue folded_epilogue(absl::Span<const fusion::Epilogue> epilogues) {
+  const size_t count = CublasLtMatmul::num_folded(epilogues);
+  if (count == 0) return LtEpilogue::kNone;
+  if (count == 2) return LtEpilogue::kReluBias;
+  return is_bias(epilogues[0]) ? LtEpilogue::kBias : LtEpilogue::kRelu;
+}
+
+// A matrix of `rows` by `columns` at these strides, as a matrix of the library that is kNo
+// `columns` by `rows` or else kYes its transpose. False if it is neither.
+bool make_operand(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
+                  LtCall::Operand* operand) {
+  // Strides that nothing is read by.
+  if (columns == 1) column_stride = 1;
+  if (rows == 1) row_stride = column_stride == 1 ? columns : 1;
+  if (column_stride == 1 && row_stride >= columns) {
+    operand->transpose = LtTranspose::kNo;
+    operand->rows = columns;
+    operand->columns = rows;
+    operand->leading_dimension = row_stride;
+    return true;
+  }
+  operand->transpose = LtTranspose::kYes;
+  operand->rows = rows;
+  operand->columns = columns;
+  operand->leading_dimension = column_stride;
+  return row_stride == 1 && column_stride >= rows;
+}
+
+}  // namespace
+
+bool LtCall::make(const Matmul& x, LtCall* call) {
+  if (x.k == 0 || x.batch > std::numeric_limits<int32_t>::max()) return false;
+  if (!make_operand(x.k, x.n, x.b_strides[1], x.b_strides[2], &call->a) ||
+      !make_operand(x.m, x.k, x.a_strides[1], x.a_strides[2], &call->b) ||
+      !make_operand(x.m, x.n, x.n, 1, &call->c)) {
+    return false;
+  }
+  call->batch = static_cast<int32_t>(x.batch);
+  if (x.batch > 1) {
+    if (x.a_strides[0] < 0 || x.b_strides[0] < 0) return false;
+    call->a.batch_stride = x.b_strides[0];
+    call->b.batch_stride = x.a_strides[0];
+    call->c.batch_stride = x.m * x.n;
+  }
+  call->a.alignment = alignment_of(x.b);
+  call->b.alignment = alignment_of(x.a);
+  call->c.alignment = alignment_of(x.c);
+  call->epilogue = folded_epilogue(x.epilogues);
+  if (call->epilogue == LtEpilogue::kBias || call->epilogue == LtEpilogue::kReluBias) {
+    call->bias_alignment = alignment_of(x.operand(x.epilogues[0]));
+  }
+  return true;
+}
+
+// A call's descriptors and the algorithm that the library recommends for it.
+struct CublasLtMatmul::Plan {
+  explicit Plan(const CublasLt& library) : library(library) {}
+  ~Plan() {
+    for (const LtLayout layout : {a, b, c}) {
+      if (layout != nullptr) library.layout_destroy(layout);
+    }
+    if (operation != nullptr) library.operation_destroy(operation);
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  LtStatus open(LtHandle handle, const LtCall& call, uint64_t max_workspace_bytes);
+  LtStatus choose_algorithm(LtHandle handle, LtPreference preference, const LtCall& call,
+                            uint64_t max_workspace_bytes);
+  LtStatus run(LtHandle handle, const Matmul& matmul, void* workspace,
+               runtime::cuda::StreamHandle stream);
+
+  const CublasLt& library;
+  LtLayout a = nullptr, b = nullptr, c = nullptr;
+  LtOperation operation = nullptr;
+  LtAlgorithm algorithm = {};
+  size_t workspace_bytes = 0;
+  bool has_bias = false;
+  std::atomic<bool> can_run{false};
+
+ private:
+  std::mutex mutex_;  // guards `operation` while it runs
+};
+
+namespace {
+
+// The first failure of several calls, of which those after it are not made.
+class Calls {
+ public:
+  template <typename F, typename... Args>
+  void operator()(F function, Args... args) {
+    if (status_ == LtStatus::kSuccess) status_ = function(args...);
+  }
+  // Sets an attribute.
+  template <typename F, typename Object, typename Attribute, typename T>
+  void set(F function, Object object, Attribute attribute, const T& value) {
+    (*this)(function, object, attribute, static_cast<const void*>(&value), sizeof(T));
+  }
+  LtStatus status() const { return status_; }
+
+ private:
+  LtStatus status_ = LtStatus::kSuccess;
+};
+
+}  // namespace
+
+LtStatus CublasLtMatmul::Plan::open(LtHandle handle, const LtCall& call,
+                                    uint64_t max_workspace_bytes) {
+  Calls calls;
+  const auto make_layout = [&](const LtCall::Operand& operand, LtLayout* layout) {
+    calls(library.layout_create, layout, LtDataType::kFloat32, operand.rows, operand.columns,
+          operand.leading_dimension);
+    calls.set(library.layout_set, *layout, LtLayoutAttribute::kBatchCount, call.batch);
+    calls.set(library.layout_set, *layout, LtLayoutAttribute::kBatchStride, operand.batch_stride);
+  };
+  make_layout(call.a, &a);
+  make_layout(call.b, &b);
+  make_layout(call.c, &c);
+  calls(library.operation_create, &operation, LtCompute::kFloat32, LtDataType::kFloat32);
+  calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeA, call.a.transpose);
+  calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeB, call.b.transpose);
+  calls.set(library.operation_set, operation, LtOperationAttribute::kEpilogue, call.epilogue);
+  has_bias = call.bias_alignment != 0;
+  if (has_bias) {
+    // The heuristic looks at its alignment only.
+    const void* bias = reinterpret_cast<const void*>(uintptr_t{call.bias_alignment});
+    calls.set(library.operation_set, operation, LtOperationAttribute::kBiasPointer, bias);
+  }
+  LtPreference preference = nullptr;
+  calls(library.preference_create, &preference);
+  if (calls.status() != LtStatus::kSuccess) return calls.status();
+  const LtStatus status = choose_algorithm(handle, preference, call, max_workspace_bytes);
+  library.preference_destroy(preference);
+  return status;
+}
+
+LtStatus CublasLtMatmul::Plan::choose_algorithm(LtHandle handle, LtPreference preference,
+                                                const LtCall& call, uint64_t max_workspace_bytes) {
+  using Attribute = LtPreferenceAttribute;
+  Calls calls;
+  const auto prefer = [&](Attribute attribute, const auto& value) {
+    calls.set(library.preference_set, preference, attribute, value);
+  };
+  prefer(Attribute::kMaxWorkspaceBytes, max_workspace_bytes);
+  prefer(Attribute::kMinAlignmentA, call.a.alignment);
+  prefer(Attribute::kMinAlignmentB, call.b.alignment);
+  prefer(Attribute::kMinAlignmentC, call.c.alignment);
+  prefer(Attribute::kMinAlignmentD, call.c.alignment);
+  LtHeuristicResult result = {};
+  int count = 0;
+  calls(library.heuristic, handle, operation, a, b, c, c, preference, 1, &result, &count);
+  if (calls.status() != LtStatus::kSuccess) return calls.status();
+  if (count < 1) return LtStatus::kNotSupported;
+  algorithm = result.algorithm;
+  workspace_bytes = result.workspace_bytes;
+  return result.state;
+}
+
+LtStatus CublasLtMatmul::Plan::run(LtHandle handle, const Matmul& x, void* workspace,
+                                   runtime::cuda::StreamHandle stream) {
+  constexpr float kOne = 1, kZero = 0;
+  std::lock_guard lock(mutex_);
+  Calls calls;
+  if (has_bias) {
+    const void* bias = x.operand(x.epilogues[0]);
+    calls.set(library.operation_set, operation, LtOperationAttribute::kBiasPointer, bias);
+  }
+  calls(library.matmul, handle, operation, &kOne, x.b, a, x.a, b, &kZero, x.c, c, x.c, c,
+        &algorithm, workspace, workspace_bytes, stream);
+  return calls.status();
+}
+
+absl::StatusOr<std::unique_ptr<CublasLtMatmul>> CublasLtMatmul::make(
+    runtime::cuda::Context* context, const CublasLt* library) {
+  std::unique_ptr<CublasLtMatmul> made(new CublasLtMatmul(context, library));
+  const CurrentContext current(context);
+  if (!current.status().ok()) return current.status();
+  const LtStatus status = library->create(&made->handle_);
+  if (status == LtStatus::kSuccess) return made;
+  made->handle_ = nullptr;
+  return absl::InternalError(
+      absl::StrCat(made->name(), " does not start: status ", static_cast<int>(status)));
+}
+
+CublasLtMatmul::~CublasLtMatmul() {
+  const CurrentContext current(context_);
+  plans_.clear();
+  if (handle_ != nullptr) library_.destroy(handle_);
+}
+
+std::string CublasLtMatmul::name() const {
+  const size_t version = library_.get_version();
+  return absl::StrCat("cuBLASLt ", version / 10000, ".", version / 100 % 100);
+}
+
+size_t CublasLtMatmul::num_folded(absl::Span<const fusion::Epilogue> epilogues) {
+  const size_t biases = !epilogues.empty() && is_bias(epilogues[0]) ? 1 : 0;
+  const bool relu = epilogues.size() > biases && epilogues[biases].op == Op::kRelu;
+  return biases + (relu ? 1 : 0);
+}
+
+std::shared_ptr<CublasLtMatmul::Plan> CublasLtMatmul::find_plan(const LtCall& call) {
+  // What NVIDIA recommends.
+  const uint64_t max_workspace_bytes =
+      context_->info().compute_capability >= 90 ? uint64_t{32} << 20 : uint64_t{4} << 20;
+  std::lock_guard lock(mutex_);
+  const auto it = plans_.find(call);
+  if (it != plans_.end()) return it->second;
+  if (plans_.size() >= kMaxPlans) plans_.clear();
+  auto plan = std::make_shared<Plan>(library_);
+  const CurrentContext current(context_);
+  plan->can_run =
+      current.status().ok() && plan->open(handle_, call, max_workspace_bytes) == LtStatus::kSuccess;
+  return plans_[call] = std::move(plan);
+}
+
+bool CublasLtMatmul::supports(const Matmul& matmul) {
+  LtCall call;
+  return LtCall::make(matmul, &call) && find_plan(call)->can_run;
+}
+
+absl::StatusOr<bool> CublasLtMatmul::enqueue(CudaStream* stream, const Matmul& matmul,
+                                             absl::string_view label) {
+  LtCall call;
+  if (!LtCall::make(matmul, &call)) return false;
+  const std::shared_ptr<Plan> plan = find_plan(call);
+  if (!plan->can_run) return false;
+  runtime::cuda::DeviceAllocator& allocator = stream->device().allocator();
+  void* workspace = nullptr;
+  if (plan->workspace_bytes > 0) {
+    const absl::StatusOr<void*> data = allocator.allocate(plan->workspace_bytes, stream);
+    // No reason for another kernel: bits would depend on how much memory there is.
+    if (!data.ok()) return data.status();
+    workspace = *data;
+  }
+  LtStatus result = LtStatus::kSuccess;
+  const absl::Status status = stream->enqueue(label, [&] {
+    result = plan->run(handle_, matmul, workspace, stream->handle());
+    return result == LtStatus::kSuccess ? absl::OkStatus() : absl::InternalError("refused");
+  });
+  // What comes next on the stream may have it.
+  if (workspace != nullptr) allocator.free(workspace);
+  if (result != LtStatus::kSuccess) {
+    plan->can_run = false;
+    return false;
+  }
+  if (!status.ok()) return status;
+  return true;
+}
+
+}  // namespace sluice::kernels::cuda
