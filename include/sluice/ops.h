@@ -154,6 +154,15 @@ Tensor cos(const Tensor& x) {
   return cos(x, Location());
 }
 
+// sin(pi * x) / (pi * x), as in NumPy: 1 at 0, accurate near integers. Takes any dtype; gives a
+// float.
+Tensor sinc(const Tensor& x, Location where = Location::current());
+Tensor sinc(Tensor&& x, Location where = Location::current());
+template <typename = void>
+Tensor sinc(const Tensor& x) {
+  return sinc(x, Location());
+}
+
 // The tangent of x in radians. Takes any dtype; gives a float.
 Tensor tan(const Tensor& x, Location where = Location::current());
 Tensor tan(Tensor&& x, Location where = Location::current());

@@ -274,6 +274,7 @@ inline const std::vector<OpRow>& op_table() {
 #define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_ROW_##arity(name)
 #define SLUICE_REDUCTION_OP(id, name, ...) \
   rows.push_back({#name, make_reduction, run_reduction<&sluice::name>, compute_reduction});
+#define SLUICE_ARG_REDUCTION_OP SLUICE_REDUCTION_OP
 #include "fusion/ir/ops.def"
 #undef SLUICE_ROW_1
 #undef SLUICE_ROW_2
@@ -289,8 +290,6 @@ inline const std::vector<OpRow>& op_table() {
 #define SLUICE_REDUCTION_ROW(name) \
   rows.push_back({#name, make_reduction, run_reduction<&sluice::name>, compute_reduction});
     SLUICE_REDUCTION_ROW(mean)
-    SLUICE_REDUCTION_ROW(argmax)
-    SLUICE_REDUCTION_ROW(argmin)
     SLUICE_REDUCTION_ROW(logsumexp)
     SLUICE_REDUCTION_ROW(norm)
 #undef SLUICE_REDUCTION_ROW
