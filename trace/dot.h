@@ -8,8 +8,9 @@
 
 namespace sluice::trace {
 
-// One subgraph for each graph, and in it one for each step. An op that several steps compute is in
-// each. Temporaries are grey, what no kernel computes is dashed, cut edges are red and say why.
+// One subgraph per graph, with one per step in it. An op that several steps compute is in each of
+// them. Temporaries are grey, ops that no kernel computes are dashed, cut edges are red and
+// labelled with their reason.
 std::string to_dot(const Trace& trace);
 
 }  // namespace sluice::trace

@@ -1,4 +1,4 @@
-// Numbers as people read them, in at most eight characters but for counts. Alike in every locale.
+// Numbers for people. All but counts take at most eight characters. Independent of the locale.
 #ifndef SLUICE_TRACE_FORMAT_H_
 #define SLUICE_TRACE_FORMAT_H_
 
@@ -12,7 +12,7 @@ namespace sluice::trace {
 std::string format_count(int64_t count);  // "1,000"
 std::string format_time(int64_t ns);      // "850 ns", "12.3 us", "4.00 s"
 std::string format_bytes(int64_t bytes);  // "512 B", "4.00 KiB"
-// What comes through in `ns`, in billions a second: "13.3"; empty if no time is known.
+// A rate, in billions per second: "13.3". Empty if the time is unknown.
 std::string format_rate(int64_t amount, int64_t ns);
 
 // "1 kernel", "2,000 kernels".

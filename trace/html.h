@@ -7,8 +7,9 @@
 
 namespace sluice::trace {
 
-// `trace_json` is the text of a trace (see trace/json_write.h); what is not shows when the page is
-// opened. The page (tools/trace/page/) needs nothing else: no network, no file beside it.
+// `trace_json`: the text of a trace (see trace/json_write.h). It is not checked here; the page
+// reports errors when it is opened. The page (tools/trace/page/) needs no network and no other
+// file.
 std::string to_html(std::string_view trace_json);
 
 }  // namespace sluice::trace

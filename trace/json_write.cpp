@@ -50,7 +50,7 @@ void write(const std::vector<T>& list, std::string* out) {
   out->append(list.empty() ? "[]" : "]");
 }
 
-// Of the trace itself: an object a line.
+// A list of the trace itself: one line per object.
 template <Struct T>
 void write_lines(const std::vector<T>& list, std::string* out) {
   const char* separator = "[\n";

@@ -1,4 +1,4 @@
-// The members of a trace's structs, each named once, for what reads them and what writes them.
+// The members of a trace's structs, listed once for readers and writers.
 //
 // Members<T>::visit(f) calls f(name, &T::member) or f(name, &T::member, range) for each, in the
 // order in which files have them.
@@ -11,7 +11,7 @@
 
 namespace sluice::trace {
 
-// Which numbers a member, or each element of it, may be.
+// The allowed values of a number, or of each element of a list.
 enum class Range : uint8_t {
   kAny,
   kCount,           // 0 and more

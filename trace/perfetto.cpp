@@ -23,7 +23,7 @@ constexpr int kFirstDevice = 3;
 
 double microseconds(int64_t ns) { return static_cast<double>(ns) / 1000; }
 
-// Slices of one line of the picture must not overlap, nor begin before the trace.
+// A line of the picture. Its slices must not overlap, nor begin before the trace.
 struct Line {
   int process = 0, number = 0;
   int64_t end = 0;  // of its last slice
@@ -92,7 +92,7 @@ class Writer {
     std::vector<Line>& lines = lines_of_[{process, name}];
     return lines.empty() ? new_line(process, name) : lines[0];
   }
-  // The first line of this name that is free then: what runs side by side is shown so.
+  // The first line of this name that is free at `begin`. Overlapping slices get lines of their own.
   Line& free_line(int process, const std::string& name, int64_t begin) {
     for (Line& line : lines_of_[{process, name}]) {
       if (line.end <= begin) return line;

@@ -8,10 +8,10 @@
 
 namespace sluice::trace {
 
-// A process each for the host, the compilers and each device. A thread of the host has slices for
-// the stages of its windows (record, plan, compile, bind, submit), a compiler for what it compiled,
-// a device for its steps, apart by the thread that they are of. An arrow leads from a window's
-// submission to its first step. Steps whose times are not known are left out.
+// The host, the compilers and each device are a process each. The host's threads have slices for
+// the stages of their windows (record, plan, compile, bind, submit), compilers for compilations,
+// devices for steps, with one line per host thread. An arrow leads from a window's submission to
+// its first step. Steps without times are left out.
 std::string to_perfetto(const Trace& trace);
 
 }  // namespace sluice::trace

@@ -159,8 +159,8 @@ class Writer {
     text_ += "\n";
   }
 
-  // What windows leave to each other is mostly data and state, and much: one line for all that has
-  // the same cause.
+  // Windows pass many values on to later ones, mostly data and state: values with the same cause
+  // share a line.
   static bool is_carried(const Graph& graph, const Cut& cut) {
     return cut.reason == "window" && absl::StartsWith(cut.text, value_of(graph, cut.producer));
   }

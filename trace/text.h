@@ -1,4 +1,4 @@
-// A trace to be read in a terminal: docs/trace.md explains the lines.
+// A trace as text for a terminal; docs/trace.md explains the lines.
 #ifndef SLUICE_TRACE_TEXT_H_
 #define SLUICE_TRACE_TEXT_H_
 
@@ -9,15 +9,15 @@
 namespace sluice::trace {
 
 struct TextOptions {
-  bool heading = true;  // what is said of the whole trace
-  bool details = true;  // off: of each paragraph the first line alone
-  // Off: nothing that depends on how fast what ran, so that the text of two runs of a deterministic
-  // program is the same.
+  bool heading = true;  // lines about the whole trace
+  bool details = true;  // off: only the first line of each paragraph
+  // Off: nothing that depends on speed. The texts of two runs of a deterministic program are then
+  // equal.
   bool times = true;
 };
 
-// A paragraph for each window or, of a loop, for all windows of equal graph; a line for each step
-// and for each cut edge. Windows of different threads are apart.
+// A paragraph per window or, in a loop, per graph; a line per step and per cut edge. Threads are
+// listed separately.
 std::string to_text(const Trace& trace, const TextOptions& options = {});
 
 }  // namespace sluice::trace

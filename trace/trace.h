@@ -1,5 +1,5 @@
-// What a run of a program did, as plain data: what the engine records, what a trace file holds and
-// what sluice-trace and the page show.
+// What a run of a program did, as plain data. The engine records it, files hold it, sluice-trace
+// and the page show it.
 //
 // The JSON form (trace/json_write.h, docs/trace.schema.json) has the same names and nesting;
 // members that have their default value are left out of it. References between objects are indices:
@@ -25,17 +25,17 @@ struct Site {
   bool operator==(const Site&) const = default;
 };
 
-// A value of a window: an op that was recorded, or an input, which was there before. Called t<k>,
-// with k its index in Graph::ops.
+// A value of a window: a recorded op, or an input, which existed before. It is called t<k>, where k
+// is its index in Graph::ops.
 struct Op {
   std::string op;  // "add"; of an input "input"
   std::string dtype;
   std::vector<int64_t> shape;
   std::vector<int32_t> operands;  // ops of the graph, smaller ones; scalars are left out
-  bool live = false;              // it is there afterwards: a handle was left. Of inputs: false
-  bool removed = false;           // no kernel computes it: nothing reads it, or an equal op's value
-                                  // or its operand's stands for it
-  std::string name;               // that the program gave it
+  bool live = false;              // an op whose value outlives the window
+  bool removed = false;           // an op that no kernel computes: its value is unused, or equals
+                                  // that of another op or of its operand
+  std::string name;               // given by the program
   int32_t site = -1;
   int32_t scope = -1;  // the innermost region it was recorded in
 };
@@ -46,27 +46,27 @@ enum class StepKind : uint8_t { kKernel, kLibrary };  // "kernel", "library"
 struct Step {
   StepKind kind = StepKind::kKernel;
   std::string name;  // "mul+exp+sum"
-  // What it computes, in order. An op that several steps compute again is in each.
+  // The ops that it computes, in order. An op that several steps compute is in each of them.
   std::vector<int32_t> ops;
   std::vector<int32_t> inputs;   // ops and inputs of the graph that it reads from memory
   std::vector<int32_t> outputs;  // ops that it writes to memory
-  std::vector<int32_t> kernels;  // its programs: several run side by side in one launch
+  std::vector<int32_t> kernels;  // several may run side by side in one launch
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
   int64_t flops = 0;  // arithmetic operations, a transcendental counting as one
 };
 
-// A value that goes through memory between `producer` and `consumer`, though it might have stayed
-// in a kernel.
+// A value that goes through memory between `producer` and `consumer`, and that fusion might have
+// kept in registers.
 struct Cut {
   int32_t producer = -1;  // an op, or an input that an earlier window computed
   int32_t consumer = -1;  // -1: nothing in this window reads it
   std::string reason;     // a word: see docs/trace.md
   std::string text;       // a sentence
-  int64_t bytes = 0;      // that a fusion would have kept from being written and read
+  int64_t bytes = 0;      // written and read, which fusion would have saved
 };
 
-// What windows that run the same plan have in common.
+// What windows with the same plan have in common.
 struct Graph {
   std::string device;   // "cpu", "cuda:0"
   std::vector<Op> ops;  // the inputs, then what was recorded, in order
@@ -86,7 +86,7 @@ struct StepRun {
 struct Window {
   int64_t number = 0;
   int32_t graph = -1;
-  int32_t thread = -1;     // the one whose ops these are
+  int32_t thread = -1;     // that recorded the ops
   std::string cause;       // why it was flushed: "read", "sync", "op budget", ...
   std::string cause_text;  // a sentence: which tensor was read, where
   bool plan_hit = false;
@@ -115,7 +115,7 @@ struct Kernel {
   int32_t shared_bytes = -1;
 };
 
-// Something that took time on a thread of its own, as a compilation.
+// Work on a thread of its own, such as a compilation.
 struct Event {
   std::string lane;  // "compiler 1"
   std::string name;
@@ -135,7 +135,7 @@ struct Trace {
   std::vector<Graph> graphs;
   std::vector<Window> windows;   // the newest ones, in order
   std::vector<Event> events;     // likewise
-  int64_t windows_recorded = 0;  // those no longer here included
+  int64_t windows_recorded = 0;  // including those that were dropped
   int64_t events_recorded = 0;
 };
 

@@ -31,17 +31,15 @@ struct WindowGroup {
 // One for each graph of the trace, in order; some may be empty.
 std::vector<WindowGroup> group_by_graph(const Trace& trace);
 
-// The windows of one thread in the order in which they ran, but shorter: where a sequence of up to
-// kMaxCycle graphs repeats at once, as in a loop, the windows of equal graph in all repetitions are
-// one group.
+// The windows of one thread in the order in which they ran, with loops folded: where a sequence of
+// up to kMaxCycle graphs repeats immediately, the windows of each graph form one group.
 inline constexpr size_t kMaxCycle = 256;
 std::vector<WindowGroup> fold_windows(const Trace& trace, int32_t thread);
 
-// 0 of nothing.
+// 0 if there are none.
 int64_t median(std::vector<int64_t> durations);
 
-// Of the step's runs: of those on the generic tier only if there are no others. 0 if no time is
-// known.
+// Of the step's runs that were compiled or, if there are none, of all. 0 if no time is known.
 int64_t median_time(const Trace& trace, const WindowGroup& group, size_t step);
 
 // "window 3", "windows 3-1002 (x1,000)", "windows 3, 5, ... 1001 (x500)", "no windows"

@@ -145,7 +145,7 @@ TEST_F(TraceRecorder, LargeKernelsAreShownInPart) {
 // Kernels of a given size, which count how often their code is made.
 class SizedCode : public kernels::PlanCode {
  public:
-  explicit SizedCode(std::vector<size_t> bytes) : bytes_(std::move(bytes)) {}
+  explicit SizedCode(std::vector<size_t> bytes) : PlanCode({}), bytes_(std::move(bytes)) {}
 
   absl::StatusOr<std::unique_ptr<kernels::Run>> make_run(runtime::Stream*, kernels::Tier) override {
     return absl::UnimplementedError("");

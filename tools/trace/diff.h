@@ -1,5 +1,5 @@
-// What is different in a run from what it was in another. Times are not compared: no two runs have
-// the same. Places and names are not either: the program's source may have moved.
+// The differences between two runs. Times are not compared, as no two runs have the same; nor are
+// places and names, as the program's source may have moved.
 #ifndef SLUICE_TOOLS_TRACE_DIFF_H_
 #define SLUICE_TOOLS_TRACE_DIFF_H_
 
@@ -21,13 +21,13 @@ struct Figure {
   bool is_of_disk = false;  // depends on the kernels that are on disk, and not on what ran
 };
 
-// Steps that together compute the same in another way: one is split, several are one, or the same
-// is computed and other values are written. One side may be empty.
+// Steps that compute the same ops in another way: a step was split, several were joined, or the
+// same ops write other values. One side may be empty.
 struct StepChange {
   std::vector<int32_t> a, b;
 };
 
-// Of a pair of graphs, or of one without a counterpart, of which everything is new or gone.
+// Of a pair of graphs. If a graph has no counterpart, all of it is new or gone.
 struct GraphDiff {
   GraphMatch match;
   std::vector<int32_t> new_cuts;                           // of b: fusions that were lost
@@ -51,13 +51,13 @@ struct Diff {
   std::vector<int32_t> gone_kernels;  // of a
 
   bool empty() const;
-  // The same ran: at most figures of the disk differ.
+  // Nothing differs but, perhaps, which kernels were on disk.
   bool ran_alike() const;
 };
 
 Diff diff(const Trace& a, const Trace& b);
 
-// "no difference", or what differs: of lost fusions those of the most bytes first.
+// "no difference", or a report. Lost fusions are sorted by bytes, the largest first.
 std::string to_text(const Diff& diff, const Trace& a, const Trace& b);
 
 }  // namespace sluice::trace

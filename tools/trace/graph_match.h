@@ -1,4 +1,4 @@
-// Which graph of one trace does what a graph of another does, and which op is which.
+// Pairs the graphs of two traces, and their ops.
 #ifndef SLUICE_TOOLS_TRACE_GRAPH_MATCH_H_
 #define SLUICE_TOOLS_TRACE_GRAPH_MATCH_H_
 
@@ -15,15 +15,13 @@ struct GraphMatch {
   int32_t a = -1, b = -1;
   // Windows of these graphs.
   int64_t windows_a = 0, windows_b = 0;
-  // By op of `a`: the op of `b` that does the same, or -1; and the other way round. Empty without a
-  // counterpart.
+  // By op of `a`: the corresponding op of `b`, or -1; and vice versa. Empty without a counterpart.
   std::vector<int32_t> to_b, to_a;
 };
 
-// Every graph that has windows is in one match: with an equal graph if there is one, else with one
-// of the same ops, of which other values are held or which was planned otherwise, else with the
-// most similar one of those left, if half of the ops are the same. In the order of b's, then of
-// a's.
+// Every graph that has windows is in one match. Its counterpart is an equal graph if there is one;
+// else a graph of the same ops whose held values or plan differ; else the most similar graph left,
+// if half of the ops are the same. In the order of b's graphs, then of a's.
 std::vector<GraphMatch> match_graphs(const Trace& a, const Trace& b);
 
 }  // namespace sluice::trace

@@ -24,10 +24,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of any number. Other programs read JSON's numbers as doubles, which hold whole ones up to here.
+// The largest number allowed: other programs read JSON's numbers as doubles, which are exact up to
+// here.
 constexpr int64_t kGreatest = (int64_t{1} << 53) - 1;
 
-// What messages call what a range's indices are of; null: the range is not one of indices.
+// What messages call an element that an index of this range refers to; null: not a range of
+// indices.
 const char* name_of(Range range) {
   switch (range) {
     case Range::kAny:
@@ -50,7 +52,7 @@ bool may_be_none(Range range) {
   return range == Range::kCountOrUnknown || range >= Range::kOpOrNone;
 }
 
-// A member has to be there, as its default value, -1, is not in the range.
+// The member is required: its default value, -1, is out of range.
 bool is_required(Range range) { return range == Range::kOp || range == Range::kGraph; }
 
 std::string describe(const Json& json) {
@@ -69,7 +71,7 @@ int64_t size_of_list(const Json& json, const char* name) {
   return found != json.end() && found->is_array() ? static_cast<int64_t>(found->size()) : 0;
 }
 
-// Every function answers whether all is well; if not, error() says what is wrong first.
+// Every function returns false if it fails; error() then describes the first error.
 class Reader {
  public:
   const std::string& error() const { return error_; }

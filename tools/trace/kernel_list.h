@@ -11,14 +11,14 @@
 
 namespace sluice::trace {
 
-// A line for each: its number, the beginning of its key, where its code is from, how long compiling
-// it took, how often it ran, its name, what the compiler said of it.
+// A line per kernel: number, beginning of the key, origin of the code, compile time, runs, name and
+// the compiler's figures.
 std::string list_kernels(const Trace& trace);
 
-// By its number, or by the beginning of its key. InvalidArgument if there is none or not only one.
+// Finds a kernel by number or by the beginning of its key. InvalidArgument unless exactly one fits.
 absl::StatusOr<int32_t> find_kernel(const Trace& trace, absl::string_view number_or_key);
 
-// Its loop program, source and assembly, as far as the trace has them.
+// A kernel's loop program, source and assembly, as far as the trace has them.
 std::string describe_kernel(const Trace& trace, int32_t kernel);
 
 }  // namespace sluice::trace

@@ -1,4 +1,4 @@
-// Where a program's time goes, and its bytes: over all windows of a trace.
+// Where a program's time and memory traffic go, over all windows of a trace.
 #ifndef SLUICE_TOOLS_TRACE_SUMMARY_H_
 #define SLUICE_TOOLS_TRACE_SUMMARY_H_
 
@@ -10,11 +10,11 @@
 
 namespace sluice::trace {
 
-// The steps that run the same kernels, or the same library call on operands of the same types.
+// Steps that run the same kernels, or the same library call on operands of the same types.
 struct StepUse {
   int32_t graph = -1, step = -1;  // the first of them
   int64_t count = 0;
-  // Of those runs whose times are known.
+  // Of the runs with known times.
   int64_t timed = 0, duration = 0, generic = 0, bytes = 0, flops = 0;
   int64_t all_bytes = 0;  // of all runs
 };
