@@ -41,8 +41,8 @@ bool eliminate_common_subexpressions(Program* program) {
 
 bool remove_dead_code(Program* program) {
   std::vector<Instr>& body = program->body;
-  // A kCheckIndex is a side effect. If it varies along the row, it runs in a pass that may exist for
-  // a reduction only, so reductions are kept as well.
+  // A kCheckIndex is a side effect. If it varies along the row, it runs in a pass that may exist
+  // for a reduction only, so reductions are kept as well.
   const bool checks = program->num_error_slots > 0;
   std::vector<bool> needed(body.size(), false);
   for (const Store& store : program->stores) needed[store.value] = true;
