@@ -52,12 +52,11 @@ std::optional<CutReason> StorageReasons::preferred(NodeId n, absl::Span<const in
   for (int g : readers) {
     if (!groups_.has_room(g, n)) return CutReason::kBudget;
   }
-  const bool cheap = is_cheap(n);
-  if (recomputations_[n] > kMaxRecomputations && !cheap) return CutReason::kCost;
+  if (recomputations_[n] > kMaxRecomputations && !is_cheap(n)) return CutReason::kCost;
   if (readers.size() == 1) {
     return is_repeated(n, readers[0]) ? std::optional(CutReason::kCost) : std::nullopt;
   }
-  if (cheap) return std::nullopt;
+  if (is_cheap(n)) return std::nullopt;
   return why_apart(groups_, readers);
 }
 
