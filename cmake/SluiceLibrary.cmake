@@ -24,6 +24,7 @@ if(SLUICE_CUDA STREQUAL "OFF")
 else()
   list(FILTER sources EXCLUDE REGEX "/no_cuda\\.cpp$")
 endif()
+
 # Compiled below, for each instruction set.
 set(loops ${sources})
 list(FILTER loops INCLUDE REGEX "^kernels/interp/loops_")
@@ -119,6 +120,7 @@ foreach(isa ${isas})
   endif()
   target_compile_options(${objects} PRIVATE
                          $<$<NOT:$<CONFIG:Debug>>:-O3;-falign-loops=64>
-                         $<$<CXX_COMPILER_ID:GNU>:${unrolled}>)
+                         $<$<CXX_COMPILER_ID:GNU>:${unrolled}>
+                         $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   target_sources(sluice PRIVATE $<TARGET_OBJECTS:${objects}>)
 endforeach()

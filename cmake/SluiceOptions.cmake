@@ -7,7 +7,9 @@ endif()
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(SLUICE_CCACHE ccache)
   if(SLUICE_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${SLUICE_CCACHE}")
+    # Precompiled headers are not cached otherwise; sources here use no __DATE__ and no __TIME__.
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${SLUICE_CCACHE}")
   endif()
 endif()
 
@@ -22,6 +24,9 @@ function(sluice_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -ffp-contract=off
     -fno-math-errno -fno-trapping-math)
+  if(SLUICE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
   if(SLUICE_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

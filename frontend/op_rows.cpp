@@ -44,6 +44,7 @@ std::vector<OpRow> reduction_rows() {
                   .doc = text,                              \
                   .result = "Tensor",                       \
                   .parameters = kReductionParameters});
+#define SLUICE_ARG_REDUCTION_OP SLUICE_REDUCTION_OP
 #include "fusion/ir/ops.def"
   return rows;
 }

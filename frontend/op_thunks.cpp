@@ -144,6 +144,7 @@ Thunks make_thunks() {
   thunks[#name] = thunk_of(static_cast<SLUICE_TYPE_##arity>(&sluice::name));
 #define SLUICE_REDUCTION_OP(id, name, ...) \
   thunks[#name] = thunk_of(static_cast<Reduction>(&sluice::name));
+#define SLUICE_ARG_REDUCTION_OP SLUICE_REDUCTION_OP
 #include "fusion/ir/ops.def"
 #define SLUICE_FUNCTION(result, name, ...) \
   thunks[#name] = thunk_of(static_cast<decltype(&rows::name)>(&sluice::name));

@@ -16,6 +16,9 @@ Tensor reduce(const char* name, fusion::Op op, const Tensor& x, std::vector<int>
 // The number of elements that each result is made of.
 int64_t count_reduced(const Tensor& x, const std::vector<int>& axes);
 
+// The dtype of sums and products of `dtype`: integers accumulate in 64 bits.
+DType sum_dtype(DType dtype);
+
 }  // namespace sluice::frontend
 
 #endif  // SLUICE_FRONTEND_REDUCE_H_

@@ -47,6 +47,14 @@ Tensor reduce(const char* name, Op op, const Tensor& x, std::vector<int> axes, b
                  .attrs = attrs});
 }
 
+DType sum_dtype(DType dtype) {
+  switch (kind_of(dtype)) {
+    case DTypeKind::kFloat: return dtype;
+    case DTypeKind::kUnsigned: return DType::kUInt64;
+    default: return DType::kInt64;
+  }
+}
+
 }  // namespace frontend
 
 namespace {
@@ -56,17 +64,9 @@ using frontend::count_reduced;
 using frontend::describe;
 using frontend::fail;
 using frontend::reduce;
+using frontend::sum_dtype;
 using frontend::with_call;
 using fusion::Op;
-
-// Integers add up in 64 bits.
-DType sum_dtype(DType dtype) {
-  switch (kind_of(dtype)) {
-    case DTypeKind::kFloat: return dtype;
-    case DTypeKind::kUnsigned: return DType::kUInt64;
-    default: return DType::kInt64;
-  }
-}
 
 Tensor accumulate(const char* name, Op op, const Arg& x, const Axes& axes, bool keepdims) {
   return with_call(x, name, [&](const Tensor& tensor) {

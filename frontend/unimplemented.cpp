@@ -6,8 +6,6 @@ namespace sluice {
 
 using frontend::fail_unimplemented;
 
-Tensor cumsum(Arg, int) { fail_unimplemented("cumsum"); }
-Tensor cumprod(Arg, int) { fail_unimplemented("cumprod"); }
 Tensor scatter_add(Arg, Arg, Arg, int) { fail_unimplemented("scatter_add"); }
 Tensor nonzero(Arg) { fail_unimplemented("nonzero"); }
 Tensor sort(Arg, int, bool) { fail_unimplemented("sort"); }

@@ -6,7 +6,7 @@
 
 namespace sluice::kernels {
 
-// What is known of a kernel, for people. What is not known is empty or -1.
+// Describes a kernel for people. Unknown fields are empty or -1.
 struct KernelDescription {
   std::string key;       // equal for equal kernels, in any process
   std::string program;   // fusion::to_text()

@@ -60,14 +60,15 @@ template <typename Size>
   uint64_t* at = begin + 1;
   const auto position = static_cast<uint32_t>(num_ops_);
   const NodeOperand* const operands = call.operands.data();
-  for_each_index(num_operands, [&](size_t k) [[gnu::always_inline]] {
-    const uint64_t code = code_of(operands[k], position).pack();
-    if (k % 2 == 0) {
-      *at = code;
-    } else {
-      *at++ |= code << 32;
-    }
-  });
+  for_each_index(
+      num_operands, [&](size_t k) __attribute__((always_inline)) {
+        const uint64_t code = code_of(operands[k], position).pack();
+        if (k % 2 == 0) {
+          *at = code;
+        } else {
+          *at++ |= code << 32;
+        }
+      });
   at += num_operands % 2;
 
   const Shape& shape = call.shape;

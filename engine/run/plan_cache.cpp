@@ -18,7 +18,7 @@ std::string to_string(const ValueLabel& label) {
 }
 
 std::shared_ptr<const ReadyPlan> PlanCache::find(absl::Span<const uint64_t> signature) {
-  // The last one again, most likely: not worth hashing for.
+  // Most likely the last one again: compare it before hashing.
   if (!entries_.empty() && entries_.front().signature == signature) return entries_.front().plan;
   const auto it = index_.find(signature);
   if (it == index_.end()) return nullptr;

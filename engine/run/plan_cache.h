@@ -15,7 +15,7 @@
 
 namespace sluice::engine {
 
-// What messages say of a value: op, shape and dtype.
+// How messages describe a value: op, shape and dtype.
 struct ValueLabel {
   fusion::Op op;
   DType dtype;

@@ -1,4 +1,4 @@
-// Turns a plan and the window's pointers into a batch on a stream.
+// Plans windows, and submits plans as batches on a stream.
 #ifndef SLUICE_ENGINE_RUN_SCHEDULER_H_
 #define SLUICE_ENGINE_RUN_SCHEDULER_H_
 
@@ -12,16 +12,15 @@
 
 namespace sluice::engine {
 
-// What the settings say of how kernels run.
+// The tier on which the settings ask kernels to run.
 kernels::Tier tier_in_use();
 
-// Plans the graph of a window; on the way its programs become kernels. `observer`: null, or of the
-// flush that needs the plan.
+// Plans the graph of a window for `device`. `observer`: null, or of the flush that needs the plan.
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
                                          FlushObserver* observer = nullptr);
 
-// Allocates what the plan writes, submits it and gives every live node its value: afterwards they
-// are submitted. A result whose memory could not be had, and what depends on it, carries the
+// Allocates what the plan writes, submits it and gives every live node its buffer: afterwards they
+// are submitted. A result whose memory could not be allocated, and what depends on it, carries the
 // failure. `observer`: of this flush, or null.
 void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
             runtime::Stream* stream, runtime::SubmitMode mode,

@@ -12,7 +12,7 @@
 namespace sluice::engine {
 namespace {
 
-// As a type that compares and prints like a number.
+// Converted to a type that compares and prints like a number.
 template <typename T>
 auto number(T value) {
   if constexpr (std::is_integral_v<T>) {

@@ -1,4 +1,4 @@
-// A value on the host, to be compared and printed: what debugging looks at.
+// A value on the host, to compare and print.
 #ifndef SLUICE_ENGINE_VALIDATE_HOST_VALUE_H_
 #define SLUICE_ENGINE_VALIDATE_HOST_VALUE_H_
 
@@ -24,10 +24,10 @@ class HostValue {
   // Elements are numbered in row-major order.
   bool is_nan(int64_t i) const;
   std::optional<int64_t> first_nan() const;
-  // The first element that has other bits there, in a value of the same dtype and shape.
+  // The first element whose bits differ from those in a value of the same dtype and shape.
   std::optional<int64_t> first_difference(const HostValue& other) const;
 
-  // "1.5 (0x3fc00000)": as many digits as tell it from its neighbours, and its bits.
+  // "1.5 (0x3fc00000)": enough digits to identify it, and its bits.
   std::string element(int64_t i) const;
   // "float32(64, 10) from -1.5 to inf, with NaN"
   std::string summary() const;
@@ -44,7 +44,7 @@ class HostValue {
 // Element `i` of a value of this shape: "element 3", "element (0, 3)".
 std::string element_name(const Shape& shape, int64_t i);
 
-// The element of an operand that broadcasting takes for element `i` of the result.
+// The element of an operand that broadcasts to element `i` of the result.
 int64_t broadcast_element(const Shape& operand, const Shape& result, int64_t i);
 
 }  // namespace sluice::engine

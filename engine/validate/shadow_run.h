@@ -1,4 +1,4 @@
-// Runs a plan to look at what it gives.
+// Runs a plan in separate memory, to inspect its results.
 #ifndef SLUICE_ENGINE_VALIDATE_SHADOW_RUN_H_
 #define SLUICE_ENGINE_VALIDATE_SHADOW_RUN_H_
 
@@ -16,14 +16,14 @@
 namespace sluice::engine {
 
 struct ShadowRun {
-  std::vector<runtime::BufferRef> results;  // by number; null: of a result that the plan dropped
-  absl::Status status;                      // of the first step that could not be run
+  std::vector<runtime::BufferRef> results;  // by number; null if the plan dropped it
+  absl::Status status;                      // of the first step that could not run
   bool is_out_of_range = false;             // an op met an index outside its axis
 };
 
-// Runs the plan in memory of its own, one block for each result, and returns when that is over.
-// Inputs are neither changed nor kept, and failures are reported in the answer only. Throws Error
-// if there is not enough memory.
+// Runs the plan with a new block for each result, and waits for it. Inputs are neither changed nor
+// retained; failures are reported only in the returned value. Throws Error if there is not enough
+// memory.
 ShadowRun run_shadow(const std::shared_ptr<const ReadyPlan>& plan, absl::Span<Node* const> inputs,
                      absl::Span<const uint64_t> scalars, kernels::Tier tier,
                      runtime::Backend* backend, runtime::Stream* stream);

@@ -68,7 +68,7 @@ class Validator {
     return true;
   }
 
-  // Op by op, no value is kept for longer than somebody needs it: its own check is one.
+  // Op by op, a value is kept only while it has readers; its own check counts as one.
   void count_readers() {
     num_readers_.assign(graph_.nodes.size(), 1);
     for (const fusion::GraphNode& node : graph_.nodes) {
@@ -84,12 +84,12 @@ class Validator {
     if (--num_readers_[n] == 0) values_[n] = {};
   }
 
-  // Null if it cannot be had.
+  // Null if it is not available.
   Node* value_of(NodeId n) const {
     return n < num_inputs_ ? window_.inputs()[n] : values_[n].get();
   }
 
-  // What `output`, of a run of a plan with these inputs and results, names.
+  // The value of `output` after a run of a plan with these inputs and results.
   NodeRef make_value(const fusion::Output& output, DType dtype, absl::Span<Node* const> inputs,
                      absl::Span<const runtime::BufferRef> results) const {
     const bool is_input = output.memory.kind == MemoryRef::Kind::kInput;
@@ -111,7 +111,7 @@ class Validator {
     std::vector<uint64_t> scalars;
   };
 
-  // False if there is an operand that cannot be had.
+  // False if an operand is not available.
   bool isolate(NodeId n, Alone* alone) const {
     fusion::GraphNode op = graph_.nodes[n];
     op.live = true;
@@ -155,7 +155,7 @@ class Validator {
     if (mode_ == Validate::kAll) check_origin_of_nan(n, expected);
   }
 
-  // What goes through memory, in the order in which it is written; then what is found elsewhere.
+  // Checks results in the order in which they are written, then the outputs.
   void check_plan(Tier tier) {
     const ShadowRun shadow =
         run_shadow(plan_, window_.inputs(), window_.scalars(), tier, backend_, stream_);
@@ -227,7 +227,7 @@ class Validator {
     }
   }
 
-  // Of an op whose operands can all be had, and are.
+  // The operands of an op, which are all available.
   std::vector<HostValue> operands_of(NodeId n) const {
     const fusion::GraphNode& node = graph_.nodes[n];
     std::vector<HostValue> operands;
@@ -254,8 +254,8 @@ class Validator {
                         place.empty() ? "" : ", " + place, ")");
   }
 
-  // What goes into element `i` of an element-wise op, or all that goes into another. Nothing if
-  // operands have been forgotten since.
+  // The operands' elements that element `i` of an element-wise op depends on, or summaries of the
+  // operands of another op. "" if operands have been forgotten since.
   std::string describe_operands(NodeId n, int64_t i) const {
     const fusion::GraphNode& node = graph_.nodes[n];
     const bool are_there =
@@ -283,7 +283,7 @@ class Validator {
   const NodeId num_inputs_;
   const std::vector<Tier> tiers_;
   const bool compares_plan_;
-  // By node, of the ops: the reference, interpreted op by op. Null if it cannot be had or is no
+  // By node, of the ops: the reference, interpreted op by op. Null if it is not available or is no
   // longer needed.
   std::vector<NodeRef> values_;
   std::vector<int64_t> num_readers_;

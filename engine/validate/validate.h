@@ -1,4 +1,4 @@
-// $SLUICE_VALIDATE: every window is first run another way, and what differs stops the program.
+// $SLUICE_VALIDATE: runs every window in other ways first; a difference stops the program.
 #ifndef SLUICE_ENGINE_VALIDATE_VALIDATE_H_
 #define SLUICE_ENGINE_VALIDATE_VALIDATE_H_
 
@@ -19,16 +19,16 @@ namespace sluice::engine {
 //   2. by its own plan, on each tier that Config::compile may choose. Not under Config::fast_math,
 //      which lets bits differ.
 //
-// Throws Error for the first op in 1, or the first result of a kernel in 2, with an element of
-// other bits than interpreted op by op (kDataLoss); with Validate::kAll also for the first op that
-// makes a NaN of operands without one (kInvalidArgument): of an element-wise op the elements that
-// go into that NaN, of any other all elements of its operands. The message names the op, where it
-// was called if the trace records, the element, and what the operands are there.
+// Throws Error for the first op in 1, or the first result of a kernel in 2, with an element whose
+// bits differ from those interpreted op by op (kDataLoss). With Validate::kAll also for the first
+// op that makes a NaN from operands without one (kInvalidArgument): for an element-wise op the
+// operands' elements at that place count, for any other all of their elements. The message names
+// the op, its call site if the trace records, the element, and the operands' values there.
 //
-// The window, its inputs and its queue are what they were, whether this throws or not. What cannot
-// be had anyway (an index out of range, a step that fails, an input with a failure) is left to the
-// run itself to report. Takes memory for the values that are still needed, twice over, and throws
-// Error if there is not enough.
+// Neither the window nor its inputs nor its queue change, whether this throws or not. Other
+// failures (an index out of range, a step that fails, an input with a failure) are left to the run
+// itself to report. Takes twice the memory of the values that are still needed, and throws Error if
+// there is not enough.
 void validate(const Window& window, const std::shared_ptr<const ReadyPlan>& plan,
               runtime::Backend* backend, runtime::Stream* stream, Validate mode);
 

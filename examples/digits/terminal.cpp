@@ -47,7 +47,7 @@ Terminal stdout_terminal() {
 std::string grouped(int64_t number) {
   std::string text = std::to_string(number);
   for (int at = static_cast<int>(text.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) {
-    text.insert(at, ",");
+    text.insert(at, 1, ',');
   }
   return text;
 }

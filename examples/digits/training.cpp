@@ -35,8 +35,8 @@ void shuffle(std::vector<int64_t>& order, std::mt19937_64& random) {
 
 class Trainer {
  public:
-  Trainer(const Options& options, const DeviceSet& images, const std::vector<int64_t>& widths)
-      : options_(options), images_(images), network_(widths), adam_(network_.layers()) {}
+  Trainer(const DeviceSet& images, const std::vector<int64_t>& widths)
+      : images_(images), network_(widths), adam_(network_.layers()) {}
 
   // Records one step on the given rows and returns its loss, not yet computed.
   sl::Tensor step(std::span<const int64_t> rows, double learning_rate) {
@@ -53,7 +53,6 @@ class Trainer {
   }
 
  private:
-  const Options& options_;
   const DeviceSet& images_;
   Network network_;
   Adam adam_;
@@ -75,7 +74,7 @@ Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& t
   std::vector<int64_t> widths = {kPixels};
   widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
   widths.push_back(kClasses);
-  Trainer trainer(options, train_set, widths);
+  Trainer trainer(train_set, widths);
 
   std::vector<int64_t> order(train_set.size());
   std::iota(order.begin(), order.end(), 0);

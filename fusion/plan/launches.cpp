@@ -10,12 +10,12 @@
 namespace sluice::fusion {
 namespace {
 
-// A kernel that moves more than this gains nothing from company.
+// A kernel that moves more than this gains nothing from sharing a launch.
 constexpr int64_t kMaxSharedBytes = 128LL << 20;
-// What large kernels may write while small ones that could run before them wait for company.
+// The most that large kernels may write while small ones that are ready wait to share a launch.
 constexpr int64_t kMaxHeldBytes = 128LL << 20;
 constexpr size_t kMaxCalls = 256;
-// Instructions of all the different programs of a launch, which some devices compile as one.
+// Of all distinct programs of a launch, which some devices compile as one kernel.
 constexpr size_t kMaxInstructions = 2048;
 
 class LaunchScheduler {
@@ -53,7 +53,7 @@ class LaunchScheduler {
     waiting_.resize(steps_.size(), 0);
     for (size_t s = 0; s < steps_.size(); ++s) {
       std::set<int> writers;
-      // Steps come in an order in which they can run: who touches a block first writes it.
+      // Steps are in an order in which they can run: the first that touches a block writes it.
       for_each_memory(steps_[s], [&](const MemoryRef& memory) {
         if (memory.kind != MemoryRef::Kind::kResult) return;
         int& first = writer[memory.index];
@@ -107,8 +107,8 @@ class LaunchScheduler {
 
   std::vector<Step> steps_;
   std::vector<std::vector<size_t>> readers_;
-  std::vector<int> waiting_;  // by step: how many others have to run before it
-  // Steps that can run, in the order they came in.
+  std::vector<int> waiting_;  // by step: how many others must run first
+  // Steps that are ready, in their original order.
   std::set<size_t> small_, alone_;
   std::vector<Step> result_;
 };

@@ -8,9 +8,9 @@
 
 namespace sluice::fusion {
 
-// Puts steps that can run, are small and wait for nothing in one launch, and orders launches so
-// that there are few of them. Large kernels and library calls stay alone: they fill the device by
-// themselves, and running them early would keep their results in memory for longer.
+// Merges small kernels that are ready to run into one launch, and orders launches so that there are
+// few. Large kernels and library calls keep their own: they fill the device by themselves, and
+// running them early would keep their results in memory for longer.
 std::vector<Step> merge_launches(std::vector<Step> steps, size_t num_results);
 
 }  // namespace sluice::fusion

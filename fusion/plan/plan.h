@@ -1,4 +1,4 @@
-// A plan: everything that running a window takes but the pointers and the scalars.
+// A plan: all that it takes to run a window, except pointers and scalars.
 //
 // It is made once for a window's signature (planner.h) and run many times. It names memory by
 // MemoryRef: the k-th input of the window, or the k-th result, a block that the plan itself has
@@ -24,12 +24,12 @@ struct Result {
   bool observed = false;   // outlives the plan; else it is freed after `last_use`
   int32_t first_use = -1;  // the step that writes it; none if it is empty or no longer needed
   int32_t last_use = -1;   // the last step that touches it
-  // Inputs or results whose memory it may take over, as this step reads each element of theirs just
-  // before it writes the same element of its own. Inputs only if nobody else holds their memory.
+  // Inputs or results whose memory it may reuse: the step reads each element of theirs just before
+  // it writes the same element of this one. Inputs only if nothing else refers to their memory.
   std::vector<MemoryRef> donors;
 };
 
-// Where a live node's value is found afterwards.
+// Where the value of a live node is after the plan ran.
 struct Output {
   NodeId node = kNoNode;
   MemoryRef memory;

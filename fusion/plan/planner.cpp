@@ -208,8 +208,9 @@ class Planner {
 
   Graph graph_;
   const PlanOptions options_;
-  std::vector<NodeId> live_;      // before simplification
-  std::vector<NodeId> alias_of_;  // by node: the node that computes its value after simplification
+  std::vector<NodeId> live_;  // before the graph passes
+  std::vector<NodeId>
+      alias_of_;  // by node: the node that computes its value after the graph passes
   Constraints constraints_;
   MemoryMap memory_;
   Plan plan_;

@@ -154,6 +154,15 @@ Tensor cos(const Tensor& x) {
   return cos(x, Location());
 }
 
+// sin(pi * x) / (pi * x), as in NumPy: 1 at 0, accurate near integers. Takes any dtype; gives a
+// float.
+Tensor sinc(const Tensor& x, Location where = Location::current());
+Tensor sinc(Tensor&& x, Location where = Location::current());
+template <typename = void>
+Tensor sinc(const Tensor& x) {
+  return sinc(x, Location());
+}
+
 // The tangent of x in radians. Takes any dtype; gives a float.
 Tensor tan(const Tensor& x, Location where = Location::current());
 Tensor tan(Tensor&& x, Location where = Location::current());
@@ -889,6 +898,17 @@ Tensor logsumexp(Arg x, const Axes& axes = {}, bool keepdims = false);
 // sqrt(sum(x^2)); of nothing 0.
 Tensor norm(Arg x, const Axes& axes = {}, bool keepdims = false);
 
+// Cumulative.
+//
+// Dtypes are those of sum().
+
+// Element i is the sum of elements 0 to i along the axis. Half types accumulate in float32, and
+// each element is rounded once.
+Tensor cumsum(Arg x, int axis);
+
+// Likewise the product.
+Tensor cumprod(Arg x, int axis);
+
 // Views.
 //
 // Of any dtype, which stays. A view costs nothing and copies nothing where a kernel reads its
@@ -999,12 +1019,6 @@ Tensor log_softmax(Arg x, int axis = -1);
 // Not implemented yet.
 //
 // Each throws Error (kUnimplemented) that names it.
-
-// Sums of the elements up to each.
-Tensor cumsum(Arg x, int axis);
-
-// Products of the elements up to each.
-Tensor cumprod(Arg x, int axis);
 
 // x with each update added to the element at its index.
 Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);

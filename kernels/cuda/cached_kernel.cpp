@@ -10,7 +10,7 @@ namespace {
 
 using runtime::cuda::Module;
 
-// The same in every process, so that equal kernels have equal text. FNV-1a.
+// FNV-1a: the same in every process, so that equal kernels have equal source.
 std::string name_of_key(const std::string& key) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -29,7 +29,7 @@ CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
     : programs_(copies_of(code.programs)),
       by_table_(code.by_table),
       wide_(code.wide),
-      // To contract is allowed, never asked for.
+      // Programs permit contraction; none requires it.
       contracts_(std::all_of(programs_.begin(), programs_.end(),
                              [](const fusion::Program& program) { return program.contracts; })),
       label_(code.label),

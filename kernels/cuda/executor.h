@@ -1,4 +1,4 @@
-// Runs steps on a GPU. Where CUDA is not built in, no_cuda.cpp stands for the rest of this folder.
+// Runs plans on a GPU. In builds without CUDA no_cuda.cpp replaces the rest of this folder.
 #ifndef SLUICE_KERNELS_CUDA_EXECUTOR_H_
 #define SLUICE_KERNELS_CUDA_EXECUTOR_H_
 
@@ -13,7 +13,7 @@ namespace sluice::kernels::cuda {
 // For GPU `index`.
 absl::StatusOr<std::unique_ptr<Executor>> make_executor(int index);
 
-// What is built in: "by NVRTC, generic kernel ahead of time", say.
+// What is built in, such as "by NVRTC, generic kernel ahead of time".
 std::string description();
 
 }  // namespace sluice::kernels::cuda

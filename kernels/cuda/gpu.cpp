@@ -37,8 +37,8 @@ Gpu::Gpu(runtime::cuda::CudaDevice* device)
     : device_(*device),
       kernels_(&device->context(), make_compiler(device->context())),
       library_compiler_(make_compiler(device->context())),
-      library_({&device->context(), library_compiler_.get(), driver_version(device->context()),
-                /*allows_vendor_libraries=*/!compiler_for_testing()}),
+      library_({&device->context(), library_compiler_.get(),
+                compiler_for_testing() ? 0 : driver_version(device->context())}),
       generic_(&device->context()) {
   kernels_.warm_up();
 }

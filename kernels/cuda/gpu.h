@@ -15,7 +15,7 @@
 
 namespace sluice::kernels::cuda {
 
-// Thread-safe. `device` outlives it, and it outlives all work.
+// Thread-safe. `device` outlives it; it outlives all work.
 class Gpu {
  public:
   explicit Gpu(runtime::cuda::CudaDevice* device);
@@ -48,7 +48,7 @@ class Gpu {
   std::atomic<int> num_graphs_{0};
 };
 
-// From now on GPUs get their compilers from here rather than NVRTC, and no libraries.
+// From now on GPUs use these compilers instead of NVRTC, and no vendor libraries.
 void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make);
 
 }  // namespace sluice::kernels::cuda

@@ -17,7 +17,7 @@ std::string folder_of_executable() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-// Patterns of the folders of Python packages.
+// Glob patterns of the folders of Python packages.
 std::vector<std::string> python_folders() {
   std::vector<std::string> folders;
   if (const std::string root = environment_variable("VIRTUAL_ENV"); !root.empty()) {

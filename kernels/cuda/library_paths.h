@@ -1,4 +1,4 @@
-// How NVIDIA's libraries are found.
+// Finds NVIDIA's libraries.
 #ifndef SLUICE_KERNELS_CUDA_LIBRARY_PATHS_H_
 #define SLUICE_KERNELS_CUDA_LIBRARY_PATHS_H_
 
@@ -14,14 +14,14 @@ namespace sluice::kernels::cuda {
 // The value of an environment variable; "" if it is not set.
 std::string environment_variable(const char* name);
 
-// What to give to dlopen() for one of `names`, the best first, in the best order: the names, which
-// the loader looks for in its own places, then files that exist, in the toolkit's usual folder,
-// next to the executable and in those folders of Python's package `nvidia` (a pattern:
-// "{cu13,cublas}/lib").
+// Arguments for dlopen(), in the order in which to try them, for `names`, which are in order of
+// preference: first the names, for the loader's own search path, then files that exist in the
+// toolkit's usual folder, next to the executable, and in folders of Python's package `nvidia` that
+// match a pattern ("{cu13,cublas}/lib").
 std::vector<std::string> library_candidates(absl::Span<const std::string> names,
                                             const std::string& package_folders);
 
-// What `Find`, given the major version of a driver, answers to the first who asks. Thread-safe.
+// Find(major version of the driver), called once for each version. Thread-safe.
 template <auto Find>
 auto found_once(int driver_version) {
   static std::mutex mutex;

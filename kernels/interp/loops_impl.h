@@ -18,6 +18,13 @@
 #include "kernels/math/functions.h"
 #include "kernels/reduction.h"
 
+// Before a loop: no iteration reads what an earlier one wrote.
+#ifdef __clang__
+#define SLUICE_INDEPENDENT_TURNS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SLUICE_INDEPENDENT_TURNS _Pragma("GCC ivdep")
+#endif
+
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 
 namespace m = math;
@@ -63,7 +70,7 @@ namespace expressions {
 
 // Iterations may run side by side although `out` may be an operand: element i is read before it is
 // written and never again.
-#define SLUICE_TILE_LOOP _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i)
+#define SLUICE_TILE_LOOP SLUICE_INDEPENDENT_TURNS for (int64_t i = 0; i < n; ++i)
 
 // Element i. A mask that chooses between wider elements is read as the byte that it is: the
 // compiler vectorises a selection by a comparison, but not by a loaded bool.
@@ -193,7 +200,7 @@ struct Reducer {
 
   static void fold_from(V* a, int64_t half) {
     for (int64_t h = half; h >= 1; h /= 2) {
-#pragma GCC ivdep
+      SLUICE_INDEPENDENT_TURNS
       for (int64_t l = 0; l < h; ++l) a[l] = F::apply(a[l], a[l + h]);
     }
   }

@@ -1,4 +1,4 @@
-// Epilogues where the library does not apply them.
+// Applies epilogues that the library cannot.
 #ifndef SLUICE_KERNELS_LIBRARY_EPILOGUE_LOOPS_H_
 #define SLUICE_KERNELS_LIBRARY_EPILOGUE_LOOPS_H_
 

@@ -1,4 +1,4 @@
-// Matrix products where oneDNN is not in the build: right, and not fast.
+// Matrix products in builds without oneDNN: plain loops.
 #include <cstring>
 
 #include "kernels/library/epilogue_loops.h"

@@ -19,12 +19,12 @@ namespace {
 using fusion::Epilogue;
 
 constexpr size_t kMaxPrimitives = 1024;
-// Below this many multiplications waking other threads costs more than they save. The choice is by
-// shape alone, as bits may depend on the number of threads.
+// With fewer multiplications, waking other threads costs more than they save. The choice depends on
+// the shape alone, as bits may depend on the number of threads.
 constexpr double kMinParallelProducts = 2e6;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
-// One operand as oneDNN takes it: one of the last two strides is 1, none is 0 or negative.
+// An operand as oneDNN requires: one of the last two strides is 1, none is 0 or negative.
 struct Operand {
   const float* data;
   std::array<int64_t, 3> dims;
@@ -96,8 +96,8 @@ void apply_loops(const Matmul& x) {
                [&](int64_t begin, int64_t end) { apply_epilogues(x, begin, end); });
 }
 
-// A primitive and what it is run with, made once a thread: making the memory objects and a
-// scratchpad for each call would cost more than a small product.
+// A primitive and its arguments, one of each per thread: making the memory objects and a scratchpad
+// for each call would cost more than a small product.
 struct Primitive {
   dnnl::matmul matmul;
   dnnl::memory a, b, c;
@@ -112,7 +112,7 @@ struct Primitive {
     dnnl::matmul::primitive_desc descriptor;
     if (!x.epilogues.empty()) {
       descriptor = describe(x);
-      // Loops of our own are faster than an implementation that is there to be compared with.
+      // Our own loops are faster than oneDNN's reference implementation.
       has_epilogues =
           descriptor && std::string_view(descriptor.impl_info_str()).substr(0, 3) != "ref";
     }
@@ -135,7 +135,7 @@ struct Primitive {
     }
   }
 
-  // Cheaper than the same sum as a post-op.
+  // A bias is cheaper than a sum as a post-op.
   static bool has_bias(const Matmul& x) {
     return !x.epilogues.empty() && x.epilogues[0].op == fusion::Op::kAdd && x.epilogues[0].one_row;
   }
@@ -183,7 +183,7 @@ struct Primitive {
   }
 };
 
-// What a primitive is made for: dims and strides of both operands, and the kinds of the epilogues.
+// Identifies a primitive: dims and strides of both operands, and the kinds of the epilogues.
 using Key = std::array<int64_t, 13>;
 
 Primitive& find_primitive(const Operand& a, const Operand& b, const Matmul& x) {

@@ -23,7 +23,7 @@ class CudaStream;
 // device is done with it, but only by work that runs later: work submitted to its home, or work of
 // any stream once the home is known to have passed the last use. Hence the rule for free().
 // Thread-safe.
-class DeviceAllocator : public BufferOwner {
+class DeviceAllocator final : public BufferOwner {
  public:
   // `wait_for_all` waits for all submitted work of the device and drops the references it held.
   static absl::StatusOr<std::unique_ptr<DeviceAllocator>> make(Context* context,

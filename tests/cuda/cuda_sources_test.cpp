@@ -1,8 +1,9 @@
-// Everything that tests on the emulated device have had compiled also goes through NVRTC, for each
-// kind of device: registers must suffice.
+// Sources of kernels go through NVRTC, for each kind of device: registers must suffice. Sources are
+// the generic kernel, random programs, and all that the emulated device has compiled on this
+// machine.
 //
-// To be run after the other tests, with SLUICE_NVRTC naming a libnvrtc.so;
-// SLUICE_NVRTC_EVERY=<n>: of the sources only every n-th.
+//   SLUICE_NVRTC        names a libnvrtc.so; without one the test is skipped
+//   SLUICE_NVRTC_EVERY  takes one in so many of what the emulated device has compiled
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,12 +16,15 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "kernels/cuda/compile/nvrtc.h"
+#include "kernels/gpu/emit/emit.h"
 #include "kernels/gpu/generic/generic.h"
 #include "kernels/gpu/prelude/prelude.h"
+#include "tests/cuda/cuda_random_program.h"
 #include "tests/emulated_cuda/host_compiler.h"
 
 namespace sluice::kernels::cuda {
@@ -32,7 +36,21 @@ namespace fs = std::filesystem;
 // registers for, on purpose.
 bool may_spill(const std::string& text) { return absl::StrContains(text, kGenericKernel); }
 
-std::vector<std::string> sources() {
+constexpr uint64_t kRandomPrograms = 100;
+
+std::vector<std::string> own_sources() {
+  std::vector<std::string> texts = {generic_source()};
+  testing::Cases cases;
+  for (uint64_t seed = 1; seed <= kRandomPrograms; ++seed) testing::RandomProgram(seed, &cases);
+  for (testing::Case* const c : cases.all()) {
+    if (!c->is_valid()) continue;
+    const Kernel kernel{"kernel", {&c->program()}, false, c->is_wide()};
+    texts.push_back(emit({&kernel, 1}));
+  }
+  return texts;
+}
+
+std::vector<std::string> compiled_on_emulated_device() {
   std::vector<std::string> texts;
   const absl::StatusOr<std::string> folder = emulated::HostCompiler::folder();
   if (!folder.ok()) return texts;
@@ -55,7 +73,9 @@ TEST(CudaSources, CompileForEachDeviceWithoutSpills) {
   if (library == nullptr || *library == '\0') GTEST_SKIP() << "SLUICE_NVRTC is not set";
   const absl::StatusOr<std::unique_ptr<Nvrtc>> nvrtc = Nvrtc::load(library);
   ASSERT_TRUE(nvrtc.ok()) << nvrtc.status();
-  const std::vector<std::string> texts = sources();
+  std::vector<std::string> texts = own_sources();
+  EXPECT_GT(texts.size(), kRandomPrograms * 9 / 10);
+  for (std::string& text : compiled_on_emulated_device()) texts.push_back(std::move(text));
   std::atomic<size_t> next{0};
   std::atomic<int64_t> kernels{0};
   std::atomic<int> most_registers{0};

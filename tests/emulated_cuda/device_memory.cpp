@@ -1,11 +1,20 @@
 #include "tests/emulated_cuda/device_memory.h"
 
-#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+// Clang may come without its sanitizers' headers. Without ASan the macros do nothing.
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) \
+  (static_cast<void>(address), static_cast<void>(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) \
+  (static_cast<void>(address), static_cast<void>(size))
+#endif
 
 namespace sluice::emulated {
 namespace {

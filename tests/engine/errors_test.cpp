@@ -34,7 +34,7 @@ class Errors : public testing::Test {
 TEST_F(Errors, ShapesThatDoNotBroadcast) {
   const Tensor a = zeros({2, 3}), b = zeros({4});
   bad([&] { a + b; }, {"add", "(2, 3)", "(4,)"});
-  bad([&] { a == b; }, {"equal", "(2, 3)", "(4,)"});
+  bad([&] { static_cast<void>(a == b); }, {"equal", "(2, 3)", "(4,)"});
   bad([&] { atan2(b, a); }, {"atan2", "(2, 3)", "(4,)"});
   bad([&] { where(a, a, b); }, {"where", "(2, 3)", "(4,)"});
   bad([&] { clip(a, 0.f, b); }, {"clip", "(2, 3)", "(4,)"});
@@ -231,8 +231,6 @@ TEST_F(Errors, Creation) {
 TEST_F(Errors, OpsThatAreNotThereYetSayTheirName) {
   const auto missing = [&](auto f, const char* name) { bad(f, {name}, Code::kUnimplemented); };
   const Tensor i = zeros({3}, DType::kInt64);
-  missing([&] { cumsum(x_, 0); }, "cumsum");
-  missing([&] { cumprod(x_, 0); }, "cumprod");
   missing([&] { scatter_add(x_, i, x_, 0); }, "scatter_add");
   missing([&] { nonzero(x_); }, "nonzero");
   missing([&] { sort(x_); }, "sort");

@@ -172,6 +172,15 @@ inline bool make_slice(G& g, Step& step) {
   return true;
 }
 
+inline bool make_scan(G& g, Step& step) {
+  // The oracle reduces as many elements again for each.
+  if (!operand(g, step, [](const NdArray& x) { return x.rank() > 0 && x.numel() <= 500; })) {
+    return false;
+  }
+  step.axes = {g.any_axis(g.value(step.args[0]))};
+  return true;
+}
+
 inline bool make_matmul(G& g, Step& step) {
   const bool ok = operand(g, step, [](const NdArray& x) {
     return x.rank() >= 1 && x.rank() <= 3 && is_float(x.dtype) && x.numel() <= 3000;
@@ -265,6 +274,7 @@ inline const std::vector<OpRow>& op_table() {
 #define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_ROW_##arity(name)
 #define SLUICE_REDUCTION_OP(id, name, ...) \
   rows.push_back({#name, make_reduction, run_reduction<&sluice::name>, compute_reduction});
+#define SLUICE_ARG_REDUCTION_OP SLUICE_REDUCTION_OP
 #include "fusion/ir/ops.def"
 #undef SLUICE_ROW_1
 #undef SLUICE_ROW_2
@@ -280,8 +290,6 @@ inline const std::vector<OpRow>& op_table() {
 #define SLUICE_REDUCTION_ROW(name) \
   rows.push_back({#name, make_reduction, run_reduction<&sluice::name>, compute_reduction});
     SLUICE_REDUCTION_ROW(mean)
-    SLUICE_REDUCTION_ROW(argmax)
-    SLUICE_REDUCTION_ROW(argmin)
     SLUICE_REDUCTION_ROW(logsumexp)
     SLUICE_REDUCTION_ROW(norm)
 #undef SLUICE_REDUCTION_ROW
@@ -300,6 +308,14 @@ inline const std::vector<OpRow>& op_table() {
         {"log_softmax", make_soft,
          [](const Step& s, Tensors&& t) { return log_softmax(std::move(t[0]), s.axes[0]); },
          [](const Step& s, const Arrays& x) { return oracle::log_softmax(x[0], s.axes[0]); }});
+    rows.push_back(
+        {"cumsum", make_scan,
+         [](const Step& s, Tensors&& t) { return cumsum(std::move(t[0]), s.axes[0]); },
+         [](const Step& s, const Arrays& x) { return oracle::scan("sum", x[0], s.axes[0]); }});
+    rows.push_back(
+        {"cumprod", make_scan,
+         [](const Step& s, Tensors&& t) { return cumprod(std::move(t[0]), s.axes[0]); },
+         [](const Step& s, const Arrays& x) { return oracle::scan("prod", x[0], s.axes[0]); }});
     rows.push_back(
         {"matmul", make_matmul,
          [](const Step&, Tensors&& t) { return matmul(std::move(t[0]), std::move(t[1])); },

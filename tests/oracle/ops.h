@@ -29,6 +29,8 @@ std::optional<OpTypes> types_of(const std::string& op, const std::vector<DType>&
 // Reductions: sum prod max min mean var std any all argmax argmin logsumexp norm.
 NdArray reduce(const std::string& op, const NdArray& x, const std::vector<int>& axes, bool keepdims,
                int ddof = 0);
+// Cumulative: "sum" for cumsum, "prod" for cumprod.
+NdArray scan(const std::string& op, const NdArray& x, int axis);
 NdArray softmax(const NdArray& x, int axis);
 NdArray log_softmax(const NdArray& x, int axis);
 NdArray matmul(const NdArray& a, const NdArray& b);

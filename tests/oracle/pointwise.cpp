@@ -104,6 +104,14 @@ Real logaddexp(const Real* x, DType) {
 
 Real softplus(Real x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
 
+Real sinc(Real x) {
+  constexpr Real kPi = 3.14159265358979323846264338L;
+  if (x == 0) return 1;
+  const Real n = std::rint(x);
+  const Real sine = std::sin(kPi * (x - n));
+  return (std::fmod(n, 2) == 0 ? sine : -sine) / (kPi * x);
+}
+
 // f at -inf where the formula would give inf * 0.
 Real with_limit(Real x, Real value) { return x == -kInf ? Real(-0.0L) : value; }
 
@@ -166,6 +174,7 @@ const std::map<std::string, Entry>& table() {
       {"reciprocal", {Rule::kFloat, kFloats, kSignedZero | kPole, ARITHMETIC(1, /, x[0])}},
       {"sin", INEXACT(std::sin(x[0]))},
       {"cos", INEXACT(std::cos(x[0]))},
+      {"sinc", INEXACT(sinc(x[0]))},
       {"tan", {Rule::kFloat, kFloats, kPole, FN(std::tan(x[0]))}},
       {"asin", INEXACT(std::asin(x[0]))},
       {"acos", INEXACT(std::acos(x[0]))},
@@ -309,7 +318,7 @@ Real error_of(const std::string& op, const Entry& entry, const Real* x, const Re
   if (is_open(op, x, types.operand)) return kUnknown;
   Real error = 0;
   if (!exact_operands) {
-    const bool periodic = op == "sin" || op == "cos" || op == "tan";
+    const bool periodic = op == "sin" || op == "cos" || op == "tan" || op == "sinc";
     if (periodic && errors[0] > 0.01L) return kUnknown;
     if (op == "remainder" &&
         !(errors[0] + std::fabs(x[0] / x[1]) * errors[1] < std::fabs(x[1]) / 4)) {
@@ -322,6 +331,7 @@ Real error_of(const std::string& op, const Entry& entry, const Real* x, const Re
     }
     error = spread(entry, x, errors, arity, value, types);
     if (op == "sin" || op == "cos") error = std::max(error, errors[0]);
+    if (op == "sinc") error = std::max(error, 1.4L * errors[0]);  // its slope
     if ((entry.traits & kPole) && error > std::fabs(value) / 4) return kUnknown;
   }
   if (!is_float(types.result)) return error > 0 ? kUnknown : 0;

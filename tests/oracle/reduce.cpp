@@ -353,6 +353,14 @@ NdArray reduce(const std::string& op, const NdArray& operand, const std::vector<
   return result;
 }
 
+NdArray scan(const std::string& op, const NdArray& x, int axis) {
+  std::vector<NdArray> totals;
+  for (int64_t i = 0; i < x.shape[normalize_axis(axis, x.rank())]; ++i) {
+    totals.push_back(reduce(op, slice(x, axis, 0, i + 1, 1), {axis}, /*keepdims=*/true));
+  }
+  return totals.empty() ? full(x.shape, 0, reduce(op, x, {}, false).dtype) : concat(totals, axis);
+}
+
 NdArray softmax(const NdArray& x, int axis) {
   const NdArray operand = cast(x, float_type(x.dtype));
   return map_rows(operand, axis, [&](const Row& row) { return soft(row, operand.dtype, false); });

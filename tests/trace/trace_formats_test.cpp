@@ -297,7 +297,7 @@ TEST(TraceTextTest, LoopsAreFolded) {
 TEST(TraceTextTest, AMillionFoldedWindowsAreShort) {
   EXPECT_LT(to_text(trace_of_windows(std::string(1000000, 'A'))).size(), 1000);
   std::string turns;
-  for (int i = 0; i < 5000; ++i) turns += std::string(199, 'A') + "B";
+  for (int i = 0; i < 5000; ++i) turns.append(199, 'A').push_back('B');
   EXPECT_EQ(turns.size(), 1000000);
   EXPECT_LT(to_text(trace_of_windows(turns)).size(), 1000);
 }

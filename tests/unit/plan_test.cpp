@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "fusion/library/matmul.h"
+
 namespace sluice::fusion {
 namespace {
 
@@ -112,6 +114,49 @@ TEST(PlanTest, WhatWaitsForALaunchIsNotInIt) {
   ASSERT_EQ(plan->steps.size(), 2u);
   EXPECT_EQ(plan->steps[0].kernels.size(), 2u);
   EXPECT_EQ(plan->steps[1].kernels.size(), 2u);
+}
+
+// The parameters of a product, and what the engine sees of the call.
+TEST(PlanTest, ALibraryCallSaysWhatItTouches) {
+  Graph graph;
+  const NodeId a = add_input(&graph, {4, 5});
+  const NodeId b = add_input(&graph, {5, 6});
+  const NodeId bias = add_input(&graph, {6});
+  const NodeId product = add_op(&graph, Op::kMatmul, {a, b});
+  graph.nodes[product].shape = {4, 6};
+  const NodeId sum = add_op(&graph, Op::kAdd, {product, bias});
+  const NodeId result = add_op(&graph, Op::kRelu, {sum}, /*live=*/true);
+
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->steps.size(), 2u);
+  ASSERT_TRUE(plan->steps[0].library.has_value());
+  const LibraryCall& call = *plan->steps[0].library;
+  EXPECT_EQ(call.kind, LibraryKind::kMatmul);
+  EXPECT_EQ(call.attributes->text(), "1x4x6x5");
+  EXPECT_EQ(call.attributes->flops(), 2 * 4 * 6 * 5);
+  EXPECT_EQ(matmul_of(call).shape.k, 5);
+  EXPECT_EQ(call.nodes, std::vector<NodeId>{product});
+  ASSERT_EQ(call.outputs.size(), 1u);
+  EXPECT_EQ(call.output(), call.buffers[2]);
+  EXPECT_EQ(call.outputs[0].buffers, (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(&plan->steps[0].call(0), &call);
+  EXPECT_FALSE(plan->steps[1].library.has_value());
+  EXPECT_EQ(plan->steps[1].num_calls(), 1u);
+
+  const auto folded = make_plan(graph, {.fast_math = true, .observer = {}});
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  ASSERT_EQ(folded->steps.size(), 1u);
+  const LibraryCall& whole = *folded->steps[0].library;
+  EXPECT_EQ(whole.nodes, (std::vector<NodeId>{product, sum, result}));
+  ASSERT_EQ(whole.epilogues.size(), 2u);
+  EXPECT_EQ(whole.epilogues[0].op, Op::kAdd);
+  EXPECT_TRUE(whole.epilogues[0].one_row);
+  const MemoryRef third{MemoryRef::Kind::kInput, 2};
+  EXPECT_EQ(whole.buffers[whole.epilogues[0].operand], third);
+  EXPECT_EQ(whole.epilogues[1].op, Op::kRelu);
+  EXPECT_EQ(whole.outputs[0].buffers, (std::vector<int32_t>{0, 1, 3}));
+  EXPECT_EQ(folded->results[whole.output().index].node, result);
 }
 
 }  // namespace

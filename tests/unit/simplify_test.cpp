@@ -782,8 +782,8 @@ void expect_close(DType dtype, double tolerance, const std::vector<Case>& cases)
     visit_dtype(dtype, [&]<typename T>() {
       for (size_t i = 0; i < actual.size(); i += sizeof(T)) {
         T want, got;
-        std::memcpy(&want, &expected[i], sizeof(T));
-        std::memcpy(&got, &actual[i], sizeof(T));
+        std::copy_n(expected.begin() + i, sizeof(T), reinterpret_cast<char*>(&want));
+        std::copy_n(actual.begin() + i, sizeof(T), reinterpret_cast<char*>(&got));
         const double a = static_cast<double>(want), e = static_cast<double>(got);
         // Where the exact form neither overflows nor vanishes in between.
         if (!(std::abs(a) > 1e-3 && std::abs(a) < 1e3)) continue;

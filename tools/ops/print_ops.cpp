@@ -163,6 +163,31 @@ void put_operators(const OpSection& section, std::string_view function) {
   }
 }
 
+// How an op is called, without what is only for traces.
+std::string usage_of(const OpRow& row) {
+  if (row.arity != 0) return std::string(row.name) + "(" + std::string(row.operands) + ")";
+  constexpr std::string_view kWhere = ", Location where = Location::current()";
+  std::string parameters(row.parameters);
+  if (const size_t at = parameters.find(kWhere); at != std::string::npos) {
+    parameters.erase(at, kWhere.size());
+  }
+  return std::string(row.name) + parameters;
+}
+
+void put_row(const OpSection& section, const OpRow& row, bool has_types) {
+  put("| `" + usage_of(row) + "`");
+  put_operators(section, row.name);
+  put(std::string(" | ") + name_of(row.kind) + " | " + name_of(row.gradient) + " | ");
+  if (has_types) put(std::string(row.domain) + " | " + std::string(row.result_dtype) + " | ");
+  put(cell(row.doc));
+  for (const auto& overload : row.overloads) {
+    if (overload.doc.empty()) continue;
+    put(" `" + std::string(row.name) + std::string(overload.parameters) +
+        "`: " + std::string(overload.doc));
+  }
+  put(" |\n");
+}
+
 void put_reference() {
   put("# Reference of the ops\n\n"
       "Made from `fusion/ir/ops.def` and `frontend/functions.def`. The rules that all ops share "
@@ -171,21 +196,11 @@ void put_reference() {
   for (const OpSection& section : frontend::op_sections()) {
     put("\n## " + std::string(section.title) + "\n\n");
     if (!section.text.empty()) put(std::string(section.text) + "\n\n");
-    put("| op | kind | takes | gives | gradient | |\n| --- | --- | --- | --- | --- | --- |\n");
-    for (const OpRow& row : section.rows) {
-      const std::string call = row.arity != 0
-                                   ? std::string(row.name) + "(" + std::string(row.operands) + ")"
-                                   : std::string(row.name) + std::string(row.parameters);
-      put("| `" + call + "`");
-      put_operators(section, row.name);
-      put(std::string(" | ") + name_of(row.kind) + " | " + std::string(row.domain) + " | " +
-          std::string(row.result_dtype) + " | " + name_of(row.gradient) + " | " + cell(row.doc));
-      for (const auto& overload : row.overloads) {
-        put(" Also `" + std::string(row.name) + std::string(overload.parameters) + "`.");
-        if (!overload.doc.empty()) put(" " + std::string(overload.doc));
-      }
-      put(" |\n");
-    }
+    const bool has_types = !section.rows.front().domain.empty();
+    put(has_types
+            ? "| op | kind | gradient | takes | gives | |\n| --- | --- | --- | --- | --- | --- |\n"
+            : "| op | kind | gradient | |\n| --- | --- | --- | --- |\n");
+    for (const OpRow& row : section.rows) put_row(section, row, has_types);
   }
 }
 

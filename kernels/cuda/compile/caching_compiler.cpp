@@ -12,11 +12,10 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-// Of CompiledCode's members; raise it when they change.
+// The version of the format. Raise it when the members of CompiledCode change.
 constexpr int kFormat = 1;
 
-// What a list of members becomes, and back: numbers as they lie in memory, strings after their
-// size.
+// Serialises members: numbers as they lie in memory, strings after their size.
 class Writer {
  public:
   void operator()(const std::string& text) {
@@ -35,7 +34,7 @@ class Writer {
   std::string bytes_;
 };
 
-// Once something is missing nothing more is read.
+// Stops at the first member that is missing.
 class Reader {
  public:
   explicit Reader(absl::string_view bytes) : rest_(bytes) {}
@@ -97,7 +96,7 @@ std::optional<CompiledCode> from_bytes(absl::string_view bytes) {
   read(is_ptx);
   read(code.log);
   read(num_kernels);
-  // The number is not to be trusted with memory.
+  // Don't reserve memory for a count that was read from disk.
   for (uint64_t i = 0; i < num_kernels && read.is_good(); ++i) {
     visit_resources(read, code.kernels.emplace_back());
   }

@@ -1,4 +1,4 @@
-// A compiler that finds on disk what another process has compiled.
+// A compiler with a cache on disk, which processes share.
 #ifndef SLUICE_KERNELS_CUDA_COMPILE_CACHING_COMPILER_H_
 #define SLUICE_KERNELS_CUDA_COMPILE_CACHING_COMPILER_H_
 
@@ -9,8 +9,8 @@
 
 namespace sluice::kernels::cuda {
 
-// `compiler`, with what it says about sources (Compiler::disk_key()) kept in `cache`. `compiler`
-// itself if there is no cache. An empty source is always compiled: it makes the compiler ready.
+// `compiler`, whose code is stored on disk under Compiler::disk_key(). `compiler` itself if there
+// is no cache. An empty source is always compiled: it initialises the compiler.
 std::unique_ptr<Compiler> with_disk_cache(std::unique_ptr<Compiler> compiler,
                                           DiskCache* cache = disk_cache());
 

@@ -1,4 +1,4 @@
-// Makes code that a device can load of emitted kernels.
+// Compiles emitted kernels to code that a device can load.
 #ifndef SLUICE_KERNELS_CUDA_COMPILE_COMPILER_H_
 #define SLUICE_KERNELS_CUDA_COMPILE_COMPILER_H_
 
@@ -10,20 +10,20 @@
 
 namespace sluice::kernels::cuda {
 
-// What a kernel takes of a multiprocessor.
+// The resources of a multiprocessor that a kernel uses.
 struct KernelResources {
   std::string name;
   int registers = 0;     // of a thread
   int stack_bytes = 0;   // likewise
-  int spill_bytes = 0;   // stored, because registers did not suffice
+  int spill_bytes = 0;   // stored for lack of registers
   int shared_bytes = 0;  // of a block
 };
 
 struct CompiledCode {
   std::string image;    // for runtime::cuda::Module::load()
-  bool is_ptx = false;  // the driver has yet to translate it for its device
+  bool is_ptx = false;  // to be translated by the driver
   std::string log;
-  std::vector<KernelResources> kernels;  // as far as the compiler tells
+  std::vector<KernelResources> kernels;  // as far as the compiler reports them
   bool from_disk = false;                // compiled by another process
 };
 
@@ -32,15 +32,15 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  // `text` is from emit(), of programs that contract or of some that don't. What is wrong with it,
-  // in the compiler's words, is in the status.
+  // `text` is from emit(). `contracts`: products and sums may contract. The status has the
+  // compiler's messages.
   virtual absl::StatusOr<CompiledCode> compile(const std::string& text, bool contracts) = 0;
 
   // What the code depends on besides the text and this build: "NVRTC 12.9 sm_90".
   virtual std::string identity() const = 0;
 
   // All that the code depends on, for other processes and other builds too: equal keys, equal code.
-  // Empty if code is not to outlive the process, or if there can be none.
+  // Empty if the code must not outlive the process, or cannot be compiled.
   virtual std::string disk_key(const std::string& text, bool contracts) const {
     (void)text, (void)contracts;
     return {};

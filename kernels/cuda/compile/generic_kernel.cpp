@@ -13,7 +13,7 @@ namespace sluice::kernels::cuda {
 using runtime::cuda::Function;
 using runtime::cuda::Module;
 
-// A task that comes to nothing after the kernel's end may hold it longer.
+// A task that is still queued when the kernel is destroyed holds it longer, and then does nothing.
 struct GenericKernel::Shared {
   absl::Status load(const void* image) {
     std::lock_guard lock(load_mutex);
@@ -55,7 +55,7 @@ struct GenericKernel::Shared {
   Function function;
   std::atomic<const Function*> ready{nullptr};
 
-  std::mutex mutex;  // all below is guarded by it
+  std::mutex mutex;  // guards all below
   std::condition_variable changed;
   int requested = 0;  // compilations that have not ended
   int running = 0;    // those that have begun

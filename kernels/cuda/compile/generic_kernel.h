@@ -16,22 +16,22 @@ class GenericKernel {
  public:
   // `context` outlives it.
   explicit GenericKernel(runtime::cuda::Context* context);
-  ~GenericKernel();  // waits for a compilation under way
+  ~GenericKernel();  // waits for a running compilation
   GenericKernel(const GenericKernel&) = delete;
   GenericKernel& operator=(const GenericKernel&) = delete;
 
-  // Null until it is loaded. Whoever launches it keeps this object until the device has run it.
+  // Null until it is loaded. This object outlives its launches.
   const runtime::cuda::Function* function() const;
 
-  // From what was compiled ahead of time: see Module::load().
+  // Loads an image that was compiled ahead of time: see Module::load().
   absl::Status load(const void* image);
-  // On another thread, some time: a compiler takes seconds.
+  // Compiles it on another thread, which takes seconds.
   void compile(std::unique_ptr<Compiler> compiler);
 
-  // Returns once no compilation is under way or waiting.
+  // Returns once no compilation is running or queued.
   void wait();
 
-  // Why the compilation came to nothing; ok if it did not, or has not ended.
+  // Why the compilation failed; ok if it succeeded or has not ended.
   absl::Status failure() const;
 
  private:

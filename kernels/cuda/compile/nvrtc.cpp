@@ -13,11 +13,11 @@ namespace sluice::kernels::cuda {
 namespace {
 
 constexpr int kOutOfMemory = 1;
-// Of a log that becomes part of a message.
+// The most of a log that becomes part of a message.
 constexpr size_t kMessageBytes = 2000;
 
 absl::StatusOr<const Nvrtc*> keep(std::unique_ptr<Nvrtc> nvrtc) {
-  // The library makes static objects, which exit() destroys: threads have to be stopped before.
+  // The library has static objects, which exit() destroys: its threads must be stopped before.
   CompileThreads::stop_at_exit();
   return nvrtc.release();
 }
@@ -116,7 +116,7 @@ absl::StatusOr<CompiledCode> Nvrtc::compile(const std::string& source, const Tar
   code.is_ptx = !target.is_exact;
   if (result == 0) {
     result = api_.compile(program, static_cast<int>(pointers.size()), pointers.data());
-    // Sizes of texts count a null byte at the end, which a string has anyway.
+    // Sizes include the terminating null.
     const auto get = [&](auto size_of, auto read, std::string* bytes) {
       size_t size = 0;
       int status = size_of(program, &size);
@@ -154,7 +154,7 @@ std::vector<KernelResources> parse_resources(const std::string& log) {
     }
     if (kernels.empty()) continue;
     KernelResources& kernel = kernels.back();
-    // Functions that are called rather than inlined have a line of their own under the kernel.
+    // Functions that were not inlined have lines of their own under the kernel.
     int stack = 0, stores = 0;
     if (std::sscanf(line.c_str(), " %d bytes stack frame, %d bytes spill stores", &stack,
                     &stores) == 2) {

@@ -17,10 +17,9 @@ namespace sluice::kernels::cuda {
 // Immutable and never unloaded.
 class Nvrtc {
  public:
-  // The library for a driver that supports this CUDA version: code of a later major version is not
-  // for it. $SLUICE_NVRTC names a library to take instead, whatever its version.
-  // kFailedPrecondition with a message for the user if there is none. Thread-safe; the answer is
-  // found once.
+  // The library for a driver that supports this CUDA version, which rules out later major versions.
+  // $SLUICE_NVRTC names a library to use instead, of any version.
+  // kFailedPrecondition with a message for the user if there is none. Thread-safe; searches once.
   static absl::StatusOr<const Nvrtc*> get(int driver_version);
 
   static absl::StatusOr<std::unique_ptr<Nvrtc>> load(const std::string& name);
@@ -28,16 +27,16 @@ class Nvrtc {
   int version() const { return version_; }  // 12090: 12.9
   std::string version_text() const;         // "12.9"
 
-  // What is compiled for a device.
+  // What code is compiled for.
   struct Target {
     int architecture = 0;  // 90
-    bool is_exact = true;  // its own architecture, to machine code; else to PTX
+    bool is_exact = true;  // the device's own architecture, as machine code; else as PTX
     std::string name() const;
   };
   // The device's own architecture, or the latest before it that the library knows.
   absl::StatusOr<Target> target_for(int compute_capability) const;
 
-  // `options` say all but the architecture.
+  // `options`: all but the architecture.
   absl::StatusOr<CompiledCode> compile(const std::string& source, const Target& target,
                                        absl::Span<const std::string> options) const;
 

@@ -1,6 +1,6 @@
-// NVIDIA's library of matrix products, cuBLASLt, as a table of functions, declared as its ABI has
-// them. It is looked for and loaded at run time: neither a toolkit nor a driver is needed to build
-// or to start. Tests put a table of their own in its place.
+// NVIDIA's library of matrix products, cuBLASLt: its ABI as a table of functions. The library is
+// loaded at run time: neither a toolkit nor a driver is needed to build or to start. Tests use
+// tables of their own.
 #ifndef SLUICE_KERNELS_CUDA_PRODUCTS_CUBLASLT_H_
 #define SLUICE_KERNELS_CUDA_PRODUCTS_CUBLASLT_H_
 
@@ -56,10 +56,9 @@ struct CublasLt {
 #undef SLUICE_CUBLASLT_CALL
 };
 
-// The library for a driver that supports this CUDA version (12010: 12.1): one of a later major
-// version is not for it. $SLUICE_CUBLASLT names a library to take instead, whatever its version, or
-// is "off". kFailedPrecondition with a message for the user if there is none. Thread-safe; the
-// answer is found once.
+// The library for a driver that supports this CUDA version (12010: 12.1), which rules out later
+// major versions. $SLUICE_CUBLASLT names a library to use instead, of any version, or is "off".
+// kFailedPrecondition with a message for the user if there is none. Thread-safe; searches once.
 absl::StatusOr<const CublasLt*> find_cublaslt(int driver_version);
 
 absl::StatusOr<CublasLt> load_cublaslt(const std::string& name);

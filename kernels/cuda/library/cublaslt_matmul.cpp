@@ -15,7 +15,7 @@ using runtime::cuda::CudaStream;
 using runtime::cuda::CurrentContext;
 
 constexpr size_t kMaxPlans = 1024;
-constexpr uint32_t kAlignment = 16;  // of the vectors in which kernels read and write
+constexpr uint32_t kAlignment = 16;  // of the vectors that kernels load and store
 
 uint32_t alignment_of(const void* address) {
   return reinterpret_cast<uintptr_t>(address) % kAlignment == 0 ? kAlignment : sizeof(float);
@@ -32,11 +32,11 @@ LtEpilogue folded_epilogue(absl::Span<const fusion::Epilogue> epilogues) {
   return is_bias(epilogues[0]) ? LtEpilogue::kBias : LtEpilogue::kRelu;
 }
 
-// A matrix of `rows` by `columns` at these strides, as a matrix of the library that is kNo
-// `columns` by `rows` or else kYes its transpose. False if it is neither.
+// A matrix of `rows` by `columns` at these strides, as a matrix of the library: `columns` by `rows`
+// (kNo), or its transpose (kYes). False if it is neither.
 bool make_operand(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride,
                   LtCall::Operand* operand) {
-  // Strides that nothing is read by.
+  // Strides along extents of 1 are arbitrary.
   if (columns == 1) column_stride = 1;
   if (rows == 1) row_stride = column_stride == 1 ? columns : 1;
   if (column_stride == 1 && row_stride >= columns) {
@@ -79,7 +79,7 @@ bool LtCall::make(const Matmul& x, LtCall* call) {
   return true;
 }
 
-// A call's descriptors and the algorithm that the library recommends for it.
+// The descriptors of a call, and the algorithm that the library recommends for it.
 struct CublasLtMatmul::Plan {
   explicit Plan(const CublasLt& library) : library(library) {}
   ~Plan() {
@@ -111,7 +111,7 @@ struct CublasLtMatmul::Plan {
 
 namespace {
 
-// The first failure of several calls, of which those after it are not made.
+// Makes calls until the first failure.
 class Calls {
  public:
   template <typename F, typename... Args>
@@ -149,7 +149,7 @@ LtStatus CublasLtMatmul::Plan::open(LtHandle handle, const LtCall& call,
   calls.set(library.operation_set, operation, LtOperationAttribute::kEpilogue, call.epilogue);
   has_bias = call.bias_alignment != 0;
   if (has_bias) {
-    // The heuristic looks at its alignment only.
+    // The heuristic uses only its alignment.
     const void* bias = reinterpret_cast<const void*>(uintptr_t{call.bias_alignment});
     calls.set(library.operation_set, operation, LtOperationAttribute::kBiasPointer, bias);
   }
@@ -227,7 +227,7 @@ size_t CublasLtMatmul::num_folded(absl::Span<const fusion::Epilogue> epilogues) 
 }
 
 std::shared_ptr<CublasLtMatmul::Plan> CublasLtMatmul::find_plan(const LtCall& call) {
-  // What NVIDIA recommends.
+  // As NVIDIA recommends.
   const uint64_t max_workspace_bytes =
       context_->info().compute_capability >= 90 ? uint64_t{32} << 20 : uint64_t{4} << 20;
   std::lock_guard lock(mutex_);
@@ -256,7 +256,7 @@ absl::StatusOr<bool> CublasLtMatmul::enqueue(CudaStream* stream, const Matmul& m
   void* workspace = nullptr;
   if (plan->workspace_bytes > 0) {
     const absl::StatusOr<void*> data = allocator.allocate(plan->workspace_bytes, stream);
-    // No reason for another kernel: bits would depend on how much memory there is.
+    // Don't fall back to another kernel: bits would depend on the free memory.
     if (!data.ok()) return data.status();
     workspace = *data;
   }
@@ -265,7 +265,7 @@ absl::StatusOr<bool> CublasLtMatmul::enqueue(CudaStream* stream, const Matmul& m
     result = plan->run(handle_, matmul, workspace, stream->handle());
     return result == LtStatus::kSuccess ? absl::OkStatus() : absl::InternalError("refused");
   });
-  // What comes next on the stream may have it.
+  // Later work on the stream may reuse it.
   if (workspace != nullptr) allocator.free(workspace);
   if (result != LtStatus::kSuccess) {
     plan->can_run = false;

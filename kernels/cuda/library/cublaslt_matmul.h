@@ -19,12 +19,12 @@
 
 namespace sluice::kernels::cuda {
 
-// What a product is for the library, which has its matrices column by column: c is the transpose of
-// what it computes, its A is our b and its B our a. Nothing in it is a pointer, so that equal calls
-// run the same algorithm.
+// A product as the library sees it. Its matrices are column-major: it computes the transpose of c,
+// its A is our b, and its B is our a. There are no pointers in it, so that equal calls run the same
+// algorithm.
 struct LtCall {
   struct Operand {
-    int64_t rows = 0, columns = 0;  // as they are in memory, before they are transposed
+    int64_t rows = 0, columns = 0;  // in memory, before transposition
     int64_t leading_dimension = 0, batch_stride = 0;
     LtTranspose transpose = LtTranspose::kNo;
     uint32_t alignment = 0;  // in bytes: 16, or 4
@@ -39,7 +39,7 @@ struct LtCall {
   Operand a, b, c;
   int32_t batch = 1;
   LtEpilogue epilogue = LtEpilogue::kNone;
-  uint32_t bias_alignment = 0;  // 0: there is none
+  uint32_t bias_alignment = 0;  // 0: no bias
 
   // False if the library has no layout for the operands, or there is nothing to multiply.
   static bool make(const Matmul& matmul, LtCall* call);
@@ -63,17 +63,16 @@ class CublasLtMatmul {
 
   std::string name() const;  // "cuBLASLt 13.1"
 
-  // How many epilogues, from the first on, become part of the library's call: a bias, a relu, or a
-  // bias and then a relu. Not gelu: the library's is another function.
+  // The number of leading epilogues that become part of the library's call: a bias, a relu, or a
+  // bias and then a relu. Not gelu: the library approximates it by another function.
   static size_t num_folded(absl::Span<const fusion::Epilogue> epilogues);
 
-  // Whether enqueue() is going to do it, as far as one can tell. Pointers are looked at for their
-  // alignment only.
+  // Whether enqueue() will succeed, as far as that can be told. Only the alignment of pointers is
+  // used.
   bool supports(const Matmul& matmul);
 
-  // Within the run() of a batch of `stream`. False: it has done nothing, and never will for a call
-  // that is equal. Else c has the product with num_folded() epilogues applied. There is at least
-  // one element in c.
+  // Within the run() of a batch of `stream`. True: c has the product with num_folded() epilogues
+  // applied. False: nothing was done, nor ever will be for an equal call. c is not empty.
   absl::StatusOr<bool> enqueue(runtime::cuda::CudaStream* stream, const Matmul& matmul,
                                absl::string_view label);
 

@@ -18,9 +18,8 @@ namespace sluice::kernels::cuda {
 // What runners are made of. Outlives them.
 struct LibraryDevice {
   runtime::cuda::Context* context = nullptr;
-  Compiler* compiler = nullptr;         // for kernels of our own
-  int driver_version = 0;               // 12010: 12.1
-  bool allows_vendor_libraries = true;  // false: kernels of our own only
+  Compiler* compiler = nullptr;  // for kernels of our own
+  int driver_version = 0;        // 12010: 12.1; 0: use no vendor's library
 };
 
 // Runs the calls of one kind on one GPU. Thread-safe. Outlives the work it is given.

@@ -28,7 +28,7 @@ std::string name_of(const MatmulTile& tile, bool has_activations) {
                       has_activations ? "_activations" : "");
 }
 
-// Of a kernel that calls `body`, with what it needs.
+// The source of a kernel that calls `body`.
 std::string text_of(const std::string& name, const std::string& body, bool has_activations) {
   Functions functions;
   Writer text;
@@ -57,7 +57,7 @@ int64_t num_blocks(const Matmul& x, const MatmulTile& tile) {
   return x.batch * ceil_div(x.m, tile.rows) * ceil_div(x.n, tile.columns);
 }
 
-// Batches of rows that one matrix is multiplied by are one batch of more rows.
+// Several batches of a that multiply one b are one batch of more rows.
 Matmul with_fewer_batches(Matmul x) {
   if (x.batch == 1 || x.b_strides[0] != 0) return x;
   if (x.m == 1) x.a_strides[1] = x.a_strides[0];
@@ -94,7 +94,7 @@ std::string matmul_epilogues_text() {
                  /*has_activations=*/true);
 }
 
-// sl_matmul of the text.
+// As sl_matmul of the source.
 struct MatmulRunner::Arguments {
   struct Operand {
     const float* data;
@@ -160,7 +160,7 @@ absl::Status MatmulRunner::enqueue_epilogues(CudaStream* stream, const Matmul& m
                            label);
 }
 
-// ---- The choice.
+// ---- The choice between cuBLASLt and our kernels.
 
 MatmulRunner::MatmulRunner(runtime::cuda::Context* context, Compiler* compiler,
                            const CublasLt* library)

@@ -1,4 +1,4 @@
-// Matrix products on a GPU: by cuBLASLt where it is there and can, else by kernels of our own.
+// Matrix products on a GPU: by cuBLASLt where it is present and supports them, else by our kernels.
 #ifndef SLUICE_KERNELS_CUDA_PRODUCTS_MATMUL_H_
 #define SLUICE_KERNELS_CUDA_PRODUCTS_MATMUL_H_
 
@@ -21,47 +21,47 @@
 
 namespace sluice::kernels::cuda {
 
-// Our kernels cut c into tiles, of which a block computes one.
+// Our kernels cut c into tiles; a block computes one.
 struct MatmulTile {
   int rows, columns;
-  int depth;  // of the part of k that is in shared memory at a time
+  int depth;  // along k, of the strips in shared memory
 };
 inline constexpr std::array<MatmulTile, 5> kMatmulTiles = {
     {{128, 128, 16}, {64, 64, 16}, {64, 16, 64}, {16, 64, 64}, {16, 16, 64}}};
 
-// The tile that keeps most of the device busy. No bit depends on it.
+// The tile that occupies the device best. No bit depends on it.
 size_t choose_tile(const Matmul& matmul, int multiprocessors);
 
-// Sources for Compiler::compile(). Of the kernel for a tile, "matmul_64x16"; with activations
-// among its epilogues, which take a while to compile, "matmul_64x16_activations".
+// The source of a kernel for Compiler::compile(): "matmul_64x16", or "matmul_64x16_activations"
+// with activations among its epilogues, which take longer to compile.
 std::string matmul_text(const MatmulTile& tile, bool has_activations);
-// Of "matmul_epilogues", which applies epilogues to a product in memory.
+// The source of "matmul_epilogues", which applies epilogues to a product in memory.
 std::string matmul_epilogues_text();
 
-// The products of one GPU, float32 as kernels::Matmul says but for its bounds on activations, which
-// are those of the ops. Of our own kernels each element is exactly 0 and then, for k from 0 on,
-// fma(a, b, sum), then the epilogues as the ops' own kernels compute them. cuBLASLt's bits depend
-// on the device and the library's version too, and on whether operands are aligned to 16 bytes.
-// Thread-safe. Outlives the work it is given.
+// The products of one GPU, float32, as kernels::Matmul specifies, except that activations are as
+// accurate as the ops. Our kernels compute each element as sum = 0, then sum = fma(a, b, sum) for k
+// in ascending order, then the epilogues with the bits of the ops' own kernels. cuBLASLt's bits
+// also depend on the device, on the library's version and on whether operands are aligned to 16
+// bytes. Thread-safe. Outlives the work it is given.
 class MatmulRunner {
  public:
   static constexpr size_t kMaxEpilogues = 4;
 
-  // All are the caller's and outlive this; `library` may be null.
+  // All outlive this; `library` may be null.
   MatmulRunner(runtime::cuda::Context* context, Compiler* compiler, const CublasLt* library);
   ~MatmulRunner();
   MatmulRunner(const MatmulRunner&) = delete;
   MatmulRunner& operator=(const MatmulRunner&) = delete;
 
-  // Sees to it that enqueue() of such a product waits for no compiler. Pointers are looked at only
-  // for their alignment, and may be null. Of a failure the status says which kernel it was; what
-  // the compiler refused is not tried again.
+  // Compiles what enqueue() of such a product needs. Only the alignment of pointers is used; they
+  // may be null. The status names the kernel that failed; what the compiler refused is not tried
+  // again.
   absl::Status prepare(const Matmul& matmul);
-  // Whether that is so.
+  // Whether nothing is left to compile.
   bool is_ready(const Matmul& matmul);
 
-  // Within the run() of a batch of `stream`. Addresses in `matmul` are the device's. Compiles what
-  // prepare() has not been asked for.
+  // Within the run() of a batch of `stream`. Addresses are the device's. Compiles what has not
+  // been prepared.
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const Matmul& matmul,
                        absl::string_view label);
 

@@ -8,7 +8,7 @@ namespace {
 
 // Null if there is none.
 const CublasLt* find_vendor_library(const LibraryDevice& device) {
-  if (!device.allows_vendor_libraries) return nullptr;
+  if (device.driver_version == 0) return nullptr;
   return find_cublaslt(device.driver_version).value_or(nullptr);
 }
 

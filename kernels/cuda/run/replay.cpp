@@ -7,7 +7,7 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-// To make a graph takes as long as tens of launches, and most plans that run a few times run often.
+// Making a graph costs as much as tens of launches; most plans that run a few times run often.
 constexpr int kRunsBeforeGraph = 4;
 constexpr size_t kLeastLaunches = 2;
 
@@ -30,12 +30,12 @@ Replay::~Replay() {
 bool Replay::submit(runtime::cuda::CudaStream* stream, absl::Span<const Launch> launches,
                     absl::Span<const uint64_t> words, const std::string& label) {
   if (given_up_ || launches.size() < kLeastLaunches || ++runs_ <= kRunsBeforeGraph) return false;
-  // A failure is to be found at the launch that caused it.
+  // A synchronous context reports failures at the launch that caused them.
   if (gpu_.device().context().synchronous()) return false;
   const bool is_current = graph_ == nullptr ? make(launches, words) : patch(launches, words);
   if (is_current && graph_->launch(stream, label).ok()) return true;
-  // Where the context is at fault, launches one by one find the same. Earlier runs may not be done
-  // with the graph: it stays until this ends.
+  // If the context is at fault, single launches fail alike. The graph is kept until this is
+  // destroyed, as earlier runs may still use it.
   given_up_ = true;
   return false;
 }
@@ -60,7 +60,7 @@ bool Replay::make(absl::Span<const Launch> launches, absl::Span<const uint64_t> 
 }
 
 bool Replay::patch(absl::Span<const Launch> launches, absl::Span<const uint64_t> words) {
-  // Calls that were skipped for want of memory leave holes.
+  // Calls that were skipped for lack of memory have no launch.
   if (launches.size() != launches_.size()) return false;
   for (size_t i = 0; i < launches.size(); ++i) {
     const Launch& next = launches[i];

@@ -1,4 +1,4 @@
-// Launches of a plan that recurs, submitted as one graph.
+// Submits the launches of a recurring plan as one graph.
 #ifndef SLUICE_KERNELS_CUDA_RUN_REPLAY_H_
 #define SLUICE_KERNELS_CUDA_RUN_REPLAY_H_
 
@@ -26,7 +26,7 @@ struct Launch {
 
 runtime::cuda::KernelLaunch kernel_launch(const Launch& launch, absl::Span<const uint64_t> words);
 
-// Of one plan, whose runs begin one after another. It outlives them.
+// The graph of one plan, whose runs begin one after another. Outlives them.
 class Replay {
  public:
   explicit Replay(Gpu* gpu) : gpu_(*gpu) {}
@@ -34,9 +34,9 @@ class Replay {
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
-  // Submits all launches as one graph, if they have recurred often enough for it to pay. False:
-  // nothing has been submitted, and they have to be launched one by one. A graph that cannot be
-  // made, changed or launched, is given up for good.
+  // Submits all launches as one graph if they have recurred often enough for that to pay. False:
+  // nothing was submitted, and they must be launched one by one. Gives up for good on a graph that
+  // cannot be made, patched or launched.
   bool submit(runtime::cuda::CudaStream* stream, absl::Span<const Launch> launches,
               absl::Span<const uint64_t> words, const std::string& label);
 
@@ -48,7 +48,7 @@ class Replay {
   int runs_ = 0;
   bool given_up_ = false;
   std::unique_ptr<runtime::cuda::Graph> graph_;
-  // As the graph has them now.
+  // The graph's current launches and parameters.
   std::vector<Launch> launches_;
   std::vector<uint64_t> words_;
 };

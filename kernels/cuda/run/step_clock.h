@@ -1,4 +1,4 @@
-// When the steps of a run were on the device.
+// Times the steps of a run on the device.
 #ifndef SLUICE_KERNELS_CUDA_RUN_STEP_CLOCK_H_
 #define SLUICE_KERNELS_CUDA_RUN_STEP_CLOCK_H_
 
@@ -17,8 +17,8 @@ class StepClock {
 
   void mark();
 
-  // Once the device is done: one for each mark but the first. The host's time of the first mark
-  // stands for the device's. Empty if some mark could not be made.
+  // Once the device is done: a time for each mark but the first. The first mark is taken to happen
+  // when the host makes it. Empty if a mark could not be made.
   std::vector<StepTime> times() const;
 
  private:

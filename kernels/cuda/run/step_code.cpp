@@ -29,7 +29,7 @@ fusion::Program for_gpu(fusion::Program program) {
   for (fusion::Access& access : program.accesses) {
     if (access.lanes == StrideClass::kTile) access.lanes = StrideClass::kAny;
     if (program.lanes_across_rows) {
-      // Its class was that of the rows' dim.
+      // The class was that of the rows' dim.
       access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
     }
   }

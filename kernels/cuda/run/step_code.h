@@ -20,7 +20,7 @@ struct StepMemory {
   std::vector<ErrorSlot*> errors;  // by call; null where there are none
 };
 
-// A fusion::KernelCall as a step runs it.
+// A fusion::KernelCall of a step.
 struct CallCode {
   const fusion::KernelCall* call = nullptr;
   int program = 0;  // of StepCode::programs

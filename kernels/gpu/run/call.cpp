@@ -231,10 +231,11 @@ void pack_call(const Program& program, const Geometry& geometry, const KernelArg
 }
 
 std::vector<uint64_t> pack_table(absl::Span<const TableCall> calls) {
-  std::vector<uint64_t> table(1);
-  for (const TableCall& call : calls) table[0] += call.blocks > 0;
+  uint64_t num_entries = 0;
+  for (const TableCall& call : calls) num_entries += call.blocks > 0;
+  std::vector<uint64_t> table(1 + 3 * num_entries);
+  table[0] = num_entries;
   size_t entry = 1;
-  table.resize(1 + 3 * table[0]);
   uint64_t first_block = 0;
   for (const TableCall& call : calls) {
     if (call.blocks == 0) continue;
