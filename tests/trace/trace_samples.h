@@ -1,4 +1,4 @@
-// Traces that no engine has recorded: those of tests/traces/, and helpers to change them.
+// Traces that no engine has recorded: those of tests/trace/traces/, and helpers to change them.
 #ifndef SLUICE_TESTS_TRACE_TRACE_SAMPLES_H_
 #define SLUICE_TESTS_TRACE_TRACE_SAMPLES_H_
 
@@ -16,12 +16,12 @@
 
 namespace sluice::test {
 
-// The text of tests/traces/<name>.json.
+// The text of tests/trace/traces/<name>.json.
 //   fused         ten windows of one kernel, which leaves only a sum
 //   held          the same program, but something in the middle is held, and there are two kernels
 //   every_member  every member of the format is used; two devices and threads
 inline std::string sample_text(const std::string& name) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / "traces";
+  const std::filesystem::path folder = SLUICE_TEST_TRACES;
   std::ifstream file(folder / (name + ".json"), std::ios::binary);
   EXPECT_TRUE(file.is_open()) << folder << " lacks " << name;
   return {std::istreambuf_iterator<char>(file), {}};
