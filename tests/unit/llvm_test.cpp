@@ -423,6 +423,7 @@ TEST_F(LlvmTest, EveryOpEveryType) {
     if constexpr (fusion::in_domain(fusion::domain, dtype_of<T>())) {               \
       constexpr bool kSelect = fusion::TypeRule::rule == fusion::TypeRule::kSelect; \
       using A = std::conditional_t<kSelect, bool, T>;                               \
+      using V [[maybe_unused]] = T;                                                 \
       check.template operator()<T>(                                                 \
           Op::k##id, arity,                                                         \
           []([[maybe_unused]] T first, [[maybe_unused]] T b, [[maybe_unused]] T c,  \
