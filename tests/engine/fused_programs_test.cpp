@@ -45,9 +45,9 @@ TEST_P(FusedPrograms, TakeFewKernelsAndChangeNoBits) {
   config().fuse = false;
   const auto op_by_op = bytes_of(GetParam().run(inputs));
   config().fuse = true;
-  config().jit = false;
+  config().compile = CompileMode::kOff;
   EXPECT_EQ(bytes_of(GetParam().run(inputs)), op_by_op) << "interpreted";
-  config().jit = true;
+  config().compile = CompileMode::kBlocking;
   const Stats before = stats();
   const Tensors outputs = GetParam().run(inputs);
   sync();
