@@ -14,7 +14,7 @@ namespace sluice::oracle {
 
 // Element-wise ops by name, as in "exp" or "floor_divide". The array's errors hold what a correct
 // engine may deviate: 0 for ops that IEEE 754 or integer arithmetic defines, 4 ulp of float32 or
-// float64 (1 ulp of a half type) for the others, and what operands' errors become.
+// float64 (gelu 5.5; 1 ulp of a half type) for the others, and what operands' errors become.
 NdArray unary(const std::string& op, const NdArray& x);
 NdArray binary(const std::string& op, const NdArray& a, const NdArray& b);
 NdArray ternary(const std::string& op, const NdArray& a, const NdArray& b, const NdArray& c);
