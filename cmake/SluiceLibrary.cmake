@@ -27,8 +27,8 @@ endif()
 
 # Compiled below, for each instruction set.
 set(loops ${sources})
-list(FILTER loops INCLUDE REGEX "^kernels/interp/loops_")
-list(REMOVE_ITEM loops kernels/interp/loops_select.cpp)
+list(FILTER loops INCLUDE REGEX "^kernels/interp/loops/")
+list(REMOVE_ITEM loops kernels/interp/loops/loops_select.cpp)
 list(REMOVE_ITEM sources ${loops})
 
 set(openmp "")

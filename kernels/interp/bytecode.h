@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fusion/ir/program.h"
-#include "kernels/interp/loops.h"
+#include "kernels/interp/loops/loops.h"
 #include "kernels/math/external.h"
 
 namespace sluice::kernels::interp {

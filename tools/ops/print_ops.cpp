@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "frontend/op_rows.h"
+#include "frontend/registry/op_rows.h"
 
 namespace sluice {
 namespace {

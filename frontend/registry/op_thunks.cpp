@@ -1,4 +1,4 @@
-#include "frontend/op_thunks.h"
+#include "frontend/registry/op_thunks.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 // They are compiled once for each instruction set (see CMakeLists.txt) and found in a table, so
 // that nothing else of the interpreter depends on the set. Elements have compute types: half dtypes
 // are float32 in registers, masks are one byte of 0 or 1.
-#ifndef SLUICE_KERNELS_INTERP_LOOPS_H_
-#define SLUICE_KERNELS_INTERP_LOOPS_H_
+#ifndef SLUICE_KERNELS_INTERP_LOOPS_LOOPS_H_
+#define SLUICE_KERNELS_INTERP_LOOPS_LOOPS_H_
 
 #include <cstdint>
 
@@ -97,4 +97,4 @@ const LoopTable& loops();
 
 }  // namespace sluice::kernels::interp
 
-#endif  // SLUICE_KERNELS_INTERP_LOOPS_H_
+#endif  // SLUICE_KERNELS_INTERP_LOOPS_LOOPS_H_

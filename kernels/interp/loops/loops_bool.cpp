@@ -1,7 +1,7 @@
-#include "kernels/interp/loops_impl.h"
+#include "kernels/interp/loops/loops_impl.h"
 
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 
-void fill_float64(LoopTable& table) { fill_type<double>(table); }
+void fill_bool(LoopTable& table) { fill_type<bool>(table); }
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE

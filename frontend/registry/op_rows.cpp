@@ -1,4 +1,4 @@
-#include "frontend/op_rows.h"
+#include "frontend/registry/op_rows.h"
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "kernels/interp/loops.h"
+#include "kernels/interp/loops/loops.h"
 
 namespace sluice::kernels::interp {
 

@@ -1,7 +1,7 @@
 // The rows of fusion/ir/ops.def and frontend/functions.def as text, in the order of the reference:
 // for the registry, and for the program that prints include/sluice/ops.h and the reference.
-#ifndef SLUICE_FRONTEND_OP_ROWS_H_
-#define SLUICE_FRONTEND_OP_ROWS_H_
+#ifndef SLUICE_FRONTEND_REGISTRY_OP_ROWS_H_
+#define SLUICE_FRONTEND_REGISTRY_OP_ROWS_H_
 
 #include <string_view>
 #include <vector>
@@ -54,4 +54,4 @@ std::string parameters_of(const OpRow& row);
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_OP_ROWS_H_
+#endif  // SLUICE_FRONTEND_REGISTRY_OP_ROWS_H_

@@ -1,5 +1,5 @@
 // Non-temporal stores, a whole vector of the instruction set at a time.
-#include "kernels/interp/loops_impl.h"
+#include "kernels/interp/loops/loops_impl.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 // The functions of the frontend as something that can be called with a list of values: each made by
 // a template from the function's own type.
-#ifndef SLUICE_FRONTEND_OP_THUNKS_H_
-#define SLUICE_FRONTEND_OP_THUNKS_H_
+#ifndef SLUICE_FRONTEND_REGISTRY_OP_THUNKS_H_
+#define SLUICE_FRONTEND_REGISTRY_OP_THUNKS_H_
 
 #include <cstdint>
 #include <map>
@@ -59,4 +59,4 @@ Thunks make_thunks();
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_OP_THUNKS_H_
+#endif  // SLUICE_FRONTEND_REGISTRY_OP_THUNKS_H_

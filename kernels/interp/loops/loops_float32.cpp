@@ -1,4 +1,4 @@
-#include "kernels/interp/loops_impl.h"
+#include "kernels/interp/loops/loops_impl.h"
 
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 

@@ -4,8 +4,8 @@
 // A hazard: such a unit must not emit an inline function under a name that other units share (the
 // linker could keep the copy that needs AVX-512 and give it to everyone). So these files use
 // nothing of the standard library but types, and everything lives in the set's own namespace.
-#ifndef SLUICE_KERNELS_INTERP_LOOPS_IMPL_H_
-#define SLUICE_KERNELS_INTERP_LOOPS_IMPL_H_
+#ifndef SLUICE_KERNELS_INTERP_LOOPS_LOOPS_IMPL_H_
+#define SLUICE_KERNELS_INTERP_LOOPS_LOOPS_IMPL_H_
 
 #ifndef SLUICE_ISA_NAMESPACE
 #error "compile the loops with SLUICE_ISA_NAMESPACE defined"
@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/interp/loops.h"
+#include "kernels/interp/loops/loops.h"
 #include "kernels/math/functions.h"
 #include "kernels/reduction.h"
 
@@ -325,4 +325,4 @@ void fill_type(LoopTable& table) {
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE
 
-#endif  // SLUICE_KERNELS_INTERP_LOOPS_IMPL_H_
+#endif  // SLUICE_KERNELS_INTERP_LOOPS_LOOPS_IMPL_H_

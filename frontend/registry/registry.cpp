@@ -7,8 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "frontend/op_rows.h"
-#include "frontend/op_thunks.h"
+#include "frontend/registry/op_rows.h"
+#include "frontend/registry/op_thunks.h"
 
 namespace sluice {
 namespace {
