@@ -16,7 +16,10 @@ void for_each_index(size_t n, F f) {
 // Compilers may leave a short constant loop rolled, which forces the arrays it indexes into memory.
 template <size_t n, typename F>
 [[gnu::always_inline]] inline void for_each_index(std::integral_constant<size_t, n>, F f) {
-  [&]<size_t... k>(std::index_sequence<k...>) { (f(std::integral_constant<size_t, k>()), ...); }
+  // GCC leaves it a call in a caller that is large.
+  [&]<size_t... k>(std::index_sequence<k...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<size_t, k>()), ...);
+  }
   (std::make_index_sequence<n>());
 }
 
