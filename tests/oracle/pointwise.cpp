@@ -324,6 +324,8 @@ Real error_of(const std::string& op, const Entry& entry, const Real* x, const Re
         !(errors[0] + std::fabs(x[0] / x[1]) * errors[1] < std::fabs(x[1]) / 4)) {
       return kUnknown;
     }
+    // Whether the exponent is an integer decides between a number and NaN.
+    if (op == "pow" && x[0] < 0 && errors[1] > 0) return kUnknown;
     // Numbers that may be equal, though no corner makes them so.
     if (arity == 2 && types.result == DType::kBool && is_float(types.operand) &&
         std::fabs(x[0] - x[1]) <= errors[0] + errors[1]) {
