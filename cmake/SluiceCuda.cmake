@@ -41,7 +41,7 @@ function(sluice_generic_image target)
   add_executable(sluice_print_generic EXCLUDE_FROM_ALL kernels/gpu/generic/print_generic.cpp)
   sluice_compile_options(sluice_print_generic)
   target_include_directories(sluice_print_generic PRIVATE ${SLUICE_INCLUDES})
-  target_link_libraries(sluice_print_generic PRIVATE sluice_lower_archive ${SLUICE_ABSL} ${openmp})
+  target_link_libraries(sluice_print_generic PRIVATE sluice_lower_archive ${SLUICE_ABSL} ${tbb})
   set(stem "${PROJECT_BINARY_DIR}/generic_kernel")
   # What devices of other kinds get is PTX, which their driver compiles and keeps.
   add_custom_command(OUTPUT "${stem}.fatbin"

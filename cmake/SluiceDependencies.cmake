@@ -1,7 +1,7 @@
 # What sluice is built on. Abseil is required. Each of the others can be missing: the engine then
 # works without it, slower. AUTO takes it if it is there, ON fails if it is not, OFF ignores it.
 
-foreach(feature LLVM ONEDNN OPENMP SLEEF)
+foreach(feature LLVM ONEDNN SLEEF TBB)
   set(SLUICE_${feature} AUTO CACHE STRING "Use ${feature}: AUTO, ON or OFF")
   set_property(CACHE SLUICE_${feature} PROPERTY STRINGS AUTO ON OFF)
   set(SLUICE_HAVE_${feature} 0)
@@ -57,9 +57,9 @@ if(SLUICE_STATIC)
   endforeach()
 endif()
 
-if(SLUICE_OPENMP)
-  find_package(OpenMP QUIET COMPONENTS CXX)
-  sluice_feature(OPENMP OpenMP_CXX_FOUND "${OpenMP_CXX_VERSION}")
+if(SLUICE_TBB)
+  find_package(TBB 2021 QUIET CONFIG COMPONENTS tbb)
+  sluice_feature(TBB TBB_FOUND "oneTBB ${TBB_VERSION}")
 endif()
 
 if(SLUICE_SLEEF)

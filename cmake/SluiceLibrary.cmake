@@ -31,12 +31,11 @@ list(FILTER loops INCLUDE REGEX "^kernels/interp/loops/")
 list(REMOVE_ITEM loops kernels/interp/loops/loops_select.cpp)
 list(REMOVE_ITEM sources ${loops})
 
-set(openmp "")
-if(SLUICE_HAVE_OPENMP)
-  set(openmp OpenMP::OpenMP_CXX)
+set(tbb "")
+if(SLUICE_HAVE_TBB)
+  set(tbb TBB::tbb)
 endif()
-sluice_precompiled_headers(sluice_library_headers ${SLUICE_COMMON_HEADERS}
-  LIBRARIES ${SLUICE_ABSL} ${openmp})
+sluice_precompiled_headers(sluice_library_headers ${SLUICE_COMMON_HEADERS} LIBRARIES ${SLUICE_ABSL})
 sluice_precompiled_headers(sluice_program_headers ${SLUICE_COMMON_HEADERS}
   LIBRARIES ${SLUICE_ABSL} OPTIONS -fPIE)
 
@@ -47,7 +46,7 @@ function(sluice_library_part target)
   # Calls within the library go straight to their function.
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_include_directories(${target} PRIVATE ${SLUICE_INCLUDES})
-  foreach(feature LLVM NVCC ONEDNN OPENMP SLEEF)
+  foreach(feature LLVM NVCC ONEDNN SLEEF TBB)
     target_compile_definitions(${target} PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
   endforeach()
   foreach(feature LLVM ONEDNN SLEEF)
@@ -55,8 +54,14 @@ function(sluice_library_part target)
       target_include_directories(${target} SYSTEM PRIVATE "${${feature}_INCLUDE_DIR}")
     endif()
   endforeach()
-  target_link_libraries(${target} PRIVATE ${SLUICE_ABSL} ${openmp})
+  target_link_libraries(${target} PRIVATE ${SLUICE_ABSL} ${tbb})
 endfunction()
+
+# ThreadSanitizer cannot follow tasks through oneTBB.
+if(SLUICE_SANITIZE MATCHES "thread")
+  set_source_files_properties(runtime/cpu/workers.cpp PROPERTIES
+    COMPILE_OPTIONS -fno-sanitize=thread SKIP_PRECOMPILE_HEADERS ON)
+endif()
 
 # Traces, for the library and for tools that need nothing else of it.
 file(GLOB trace_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/trace/*.cpp")

@@ -44,8 +44,8 @@ set(SLUICE_COMMON_HEADERS <algorithm> <array> <atomic> <chrono> <condition_varia
   <absl/types/span.h>)
 
 # sluice_precompiled_headers(<target> <headers> LIBRARIES <targets> [OPTIONS <options>]): for targets
-# to reuse that are compiled likewise. GCC asks for the same -fPIC or -fPIE, OpenMP and -O0 or not;
-# Clang for all the same options, and does without.
+# to reuse that are compiled likewise. GCC asks for the same -fPIC or -fPIE and -O0 or not; Clang
+# for all the same options, and does without.
 function(sluice_precompiled_headers target)
   cmake_parse_arguments(arg "" "" "LIBRARIES;OPTIONS" ${ARGN})
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/${target}.cpp" CONTENT "")

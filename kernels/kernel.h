@@ -31,7 +31,6 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   const Executable& executable(Tier tier);
   // Queues the compilation on CompileThreads, once.
   void request_compiled();
-  bool is_requested() const { return requested_.load(std::memory_order_relaxed); }
 
   bool is_compiled(const Executable& executable) const {
     return &executable == compiled_.load(std::memory_order_acquire);

@@ -88,7 +88,7 @@ def environment(rehearse):
     kept = ("SLUICE_NVRTC", "SLUICE_CUBLASLT", "SLUICE_EMULATED_CUDA")
     env = {k: v for k, v in os.environ.items() if not k.startswith("SLUICE_") or k in kept}
     # Tests count compilations, and the bench times them.
-    env.update(SLUICE_DISK_CACHE="off", SLUICE_DEVICE="cuda", OMP_WAIT_POLICY="passive")
+    env.update(SLUICE_DISK_CACHE="off", SLUICE_DEVICE="cuda")
     if rehearse:
         env.setdefault("SLUICE_EMULATED_CUDA", "1")
     else:

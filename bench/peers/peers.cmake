@@ -18,7 +18,7 @@ endfunction()
 
 find_path(SCOREBOARD_EIGEN unsupported/Eigen/SpecialFunctions
   PATHS "${peers_dir}/eigen/usr/include" PATH_SUFFIXES eigen3)
-if(SCOREBOARD_EIGEN AND SLUICE_HAVE_OPENMP)
+if(SCOREBOARD_EIGEN AND OpenMP_CXX_FOUND)
   scoreboard_peer(eigen INCLUDE "${SCOREBOARD_EIGEN}" LIBRARIES OpenMP::OpenMP_CXX
     OPTIONS -O3 -march=native -Wno-maybe-uninitialized)  # in GCC 12's own headers
 endif()

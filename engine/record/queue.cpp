@@ -98,8 +98,7 @@ bool Queue::is_worth_starting() const {
   return bytes >= kWorthStarting;
 }
 
-// On the CPU, work that starts by itself competes with the host: a second OpenMP team alone makes
-// small parallel loops three times slower from then on.
+// On the CPU, work that starts by itself competes with the host.
 bool Queue::starts_by_itself() const {
   return device_.type() != DeviceType::kCpu && !settings_.deterministic;
 }

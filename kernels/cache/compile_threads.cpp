@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
-#include "runtime/cpu/parallel.h"
+#include "runtime/cpu/cores.h"
 
 namespace sluice::kernels {
 namespace {
@@ -18,11 +16,9 @@ namespace {
 constexpr size_t kMaxThreads = 4;
 
 size_t max_threads() {
-  return std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, kMaxThreads);
+  static const size_t count = std::clamp<size_t>(available_cores() / 2, 1, kMaxThreads);
+  return count;
 }
-
-// How long an idle thread keeps libgomp's busy-wait disabled.
-constexpr std::chrono::milliseconds kIdleBeforeSpinning{10};
 
 std::atomic<CompileThreads*> instance{nullptr};
 
@@ -63,44 +59,18 @@ void CompileThreads::add(std::function<void()> task) {
   changed_.notify_all();
 }
 
-void CompileThreads::expect() {
-  {
-    std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    expecting_ = true;
-    if (threads_.empty()) start_thread();
-  }
-  changed_.notify_all();
-}
-
 void CompileThreads::start_thread() {
   if (threads_.size() < max_threads()) threads_.emplace_back([this] { work(); });
 }
 
 void CompileThreads::work() {
-  std::optional<SharedCores> cores;
   std::unique_lock lock(mutex_);
-  const auto wakes = [&] {
-    return stopping_ || !waiting_.empty() || (expecting_ && !cores.has_value());
-  };
   while (true) {
     ++idle_;
     if (waiting_.empty()) changed_.notify_all();  // for wait()
-    if (cores.has_value() && !changed_.wait_for(lock, kIdleBeforeSpinning, wakes)) {
-      lock.unlock();
-      cores.reset();
-      lock.lock();
-    }
-    changed_.wait(lock, wakes);
+    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     --idle_;
     if (stopping_) return;
-    expecting_ = false;
-    if (!cores.has_value()) {
-      lock.unlock();
-      cores.emplace();
-      lock.lock();
-    }
-    if (waiting_.empty()) continue;
     std::function<void()> task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();

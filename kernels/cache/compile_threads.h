@@ -12,8 +12,7 @@
 namespace sluice::kernels {
 
 // A thread pool for the whole process: half as many threads as cores, at most four, started on
-// demand. While it compiles, and for 10 ms after, it disables libgomp's busy-wait (SharedCores in
-// runtime/cpu/parallel.h), so that compiling does not compete with spinning threads. Thread-safe.
+// demand. Thread-safe.
 class CompileThreads {
  public:
   static CompileThreads& get();
@@ -21,9 +20,6 @@ class CompileThreads {
   // Enqueues a task. Tasks start in order and run concurrently. At process exit running tasks are
   // waited for; queued and later ones are dropped.
   void add(std::function<void()> task);
-
-  // Announces tasks: starts a thread and disables libgomp's busy-wait before they arrive.
-  void expect();
 
   // Returns once no task is running or queued.
   void wait();
@@ -44,7 +40,6 @@ class CompileThreads {
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
   size_t idle_ = 0;  // threads waiting for a task
-  bool expecting_ = false;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

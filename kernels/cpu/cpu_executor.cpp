@@ -164,16 +164,13 @@ class CpuRun : public Run {
 
 class CpuPlanCode : public PlanCode {
  public:
-  CpuPlanCode(Plan plan, Tier tier) : PlanCode(std::move(plan)) {
+  explicit CpuPlanCode(Plan plan) : PlanCode(std::move(plan)) {
     for (Step& step : steps()) {
       cost_ += step.cost;
       StepCode& code = code_.emplace_back();
       for (KernelCall& call : step.kernels) {
         const bool in_order = are_in_order(call.scalars);
         code.calls.push_back({find_kernel(std::exchange(call.program, {})), in_order});
-        if (tier == Tier::kAsync && !code.calls.back().kernel->is_requested()) {
-          CompileThreads::get().expect();
-        }
         code.num_buffers += call.buffers.size();
         if (!in_order) code.num_gathered_scalars += call.scalars.size();
       }
@@ -199,8 +196,8 @@ class CpuPlanCode : public PlanCode {
 
 class CpuExecutor : public Executor {
  public:
-  std::unique_ptr<PlanCode> prepare(Plan plan, std::vector<std::string>, Tier tier) override {
-    return std::make_unique<CpuPlanCode>(std::move(plan), tier);
+  std::unique_ptr<PlanCode> prepare(Plan plan, std::vector<std::string>, Tier) override {
+    return std::make_unique<CpuPlanCode>(std::move(plan));
   }
   CacheStats cache_stats() const override { return kernels::cache_stats(); }
   void wait_for_compiler() override { CompileThreads::get().wait(); }

@@ -5,7 +5,7 @@
 
 namespace sluice::kernels {
 
-// Runs steps on the calling thread and the OpenMP threads, kernels interpreted or compiled by LLVM.
+// Runs steps on the calling thread and workers, kernels interpreted or compiled by LLVM.
 Executor& cpu_executor();
 
 }  // namespace sluice::kernels

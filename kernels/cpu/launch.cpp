@@ -1,6 +1,8 @@
 #include "kernels/cpu/launch.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -15,11 +17,16 @@ namespace {
 using fusion::Program;
 using fusion::Schedule;
 
-// Waking another thread takes microseconds; each must have this much to do.
+// A worker takes microseconds to come; each must have this much to do.
 constexpr double kWorthAThread = 8e3;  // ns
+// One that sleeps takes the caller 15 us to wake, and comes after 50. Workers fall asleep some 100
+// us after their last work.
+constexpr double kWorthWaking = 60e3;  // ns
+constexpr int64_t kStaysAwake = 60e3;  // ns
 // Threads take points in units of this many: whole cache lines of every dtype, and whole vectors.
 constexpr int64_t kUnit = kNontemporalUnit;
-// The rows of a column reduction that one work item takes.
+// The rows of a column reduction that one work item takes, if there are enough for all threads.
+// They are side by side in memory.
 constexpr int64_t kColumnRange = 1024;
 
 int64_t product(const int64_t* extents, int count) {
@@ -48,6 +55,14 @@ struct Work {
            entry.block != nullptr && entry.finish != nullptr;
   }
   int64_t units() const { return ceil_div(rows, unit); }
+  // Into how many pieces of about equal cost it is divided.
+  int64_t pieces() const {
+    int64_t most = units();
+    if (call->program->reduced_rank > 0 && !call->program->lanes_reduced()) {
+      most = std::min<int64_t>(most, std::max<int64_t>(num_threads(), rows / kColumnRange));
+    }
+    return std::clamp<int64_t>(static_cast<int64_t>(cost() / kWorthAThread), 1, most);
+  }
   void run_units(int64_t begin, int64_t end) const {
     call->executable->entry().rows(call->executable->context(), &call->args, begin * unit,
                                    std::min(end * unit, rows));
@@ -77,13 +92,16 @@ void split_blocks(const Work& work) {
   scratch.resize(std::max(scratch.size(), static_cast<size_t>(ranges * work.blocks * stride / 8)));
   char* const partials = reinterpret_cast<char*>(scratch.data());
   const EntryPoints& entry = executable.entry();
-  parallel_for(ranges * work.blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t first = item / work.blocks * range;
-      entry.block(executable.context(), &args, first, std::min(first + range, work.rows),
-                  item % work.blocks, partials + item * stride);
-    }
-  });
+  const double item_cost = work.cost() / static_cast<double>(ranges * work.blocks);
+  parallel_for(ranges * work.blocks, 1 + static_cast<int64_t>(kWorthAThread / item_cost),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t item = begin; item < end; ++item) {
+                   const int64_t first = item / work.blocks * range;
+                   entry.block(executable.context(), &args, first,
+                               std::min(first + range, work.rows), item % work.blocks,
+                               partials + item * stride);
+                 }
+               });
   for (int64_t r = 0; r < ranges; ++r) {
     entry.finish(executable.context(), &args, r * range, std::min((r + 1) * range, work.rows),
                  work.blocks, partials + r * work.blocks * stride, stride);
@@ -94,8 +112,7 @@ void split_blocks(const Work& work) {
 void run_together(absl::Span<const Work> works) {
   absl::InlinedVector<int64_t, 16> first_piece = {0};  // by work; at last, the number of pieces
   for (const Work& work : works) {
-    const int64_t wanted = static_cast<int64_t>(work.cost() / kWorthAThread);
-    first_piece.push_back(first_piece.back() + std::clamp<int64_t>(wanted, 1, work.units()));
+    first_piece.push_back(first_piece.back() + work.pieces());
   }
   parallel_for(first_piece.back(), 1, [&](int64_t begin, int64_t end) {
     size_t w =
@@ -112,6 +129,27 @@ void run_together(absl::Span<const Work> works) {
   });
 }
 
+int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+// When the last launch ended that was long enough to be divided.
+std::atomic<int64_t> last_end{0};
+
+// Whether workers are awake, or will stay so from now on, since launches follow one another.
+bool worth_calling_workers(double cost) {
+  return cost >= kWorthWaking || now() - last_end.load(std::memory_order_relaxed) < kStaysAwake;
+}
+
+void run_here(absl::Span<const Work> works) {
+  for (const Work& work : works) work.run_units(0, work.units());
+}
+
+void divide(absl::Span<Work> works) {
+  const auto together = std::partition(works.begin(), works.end(),
+                                       [](const Work& work) { return work.splits_rows(); });
+  for (auto work = works.begin(); work != together; ++work) split_blocks(*work);
+  if (together != works.end()) run_together(works.subspan(together - works.begin()));
+}
+
 }  // namespace
 
 void launch(absl::Span<const Call> calls) {
@@ -123,15 +161,9 @@ void launch(absl::Span<const Call> calls) {
     cost += work.cost();
     works.push_back(work);
   }
-  if (num_threads() == 1 || cost < 2 * kWorthAThread) {
-    for (const Work& work : works) work.run_units(0, work.units());
-    return;
-  }
-  const auto together = std::partition(works.begin(), works.end(),
-                                       [](const Work& work) { return work.splits_rows(); });
-  for (auto work = works.begin(); work != together; ++work) split_blocks(*work);
-  if (together != works.end())
-    run_together({&*together, static_cast<size_t>(works.end() - together)});
+  if (num_threads() == 1 || cost < 2 * kWorthAThread) return run_here(works);
+  worth_calling_workers(cost) ? divide(absl::MakeSpan(works)) : run_here(works);
+  last_end.store(now(), std::memory_order_relaxed);
 }
 
 void launch(const Program& program, const Executable& executable, const KernelArgs& args) {

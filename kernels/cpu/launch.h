@@ -17,8 +17,8 @@ struct Call {
 };
 
 // Runs kernels that don't depend on each other and waits for them. They run on the calling thread
-// and, if there is enough work, on the OpenMP threads; how it is divided changes no bit. Errors are
-// left in args.errors.
+// and, if there is enough work, on workers (runtime/cpu/parallel.h); how it is divided changes no
+// bit. Errors are left in args.errors.
 void launch(absl::Span<const Call> calls);
 void launch(const fusion::Program& program, const Executable& executable, const KernelArgs& args);
 

@@ -8,7 +8,7 @@
 
 namespace sluice::kernels {
 
-// Runs a call on the calling thread and the OpenMP threads, and waits for it. `buffers`: the
+// Runs a call on the calling thread and workers, and waits for it. `buffers`: the
 // addresses of the call's.
 absl::Status run_library(const fusion::LibraryCall& call, absl::Span<void* const> buffers);
 

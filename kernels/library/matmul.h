@@ -32,7 +32,7 @@ struct Matmul : fusion::MatmulShape {
 // addresses are null.
 Matmul bind_matmul(const fusion::LibraryCall& call, absl::Span<void* const> buffers);
 
-// Runs it on the calling thread and the OpenMP threads.
+// Runs it on the calling thread and workers.
 absl::Status matmul(const Matmul& matmul);
 
 // "oneDNN 2.6.3", or what stands in for it.

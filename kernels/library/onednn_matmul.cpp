@@ -13,6 +13,9 @@
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/cpu/parallel.h"
 
+// Of the OpenMP runtime that oneDNN brings, if it is built with one.
+extern "C" [[gnu::weak]] void omp_set_num_threads(int count);
+
 namespace sluice::kernels {
 namespace {
 
@@ -216,7 +219,9 @@ absl::Status matmul(const Matmul& x) {
     const Operand a(x.a, x.batch, x.m, x.k, x.a_strides);
     const Operand b(x.b, x.batch, x.k, x.n, x.b_strides);
     const double products = static_cast<double>(x.batch * x.m) * static_cast<double>(x.n * x.k);
-    const ScopedThreads threads(products < kMinParallelProducts ? 1 : num_threads());
+    if (omp_set_num_threads != nullptr) {
+      omp_set_num_threads(products < kMinParallelProducts ? 1 : num_threads());
+    }
     find_primitive(a, b, x).run(a, b, x);
   } catch (const dnnl::error& error) {
     return absl::InternalError(absl::StrCat("oneDNN: ", error.what()));

@@ -1,13 +1,10 @@
 #include "runtime/cpu/cpu_stream.h"
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
-
-#include "runtime/cpu/parallel.h"
 
 namespace sluice::runtime {
 namespace {
@@ -15,9 +12,6 @@ namespace {
 // Handing a batch to the worker costs tens of microseconds and moves its data to another core's
 // cache: shorter batches run on the caller's thread.
 constexpr double kHandOffNanoseconds = 500e3;
-
-// How long an idle worker keeps its team of OpenMP threads (runtime/cpu/parallel.h).
-constexpr std::chrono::milliseconds kIdleBeforeRelease{2};
 
 class CpuStream : public Stream {
  public:
@@ -47,7 +41,6 @@ class CpuStream : public Stream {
     num_waiters_.fetch_add(1);
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     lock.unlock();
-    release_threads();  // the worker has its own
     changed_.notify_all();
     return ticket;
   }
@@ -93,13 +86,7 @@ class CpuStream : public Stream {
     std::unique_lock lock(mutex_);
     while (true) {
       // A batch may still be running on a caller's thread, ahead of the queue.
-      auto wakes = [this] { return ready() || (stopping_ && queue_.empty()); };
-      if (!changed_.wait_for(lock, kIdleBeforeRelease, wakes)) {
-        lock.unlock();
-        release_threads();
-        lock.lock();
-        changed_.wait(lock, wakes);
-      }
+      changed_.wait(lock, [this] { return ready() || (stopping_ && queue_.empty()); });
       if (!ready()) return;
       std::unique_ptr<CommandBatch> batch = std::move(queue_.front());
       queue_.pop_front();

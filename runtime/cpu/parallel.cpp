@@ -1,34 +1,134 @@
 #include "runtime/cpu/parallel.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
-#include <utility>
+#include <memory>
 
-#if defined(SLUICE_HAVE_OPENMP) && SLUICE_HAVE_OPENMP
-#include <omp.h>
-#define SLUICE_USE_OPENMP 1
-#else
-#define SLUICE_USE_OPENMP 0
-#endif
+#include "runtime/cpu/cores.h"
+#include "runtime/cpu/workers.h"
 
 namespace sluice {
 namespace {
 
+using Function = absl::FunctionRef<void(int64_t begin, int64_t end)>;
+
+// Many, so that a worker that is preempted holds up little, and the other threads take what it
+// would have run.
+constexpr int64_t kRangesPerThread = 16;
+// How long a caller spins for ranges that workers have begun. Then it sleeps: a worker that was
+// preempted can go on on its core.
+constexpr std::chrono::microseconds kSpin{20};
+
+thread_local bool in_loop = false;
+
 int default_threads() {
-#if SLUICE_USE_OPENMP
+  const int allowed = allowed_threads();
+  if (allowed == 0) return 1;
   if (const char* text = std::getenv("SLUICE_THREADS")) {
     const int given = std::atoi(text);
     if (given > 0) return given;
   }
-  return std::max(1, omp_get_max_threads());
-#else
-  return 1;
-#endif
+  return std::min(allowed, available_cores());
 }
 
-#if SLUICE_USE_OPENMP
-thread_local bool has_team = false;
-#endif
+// A parallel_for. Workers may come to it when it has ended: it is reused once they have left, and
+// never deleted.
+class Loop {
+ public:
+  // One that nobody uses, with the caller as a user.
+  static Loop& acquire() {
+    for (Loop* loop = newest_.load(std::memory_order_acquire); loop; loop = loop->older_) {
+      int none = 0;
+      if (loop->users_.compare_exchange_strong(none, 1, std::memory_order_acquire)) return *loop;
+    }
+    Loop* const loop = new Loop;
+    loop->older_ = newest_.load(std::memory_order_relaxed);
+    while (!newest_.compare_exchange_weak(loop->older_, loop, std::memory_order_acq_rel)) {
+    }
+    return *loop;
+  }
+  void release() { users_.fetch_sub(1, std::memory_order_release); }
+
+  void begin(int64_t count, int64_t ranges, const Function& f) {
+    f_ = &f;
+    count_ = count;
+    ranges_ = ranges;
+    unfinished_.store(static_cast<int>(ranges), std::memory_order_relaxed);
+    for (int i = 0; i < num_threads(); ++i) {
+      shares_[i].next.store(first_of_share(i), std::memory_order_relaxed);
+    }
+  }
+
+  void call_workers() {
+    const int workers = num_threads() - 1;
+    for (int64_t i = std::min<int64_t>(workers, ranges_ - 1); i > 0; --i) {
+      users_.fetch_add(1, std::memory_order_release);
+      const auto join = [](void* context, int index) {
+        Loop* const loop = static_cast<Loop*>(context);
+        loop->users_.load(std::memory_order_acquire);
+        loop->work(1 + index);
+        loop->release();
+      };
+      if (!call_worker(workers, join, this)) return release();
+    }
+  }
+
+  // Runs ranges until all are begun: first those of the thread's own share, which its caches may
+  // hold from the loop before, then what is left of the others'.
+  void work(int thread) noexcept {
+    in_loop = true;
+    int finished = 0;
+    for (int i = 0; i < num_threads(); ++i) {
+      const int owner = (thread + i) % num_threads();
+      std::atomic<int64_t>& next = shares_[owner].next;
+      const int64_t end = first_of_share(owner + 1);
+      while (next.load(std::memory_order_relaxed) < end) {
+        const int64_t range = next.fetch_add(1, std::memory_order_relaxed);
+        if (range >= end) break;
+        // `f_` is there until the range is finished.
+        (*f_)(begin_of(range), begin_of(range + 1));
+        ++finished;
+      }
+    }
+    in_loop = false;
+    if (finished > 0 && unfinished_.fetch_sub(finished, std::memory_order_acq_rel) == finished) {
+      unfinished_.notify_one();
+    }
+  }
+
+  // Waits for the ranges that workers have begun.
+  void finish() {
+    if (unfinished_.load(std::memory_order_acquire) == 0) return;
+    const auto sleep = std::chrono::steady_clock::now() + kSpin;
+    while (std::chrono::steady_clock::now() < sleep) {
+      if (unfinished_.load(std::memory_order_acquire) == 0) return;
+    }
+    while (const int left = unfinished_.load(std::memory_order_acquire)) unfinished_.wait(left);
+  }
+
+ private:
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};  // the first range that no thread has begun
+  };
+
+  int64_t first_of_share(int64_t share) const { return ranges_ * share / num_threads(); }
+  int64_t begin_of(int64_t range) const {
+    return count_ / ranges_ * range + std::min(range, count_ % ranges_);
+  }
+
+  // Those made so far. (Leak checkers find them here, but not in oneTBB's memory.)
+  static inline std::atomic<Loop*> newest_{nullptr};
+
+  Loop* older_ = nullptr;
+  const Function* f_ = nullptr;
+  int64_t count_ = 0;
+  int64_t ranges_ = 0;
+  std::unique_ptr<Share[]> shares_{new Share[num_threads()]};  // by thread
+  std::atomic<int> unfinished_{0};                             // ranges
+  std::atomic<int> users_{1};
+};
 
 }  // namespace
 
@@ -37,55 +137,19 @@ int num_threads() {
   return count;
 }
 
-void parallel_for(int64_t count, int64_t grain,
-                  absl::FunctionRef<void(int64_t begin, int64_t end)> f) {
+void parallel_for(int64_t count, int64_t grain, Function f) {
   if (count <= 0) return;
-  auto run = [&f](int64_t begin, int64_t end) noexcept { f(begin, end); };
-#if SLUICE_USE_OPENMP
-  const int64_t ranges = std::min<int64_t>(num_threads(), count / std::max<int64_t>(1, grain));
-  if (ranges > 1 && !omp_in_parallel()) {
-    has_team = true;
-    // OpenMP may grant a smaller team.
-#pragma omp parallel num_threads(static_cast <int>(ranges))
-    {
-      const int64_t team = omp_get_num_threads();
-      const int64_t rank = omp_get_thread_num();
-      const int64_t begin = count / team * rank + std::min(rank, count % team);
-      const int64_t size = count / team + (rank < count % team ? 1 : 0);
-      if (size > 0) run(begin, begin + size);
-    }
-    return;
+  const int64_t ranges =
+      std::min(num_threads() * kRangesPerThread, count / std::max<int64_t>(1, grain));
+  if (ranges <= 1 || num_threads() == 1 || in_loop) {
+    return [&]() noexcept { f(0, count); }();
   }
-#else
-  static_cast<void>(grain);
-#endif
-  run(0, count);
-}
-
-void release_threads() {
-#if SLUICE_USE_OPENMP
-  if (!std::exchange(has_team, false)) return;
-  omp_pause_resource(omp_pause_soft, omp_get_initial_device());
-#endif
-}
-
-SharedCores::SharedCores() {
-  parallel_for(2, 1, [](int64_t, int64_t) {});
-}
-SharedCores::~SharedCores() { release_threads(); }
-
-ScopedThreads::ScopedThreads(int threads) : before_(threads) {
-#if SLUICE_USE_OPENMP
-  has_team = has_team || threads > 1;
-  before_ = omp_get_max_threads();
-  omp_set_num_threads(threads);
-#endif
-}
-
-ScopedThreads::~ScopedThreads() {
-#if SLUICE_USE_OPENMP
-  omp_set_num_threads(before_);
-#endif
+  Loop& loop = Loop::acquire();
+  loop.begin(count, ranges, f);
+  loop.call_workers();
+  loop.work(0);
+  loop.finish();
+  loop.release();
 }
 
 }  // namespace sluice

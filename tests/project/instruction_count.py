@@ -27,7 +27,7 @@ SKIPPED = 77
 
 def instructions(program, ops, chains, operands):
     environment = dict(
-        os.environ, OMP_NUM_THREADS="1", SLUICE_DISK_CACHE="off", SLUICE_COMPILE="blocking"
+        os.environ, SLUICE_THREADS="1", SLUICE_DISK_CACHE="off", SLUICE_COMPILE="blocking"
     )
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
