@@ -308,7 +308,7 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   std::string key;
   key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
-  append_words(&key, program.caches_rows, program.one_block, program.lanes_across_rows,
+  append_words(&key, program.caches_rows, program.one_leaf, program.lanes_across_rows,
                program.nontemporal, program.contracts, program.schedule, program.outer_rank,
                program.reduced_rank, program.num_buffers, program.num_scalars, program.num_params,
                program.num_error_slots, program.accesses.size(), program.body.size(),
@@ -329,7 +329,7 @@ std::string to_text(const Program& program) {
   std::string text = absl::StrCat(
       "program ", name_of(program.schedule), " outer=", int{program.outer_rank},
       " reduced=", int{program.reduced_rank}, program.caches_rows ? " caches rows" : "",
-      program.one_block ? " one block" : "", program.lanes_across_rows ? " lanes across rows" : "",
+      program.one_leaf ? " one leaf" : "", program.lanes_across_rows ? " lanes across rows" : "",
       program.nontemporal ? " non-temporal" : "", program.contracts ? " contracts" : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];

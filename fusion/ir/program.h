@@ -39,7 +39,6 @@ inline constexpr uint16_t kNoBuffer = 0xffff;
 // Which values vary where; ordered: an instruction's level is the maximum of its operands'.
 enum class Level : uint8_t { kUniform, kRow, kElement };
 
-inline constexpr int64_t kOneBlock = 1024;            // elements
 inline constexpr int64_t kNontemporalAlignment = 64;  // bytes
 
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
@@ -48,6 +47,10 @@ enum class Schedule : uint8_t {
   kRow,        // lanes along the last reduced dim (but see Program::lanes_across_rows)
   kColumn,     // lanes along the last outer dim
 };
+
+// The elements of a row that a reduction combines one after another before it pairs results: a leaf
+// of the tree of kernels/reduction.h.
+constexpr int64_t leaf_size(Schedule schedule) { return schedule == Schedule::kRow ? 512 : 16; }
 
 // The class of an access's stride along the lane dim.
 enum class StrideClass : uint8_t {
@@ -123,8 +126,8 @@ struct Program {
   // Row schedule only: operands are consecutive along the last outer dim, not along the rows, so
   // lanes run across rows. The order of reductions stays the row schedule's.
   bool lanes_across_rows = false;
-  bool one_block = false;  // rows have at most kOneBlock elements: less than a reduction's block
-  bool tiled = false;      // some access is kTile
+  bool one_leaf = false;  // rows have at most leaf_size() elements
+  bool tiled = false;     // some access is kTile
   // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
   // them lies at a multiple of kNontemporalAlignment.
   bool nontemporal = false;

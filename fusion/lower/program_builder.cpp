@@ -170,7 +170,7 @@ void ProgramBuilder::classify_rows() {
   for (const Dim& dim : nest_.dims) {
     if (dim.reduced) elements *= dim.extent;
   }
-  program.one_block = elements <= kOneBlock;
+  program.one_leaf = elements <= leaf_size(program.schedule);
   if (!program.lanes_reduced()) elements *= kLanesOfColumn;
   program.caches_rows = num_passes(program) > 1 && elements <= kMaxCachedElements;
 }

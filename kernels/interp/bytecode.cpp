@@ -283,7 +283,7 @@ void Translator::translate_pass(int pass) {
   for (const uint16_t j : to.reductions) {
     const Reduction& reduction = code_.reductions[j];
     if (reduction.is_arg()) registers_.release(reduction.values);
-    if (!reduction.is_arg() && code_.column) registers_.release(reduction.block);
+    if (!reduction.is_arg() && code_.column) registers_.release(reduction.leaf);
   }
   release_dead(2 * pass + 1);
 }
@@ -299,7 +299,7 @@ void Translator::add_reduction(ValueId value, Pass* pass) {
     reduction.values = registers_.allocate(type);
     reduction.arg = &table_.arg[arg_reduction_index(from.op)][index_of(type)];
   } else {
-    if (code_.column) reduction.block = registers_.allocate(type);
+    if (code_.column) reduction.leaf = registers_.allocate(type);
     reduction.loops = &table_.reduce[reduction_index(from.op)][index_of(type)];
     reduction.round = table_.round[index_of(from.dtype)];
     reduction.zero_if_empty = is_zero_if_empty(from.op, type);

@@ -62,7 +62,7 @@ struct Reduction {
   DType type = DType::kFloat32;  // of the accumulator
   Register result = 0;           // one element a row: the accumulators, or the positions
   Register values = 0;           // arg reductions: the best values
-  Register block = 0;            // column schedule, not arg: the accumulators of one block
+  Register leaf = 0;             // column schedule, not arg: the accumulators of one leaf
   uint32_t lanes = 0;            // row schedule, not arg: byte offset of the lanes in the scratch
   const ReduceLoops* loops = nullptr;
   const ArgLoops* arg = nullptr;

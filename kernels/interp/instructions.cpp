@@ -247,31 +247,45 @@ void Machine::expand(const Instruction& instr) {
 
 void Machine::reduce(const Instruction& instr, int64_t n) {
   const Reduction& reduction = code_.reductions[instr.aux];
-  const size_t size = size_of(reduction.type);
+  const int64_t size = size_of(reduction.type);
   const char* x = static_cast<const char*>(expanded(values_[instr.in[0]], size, n, 0));
-  char* result = memory(reduction.result);
-  if (reduction.is_arg()) {
-    char* values = memory(reduction.values);
-    int64_t* positions = reinterpret_cast<int64_t*>(result);
+  if (reduction.is_arg()) return reduce_arg(reduction, x, n);
+  if (spans_ && !code_.column) {
+    return reduction.loops->rows(memory(reduction.result), x, num_rows_, num_reduced_);
+  }
+  const int64_t leaf_size =
+      fusion::leaf_size(code_.column ? fusion::Schedule::kColumn : fusion::Schedule::kRow);
+  const int64_t rows = code_.column ? num_rows_ : 1;
+  char* const leaf = code_.column ? memory(reduction.leaf) : scratch_ + reduction.lanes;
+  for (int64_t r = element_, last = element_ + n / rows; r < last;) {
+    if (r % leaf_size == 0) reduction.loops->identity(leaf, code_.column ? rows : kLanes);
+    const int64_t next = std::min(last, (r / leaf_size + 1) * leaf_size);
     if (code_.column) {
-      for (int64_t k = 0; k < n / num_rows_; ++k) {
-        reduction.arg->step(values, positions, x + k * num_rows_ * size, element_ + k, num_rows_);
-      }
+      for (; r < next; ++r, x += rows * size) reduction.loops->combine(leaf, x, rows);
     } else {
-      const int64_t length = spans_ ? num_reduced_ : n;
-      for (int64_t k = 0; k < n / length; ++k) {
-        reduction.arg->row(values + k * size, positions + k, x + k * length * size, element_,
-                           length);
-      }
+      reduction.loops->lanes(leaf, x, next - r);
+      x += (next - r) * size;
+      r = next;
     }
-  } else if (code_.column) {
+    if (r % leaf_size != 0 && r != end_) continue;
+    if (!code_.column) reduction.loops->fold(leaf, leaf);
+    trees_[instr.aux].add(leaf);
+  }
+}
+
+void Machine::reduce_arg(const Reduction& reduction, const char* x, int64_t n) {
+  const int64_t size = size_of(reduction.type);
+  char* const values = memory(reduction.values);
+  int64_t* const positions = reinterpret_cast<int64_t*>(memory(reduction.result));
+  if (code_.column) {
     for (int64_t k = 0; k < n / num_rows_; ++k) {
-      reduction.loops->combine(memory(reduction.block), x + k * num_rows_ * size, num_rows_);
+      reduction.arg->step(values, positions, x + k * num_rows_ * size, element_ + k, num_rows_);
     }
-  } else if (spans_) {
-    reduction.loops->rows(result, x, num_rows_, num_reduced_);
-  } else {
-    reduction.loops->lanes(scratch_ + reduction.lanes, x, n);
+    return;
+  }
+  const int64_t length = spans_ ? num_reduced_ : n;
+  for (int64_t k = 0; k < n / length; ++k) {
+    reduction.arg->row(values + k * size, positions + k, x + k * length * size, element_, length);
   }
 }
 

@@ -29,8 +29,12 @@ Machine::Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch)
   }
   const uintptr_t start = reinterpret_cast<uintptr_t>(scratch->storage.data());
   scratch_ = scratch->storage.data() + (kAlignment - start % kAlignment) % kAlignment;
+  if (scratch->trees.size() < code.reductions.size()) {
+    scratch->trees.resize(code.reductions.size());
+  }
   values_ = scratch->values.data();
   accesses_ = scratch->accesses.data();
+  trees_ = scratch->trees.data();
   for (int d = 0; d < code.outer_rank; ++d) num_outer_ *= args.extents[d];
   for (int d = 0; d < code.reduced_rank; ++d) num_reduced_ *= args.extents[code.outer_rank + d];
   bind();
@@ -72,7 +76,8 @@ void Machine::plan(int64_t begin, int64_t end) {
   if (code_.column) {
     spans_ = end - begin == num_outer_ && num_outer_ * 2 <= code_.tile;
   } else {
-    spans_ = num_reduced_ > 0 && num_reduced_ * 2 <= code_.tile;
+    spans_ = num_reduced_ > 0 && num_reduced_ <= fusion::leaf_size(schedule_of(code_)) &&
+             num_reduced_ * 2 <= code_.tile;
     batch_ = spans_ ? code_.tile / num_reduced_ : 1;
   }
 }
@@ -87,13 +92,12 @@ void Machine::for_each_batch(int64_t begin, int64_t end, F&& f) {
 }
 
 void Machine::rows(int64_t begin, int64_t end) {
-  const int64_t blocks = num_blocks(schedule_of(code_), num_reduced_);
   for_each_batch(begin, end, [&] {
     for (int p = 0; p <= code_.num_passes; ++p) {
       const Pass& pass = code_.passes[p];
       run(pass.row_code, row_, num_rows_);
       if (p < code_.num_passes) {
-        run_pass(pass, 0, blocks);
+        run_pass(pass, 0, num_reduced_);
         publish(pass);
       }
     }
@@ -105,9 +109,10 @@ void Machine::rows(int64_t begin, int64_t end) {
 void Machine::block(int64_t begin, int64_t end, int64_t block, char* partials) {
   const Pass& pass = code_.passes[0];
   const int64_t plane = 8 * (end - begin);
+  const int64_t size = block_size(schedule_of(code_));
   for_each_batch(begin, end, [&] {
     run(pass.row_code, row_, num_rows_);
-    run_pass(pass, block, block + 1);
+    run_pass(pass, block * size, std::min((block + 1) * size, num_reduced_));
     for (size_t j = 0; j < code_.reductions.size(); ++j) {
       const Reduction& reduction = code_.reductions[j];
       const int64_t size = size_of(reduction.type);
@@ -128,28 +133,26 @@ void Machine::finish(int64_t begin, int64_t end, int64_t num_blocks, const char*
   const int64_t plane = 8 * (end - begin);
   for_each_batch(begin, end, [&] {
     run(code_.passes[0].row_code, row_, num_rows_);
-    for (int64_t b = 0; b < num_blocks; ++b) {
-      for (size_t j = 0; j < code_.reductions.size(); ++j) {
-        const Reduction& reduction = code_.reductions[j];
-        const int64_t size = size_of(reduction.type);
+    for (size_t j = 0; j < code_.reductions.size(); ++j) {
+      const Reduction& reduction = code_.reductions[j];
+      const int64_t size = size_of(reduction.type);
+      char* result = memory(reduction.result);
+      if (!reduction.is_arg()) trees_[j].begin(*reduction.loops, num_rows_, size);
+      for (int64_t b = 0; b < num_blocks; ++b) {
         const char* planes = partials + b * partial_stride + 2 * j * plane;
         const char* values = planes + (row_ - begin) * size;
         const char* positions = planes + plane + (row_ - begin) * 8;
-        char* result = memory(reduction.result);
-        if (reduction.is_arg()) {
-          if (b == 0) {
-            std::memcpy(memory(reduction.values), values, num_rows_ * size);
-            std::memcpy(result, positions, num_rows_ * 8);
-          } else {
-            reduction.arg->combine(memory(reduction.values), reinterpret_cast<int64_t*>(result),
-                                   values, reinterpret_cast<const int64_t*>(positions), num_rows_);
-          }
+        if (!reduction.is_arg()) {
+          trees_[j].add(values);
         } else if (b == 0) {
-          std::memcpy(result, values, num_rows_ * size);
+          std::memcpy(memory(reduction.values), values, num_rows_ * size);
+          std::memcpy(result, positions, num_rows_ * 8);
         } else {
-          reduction.loops->combine(result, values, num_rows_);
+          reduction.arg->combine(memory(reduction.values), reinterpret_cast<int64_t*>(result),
+                                 values, reinterpret_cast<const int64_t*>(positions), num_rows_);
         }
       }
+      if (!reduction.is_arg()) trees_[j].end(result);
     }
     publish(code_.passes[0]);
     run(code_.passes[1].row_code, row_, num_rows_);
@@ -159,64 +162,35 @@ void Machine::finish(int64_t begin, int64_t end, int64_t num_blocks, const char*
 }
 
 void Machine::run_pass(const Pass& pass, int64_t begin, int64_t end) {
-  const int64_t block = block_size(schedule_of(code_));
   run(pass.expansions, 0, 1);
+  const bool one_leaf = spans_ && !code_.column;
   for (uint16_t j : pass.reductions) {
     const Reduction& reduction = code_.reductions[j];
-    if (!reduction.is_arg()) continue;
-    reduction.arg->identity(memory(reduction.values),
-                            reinterpret_cast<int64_t*>(memory(reduction.result)), begin * block,
-                            num_rows_);
+    if (reduction.is_arg()) {
+      reduction.arg->identity(memory(reduction.values),
+                              reinterpret_cast<int64_t*>(memory(reduction.result)), begin,
+                              num_rows_);
+    } else if (!one_leaf) {
+      trees_[j].begin(*reduction.loops, num_rows_, size_of(reduction.type));
+    }
   }
-  if (spans_ && !code_.column) {
-    element_ = 0;
+  element_ = begin;
+  if (one_leaf) {
     run(pass.element_code, row_ * num_reduced_, num_rows_ * num_reduced_);
     return;
   }
+  end_ = end;
   const int64_t depth = !code_.column ? code_.tile : spans_ ? code_.tile / num_outer_ : 1;
-  for (int64_t b = begin; b < end; ++b) {
-    begin_block(pass);
-    const int64_t last = std::min(num_reduced_, (b + 1) * block);
-    for (element_ = b * block; element_ < last; element_ += depth) {
-      const int64_t count = std::min(depth, last - element_);
-      if (code_.column) {
-        run(pass.element_code, element_ * num_outer_ + row_, count * num_rows_);
-      } else {
-        run(pass.element_code, row_ * num_reduced_ + element_, count);
-      }
-    }
-    end_block(pass, b == begin);
-  }
-}
-
-void Machine::begin_block(const Pass& pass) {
-  for (uint16_t j : pass.reductions) {
-    const Reduction& reduction = code_.reductions[j];
-    if (reduction.is_arg()) continue;
+  for (; element_ < end; element_ += depth) {
+    const int64_t count = std::min(depth, end - element_);
     if (code_.column) {
-      reduction.loops->identity(memory(reduction.block), num_rows_);
+      run(pass.element_code, element_ * num_outer_ + row_, count * num_rows_);
     } else {
-      reduction.loops->identity(scratch_ + reduction.lanes, kLanes);
+      run(pass.element_code, row_ * num_reduced_ + element_, count);
     }
   }
-}
-
-void Machine::end_block(const Pass& pass, bool first) {
   for (uint16_t j : pass.reductions) {
-    const Reduction& reduction = code_.reductions[j];
-    if (reduction.is_arg()) continue;
-    char* block = scratch_ + reduction.lanes;
-    if (code_.column) {
-      block = memory(reduction.block);
-    } else {
-      reduction.loops->fold(block, block);
-    }
-    char* result = memory(reduction.result);
-    if (first) {
-      std::memcpy(result, block, num_rows_ * size_of(reduction.type));
-    } else {
-      reduction.loops->combine(result, block, num_rows_);
-    }
+    if (!code_.reductions[j].is_arg()) trees_[j].end(memory(code_.reductions[j].result));
   }
 }
 

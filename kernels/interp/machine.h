@@ -8,6 +8,7 @@
 #include "kernels/executable.h"
 #include "kernels/interp/access.h"
 #include "kernels/interp/bytecode.h"
+#include "kernels/interp/tree.h"
 
 namespace sluice::kernels::interp {
 
@@ -23,6 +24,7 @@ struct Scratch {
   std::vector<char> storage;
   std::vector<Value> values;
   std::vector<BoundAccess> accesses;
+  std::vector<Tree> trees;
 };
 
 class Machine {
@@ -44,11 +46,9 @@ class Machine {
   template <typename F>
   void for_each_batch(int64_t begin, int64_t end, F&& f);
 
-  // The element code of a pass over blocks [begin, end) of the batch's rows. Reductions are left
-  // unrounded.
+  // The element code of a pass over elements [begin, end) of the batch's rows, of whole leaves but
+  // for the rows' last. Reductions are left unrounded.
   void run_pass(const Pass& pass, int64_t begin, int64_t end);
-  void begin_block(const Pass& pass);
-  void end_block(const Pass& pass, bool first);
   // Rounds the results of a pass's reductions and makes them the values of their registers.
   void publish(const Pass& pass);
 
@@ -64,6 +64,7 @@ class Machine {
   void check_index(const Instruction& instr, int64_t n);
   void expand(const Instruction& instr);
   void reduce(const Instruction& instr, int64_t n);
+  void reduce_arg(const Reduction& reduction, const char* x, int64_t n);
   void store(const Instruction& instr, int64_t start, int64_t n);
 
   char* memory(Register reg) const { return scratch_ + code_.registers[reg]; }
@@ -78,6 +79,7 @@ class Machine {
   char* scratch_;
   Value* values_;
   BoundAccess* accesses_;
+  Tree* trees_;  // by reduction
 
   int64_t num_outer_ = 1;    // rows in all
   int64_t num_reduced_ = 1;  // elements in a row
@@ -88,6 +90,7 @@ class Machine {
   int64_t row_ = 0;       // the batch's first
   int64_t num_rows_ = 0;  // in the batch
   int64_t element_ = 0;   // the tile's first, within its row
+  int64_t end_ = 0;       // the last that the pass is run on, plus 1
 };
 
 }  // namespace sluice::kernels::interp

@@ -86,7 +86,7 @@ void RegisterFile::renumber(Bytecode* code) const {
   for (Reduction& reduction : code->reductions) {
     renumber_register(&reduction.result);
     renumber_register(&reduction.values);
-    renumber_register(&reduction.block);
+    renumber_register(&reduction.leaf);
   }
 }
 

@@ -1,13 +1,20 @@
 // Cumulative sums and products on the CPU.
+//
+// A line is cut into leaves. Element i is what comes before its leaf, combined with the leaf up to
+// i, of which each part is combined in order. What comes before leaf n is made of subtrees as those
+// of kernels/reduction.h, one for each set bit of n, the largest first and combined in order. So
+// the error of a sum grows as the logarithm of its number, as that of a reduction does.
 #include "fusion/library/scan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
 #include <sluice/half.h>
 #include "kernels/library/library.h"
+#include "kernels/reduction.h"
 #include "runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
@@ -18,6 +25,7 @@ using fusion::ScanShape;
 // Lines that interleave in memory are scanned side by side, so many at a time.
 constexpr int64_t kTile = 64;
 constexpr int64_t kGrain = 1 << 14;  // elements
+constexpr int64_t kLeaf = fusion::leaf_size(fusion::Schedule::kColumn);
 
 // The type in which elements accumulate.
 template <typename T>
@@ -34,22 +42,61 @@ T stored(A value) {
   }
 }
 
+// What comes before the leaf at hand, of lines side by side.
+template <typename A, typename Combine>
+class Before {
+ public:
+  Before(int64_t lines, Combine combine) : lines_(lines), combine_(combine) {}
+
+  // `leaf` has come by. It is used up.
+  void add(A* leaf) {
+    const int level = std::countr_one(leaves_);
+    for (int k = 0; k < level; ++k) put(subtrees_[k], leaf, leaf);
+    std::copy_n(leaf, lines_, subtrees_[level]);
+    const uint64_t larger = ++leaves_ >> level >> 1 << level << 1;
+    if (larger == 0)
+      std::copy_n(leaf, lines_, sums_[level]);
+    else
+      put(sums_[std::countr_zero(larger)], leaf, sums_[level]);
+    sum_ = sums_[level];
+  }
+  // Null: nothing does.
+  const A* sum() const { return sum_; }
+
+ private:
+  void put(const A* a, const A* b, A* out) const {
+    for (int64_t j = 0; j < lines_; ++j) out[j] = combine_(a[j], b[j]);
+  }
+
+  int64_t lines_;
+  Combine combine_;
+  uint64_t leaves_ = 0;
+  const A* sum_ = nullptr;
+  // By level: the subtree of 2^level leaves, and all up to and with it.
+  A subtrees_[kTreeLevels][kTile], sums_[kTreeLevels][kTile];
+};
+
 // Lines [first, first + count), which are neighbours in y.
 template <typename T, typename Combine>
 void scan_tile(const ScanShape& shape, int64_t first, int64_t count, const T* x, T* y,
                Combine combine) {
-  Accumulator<T> total[kTile];
+  using A = Accumulator<T>;
+  A leaf[kTile];
   int64_t begin[kTile];
+  Before<A, Combine> before(count, combine);
   for (int64_t j = 0; j < count; ++j) begin[j] = shape.begin_of_x(first + j);
   y += shape.begin_of_y(first);
-  for (int64_t j = 0; j < count; ++j) y[j] = stored<T>(total[j] = Accumulator<T>(x[begin[j]]));
-  for (int64_t i = 1; i < shape.length; ++i) {
-    x += shape.stride;
-    y += shape.inner;
-    for (int64_t j = 0; j < count; ++j) {
-      total[j] = combine(total[j], Accumulator<T>(x[begin[j]]));
-      y[j] = stored<T>(total[j]);
+  for (int64_t i = 0; i < shape.length;) {
+    const int64_t end = std::min(shape.length, i + kLeaf);
+    for (bool starts = true; i < end; ++i, starts = false, x += shape.stride, y += shape.inner) {
+      const A* const sum = before.sum();
+      for (int64_t j = 0; j < count; ++j) {
+        const A value = A(x[begin[j]]);
+        leaf[j] = starts ? value : combine(leaf[j], value);
+        y[j] = stored<T>(sum == nullptr ? leaf[j] : combine(sum[j], leaf[j]));
+      }
     }
+    before.add(leaf);
   }
 }
 

@@ -29,6 +29,9 @@ class BodyEmitter {
   void set_lane_start(llvm::Value* index) { lane_start_ = index; }
   // The linear index along the reduced dims; of the first lane if lanes run along them.
   void set_reduced(llvm::Value* index);
+  // Lanes along several reduced dims: the indices of all but the last of them, and the linear index
+  // of the element there whose last index is 0. Lanes are of this run, until the next call.
+  void set_run(const std::vector<llvm::Value*>& indices, llvm::Value* start);
   // Where an access that is read by tiles finds the element of lane index 0.
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
   // The element of `access` at the indices of all outer dims.
@@ -109,7 +112,10 @@ class BodyEmitter {
   std::vector<llvm::Value*> bases_;        // likewise, and in the row
   std::map<uint16_t, llvm::Value*> tiles_;
   llvm::Value* lane_start_ = nullptr;
-  std::vector<llvm::Value*> reduced_;  // index of each reduced dim, of every lane if they differ
+  // By access: what to add to the linear index of an element of the run, times the last stride.
+  std::vector<llvm::Value*> run_offsets_;
+  // The index of each reduced dim; lanes along reduced dims: the linear one only.
+  std::vector<llvm::Value*> reduced_;
   llvm::Value* active_ = nullptr;
 
   std::vector<llvm::Value*> values_;

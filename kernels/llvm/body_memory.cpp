@@ -89,19 +89,13 @@ llvm::Value* BodyEmitter::pointer_at(uint16_t access, const std::vector<llvm::Va
 }
 
 void BodyEmitter::set_reduced(llvm::Value* index) {
-  const int rank = program_.reduced_rank;
-  reduced_.assign(rank, index);
-  if (rank == 1) return;
-  const bool lanes_reduced = program_.lanes_reduced();
-  const int lanes = lanes_reduced ? builder_.lanes() : 1;
-  if (lanes_reduced) {
-    index = ir_.CreateAdd(builder_.splat(index, lanes), builder_.iota(ir_.getInt64Ty()));
-  }
-  llvm::Type* floats = builder_.with_lanes(ir_.getDoubleTy(), lanes);
-  for (int d = rank - 1; d > 0; --d) {
-    llvm::Value* count = builder_.splat(extent(program_.outer_rank + d), lanes);
-    // No vector division exists for integers; for indices below 2^52 the rounded quotient of
-    // doubles is never carried to the next integer.
+  reduced_.assign(program_.reduced_rank, index);
+  if (program_.lanes_reduced()) return;
+  llvm::Type* floats = ir_.getDoubleTy();
+  for (int d = program_.reduced_rank - 1; d > 0; --d) {
+    llvm::Value* count = extent(program_.outer_rank + d);
+    // Faster than a division of integers; for indices below 2^52 the rounded quotient of doubles is
+    // never carried to the next integer.
     llvm::Value* quotient = ir_.CreateFPToSI(
         ir_.CreateFDiv(ir_.CreateSIToFP(index, floats), ir_.CreateSIToFP(count, floats)),
         index->getType());
@@ -109,6 +103,19 @@ void BodyEmitter::set_reduced(llvm::Value* index) {
     index = quotient;
   }
   reduced_[0] = index;
+}
+
+void BodyEmitter::set_run(const std::vector<llvm::Value*>& indices, llvm::Value* start) {
+  run_offsets_.assign(program_.accesses.size(), nullptr);
+  for (size_t a = 0; a < program_.accesses.size(); ++a) {
+    if (!program_.accesses[a].varies_along_reduced) continue;
+    llvm::Value* offset = ir_.CreateNeg(ir_.CreateMul(start, stride(a, program_.rank() - 1)));
+    for (size_t d = 0; d < indices.size(); ++d) {
+      llvm::Value* step = stride(a, program_.outer_rank + static_cast<int>(d));
+      offset = ir_.CreateAdd(offset, ir_.CreateMul(indices[d], step));
+    }
+    run_offsets_[a] = offset;
+  }
 }
 
 llvm::Value* BodyEmitter::base(uint16_t access) {
@@ -153,15 +160,9 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
         advance(ir_.CreateMul(reduced_[d], stride(access, program_.outer_rank + d)));
       }
     }
-  } else if (along_row && program_.reduced_rank == 1) {
-    along_lanes(reduced_[0]);
   } else if (along_row) {
-    result.lanes = StrideClass::kAny;
-    for (int d = 0; d < program_.reduced_rank; ++d) {
-      llvm::Value* step = builder_.splat(stride(access, program_.outer_rank + d), builder_.lanes());
-      llvm::Value* term = ir_.CreateMul(reduced_[d], step);
-      result.offsets = d == 0 ? term : ir_.CreateAdd(result.offsets, term);
-    }
+    if (program_.reduced_rank > 1) advance(run_offsets_[access]);
+    along_lanes(reduced_[0]);
   }
   return result;
 }

@@ -269,6 +269,87 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   return builder_.loop(tail, last, lanes, after, masked);
 }
 
+ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* last,
+                                            const Values& carried,
+                                            const ir::Builder::LoopBody& body) {
+  const size_t dims = program_.reduced_rank - 1;
+  // Of a row of no elements any extent may be 0: there is no run, but a division.
+  auto extent = [&](size_t d) {
+    llvm::Value* count = body_->extent(program_.outer_rank + static_cast<int>(d));
+    return builder_.max(count, builder_.index(1));
+  };
+  llvm::Value* length = extent(dims);
+  llvm::Value* lanes = builder_.index(builder_.lanes());
+  auto first_of_vector = [&](llvm::Value* i) { return ir_.CreateAnd(i, ir_.CreateNeg(lanes)); };
+  // Carried as well: the indices of the run.
+  Values indices(dims);
+  llvm::Value* rest = ir_.CreateSDiv(first, length);
+  llvm::Value* run_start = ir_.CreateMul(rest, length);
+  for (size_t d = dims - 1; d > 0; --d) {
+    llvm::Value* quotient = ir_.CreateSDiv(rest, extent(d));
+    indices[d] = ir_.CreateSub(rest, ir_.CreateMul(quotient, extent(d)));
+    rest = quotient;
+  }
+  indices[0] = rest;
+  Values start = carried;
+  start.insert(start.end(), indices.begin(), indices.end());
+  auto emit_run = [&](llvm::Value* run, const Values& in) {
+    Values index(in.end() - dims, in.end());
+    body_->set_run(index, run);
+    llvm::Value* begin = builder_.max(run, first);
+    llvm::Value* end = builder_.min(ir_.CreateAdd(run, length), last);
+    auto emit_vector = [&](llvm::Value* i, const Values& state) {
+      llvm::Value* from = ir_.CreateSub(begin, i);
+      llvm::Value* to = ir_.CreateSub(end, i);
+      llvm::Value* whole =
+          ir_.CreateAnd(ir_.CreateICmpSLE(from, builder_.index(0)), ir_.CreateICmpSGE(to, lanes));
+      std::pair<Values, llvm::BasicBlock*> results[2];
+      auto emit_in = [&](int k) {
+        results[k].first = body(i, state);
+        results[k].second = ir_.GetInsertBlock();
+      };
+      builder_.if_then_else(
+          whole,
+          [&] {
+            body_->set_active(nullptr);
+            emit_in(0);
+          },
+          [&] {
+            llvm::Type* word = ir_.getInt32Ty();
+            auto bound = [&](llvm::Value* lane) {
+              lane = builder_.max(builder_.index(0), builder_.min(lane, lanes));
+              return builder_.splat(ir_.CreateTrunc(lane, word), builder_.lanes());
+            };
+            llvm::Value* lane = builder_.iota(word);
+            body_->set_active(ir_.CreateAnd(ir_.CreateICmpUGE(lane, bound(from)),
+                                            ir_.CreateICmpULT(lane, bound(to))));
+            emit_in(1);
+          });
+      Values next;
+      for (size_t k = 0; k < state.size(); ++k) {
+        llvm::PHINode* phi = ir_.CreatePHI(state[k]->getType(), 2);
+        for (const auto& [values, block] : results) phi->addIncoming(values[k], block);
+        next.push_back(phi);
+      }
+      return next;
+    };
+    Values next = builder_.loop(first_of_vector(begin), end, lanes,
+                                Values(in.begin(), in.end() - dims), emit_vector);
+    llvm::Value* carry = ir_.getTrue();
+    for (size_t d = dims; d-- > 0;) {
+      index[d] = ir_.CreateAdd(index[d], ir_.CreateZExt(carry, ir_.getInt64Ty()));
+      if (d == 0) break;
+      carry = ir_.CreateICmpEQ(index[d], extent(d));
+      index[d] = ir_.CreateSelect(carry, builder_.index(0), index[d]);
+    }
+    next.insert(next.end(), index.begin(), index.end());
+    return next;
+  };
+  Values result = builder_.loop(run_start, last, length, start, emit_run);
+  result.resize(carried.size());
+  return result;
+}
+
 void KernelEmitter::emit_stage(const RowPlan::Stage& stage) {
   for (const ValueId id : stage.instrs) body_->emit(id);
   // Row-level stores of a split row belong to `finish`.
@@ -285,7 +366,7 @@ void KernelEmitter::emit_row(llvm::Value* row) {
       const int64_t size = block_size(program_.schedule);
       llvm::Value* first = ir_.CreateMul(argument(4), builder_.index(size));
       llvm::Value* end = builder_.min(ir_.CreateAdd(first, builder_.index(size)), reduced_extent_);
-      store_partials(emit_block(pass, first, end), row);
+      store_partials(emit_leaves(pass, first, end), row);
       return;
     }
     totals = entry_ == Entry::kFinish && p == 0 ? load_partials(row) : emit_pass(pass);

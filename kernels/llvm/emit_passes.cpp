@@ -45,9 +45,14 @@ llvm::Value* KernelEmitter::cache_pointer(ValueId id, llvm::Value* element) {
 }
 
 void KernelEmitter::write_cached(ValueId id, llvm::Value* element) {
-  const DType dtype = compute_type(program_.body[id].dtype);
-  ir_.CreateAlignedStore(builder_.to_memory(body_->value(id)), cache_pointer(id, element),
-                         llvm::Align(size_of(dtype)));
+  const llvm::Align align(size_of(compute_type(program_.body[id].dtype)));
+  llvm::Value* stored = builder_.to_memory(body_->value(id));
+  llvm::Value* pointer = cache_pointer(id, element);
+  // Beyond a row's end there is room; lanes of other runs have their values already.
+  if (program_.reduced_rank == 1 || !lanes_reduced() || body_->active() == nullptr)
+    ir_.CreateAlignedStore(stored, pointer, align);
+  else
+    ir_.CreateMaskedStore(stored, pointer, align, body_->active());
 }
 
 void KernelEmitter::read_cached(ValueId id, llvm::Value* element) {
@@ -59,23 +64,77 @@ void KernelEmitter::read_cached(ValueId id, llvm::Value* element) {
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass) {
-  // Combining one block with the identity would give the block.
-  if (pass.reductions.empty() || program_.one_block) {
-    return emit_block(pass, builder_.index(0), reduced_extent_);
+  if (pass.reductions.empty()) return emit_leaf(pass, builder_.index(0), reduced_extent_);
+  return emit_leaves(pass, builder_.index(0), reduced_extent_);
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pass,
+                                                       llvm::Value* first, llvm::Value* last) {
+  if (program_.one_leaf) return emit_leaf(pass, first, last);
+  const int64_t size = fusion::leaf_size(program_.schedule);
+  llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, first), builder_.index(size - 1));
+  llvm::Value* count = ir_.CreateUDiv(elements, builder_.index(size));
+  return emit_tree(pass.reductions, count, [&](llvm::Value* leaf) {
+    llvm::Value* begin = ir_.CreateAdd(first, ir_.CreateMul(leaf, builder_.index(size)));
+    return emit_leaf(pass, begin, builder_.min(ir_.CreateAdd(begin, builder_.index(size)), last));
+  });
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_tree(
+    const std::vector<ValueId>& reductions, llvm::Value* count,
+    const std::function<Accumulators(llvm::Value*)>& leaf) {
+  // As a binary counter: level k holds the result of 2^k leaves where bit k of the number of leaves
+  // so far is set.
+  struct Level {
+    DType dtype;
+    llvm::Type* type;
+    llvm::Value* memory;
+  };
+  std::vector<Level> levels;
+  auto add_levels = [&](DType dtype) {
+    llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+    levels.push_back({dtype, type, builder_.stack(llvm::ArrayType::get(type, kTreeLevels))});
+  };
+  for (const ValueId id : reductions) {
+    add_levels(type_of(id));
+    if (is_arg_reduction(program_.body[id].op)) add_levels(DType::kInt64);
   }
-  llvm::Value* size = builder_.index(block_size(program_.schedule));
-  const Values totals =
-      builder_.loop(builder_.index(0), reduced_extent_, size, flatten(identities(pass.reductions)),
-                    [&](llvm::Value* first, const Values& in) {
-                      llvm::Value* end = builder_.min(ir_.CreateAdd(first, size), reduced_extent_);
-                      const Accumulators block = emit_block(pass, first, end);
-                      Accumulators total = unflatten(pass.reductions, program_, in);
-                      for (size_t k = 0; k < total.size(); ++k) {
-                        total[k] = combine(pass.reductions[k], total[k], block[k]);
-                      }
-                      return flatten(total);
-                    });
-  return unflatten(pass.reductions, program_, totals);
+  // What level k holds, combined with what comes after it.
+  auto combined = [&](llvm::Value* k, const Values& later) {
+    Values values;
+    for (const Level& level : levels) {
+      llvm::Value* stored = ir_.CreateLoad(level.type, ir_.CreateGEP(level.type, level.memory, k));
+      values.push_back(builder_.from_memory(level.dtype, stored));
+    }
+    return flatten(combine(reductions, unflatten(reductions, program_, values),
+                           unflatten(reductions, program_, later)));
+  };
+  llvm::Value* one = builder_.index(1);
+  auto trailing_zeros = [&](llvm::Value* bits) {
+    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, ir_.getFalse());
+  };
+  builder_.loop(builder_.index(0), count, one, {}, [&](llvm::Value* i, const Values&) {
+    llvm::Value* level = trailing_zeros(ir_.CreateNot(i));
+    const Values result = builder_.loop(builder_.index(0), level, one, flatten(leaf(i)), combined);
+    for (size_t k = 0; k < levels.size(); ++k) {
+      ir_.CreateStore(builder_.to_memory(result[k]),
+                      ir_.CreateGEP(levels[k].type, levels[k].memory, level));
+    }
+    return Values{};
+  });
+  // The identity changes nothing.
+  Values start = flatten(identities(reductions));
+  start.push_back(count);
+  llvm::Value* used = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, count);
+  Values total =
+      builder_.loop(builder_.index(0), used, one, start, [&](llvm::Value*, const Values& in) {
+        llvm::Value* bits = in.back();
+        Values next = combined(trailing_zeros(bits), Values(in.begin(), in.end() - 1));
+        next.push_back(ir_.CreateAnd(bits, ir_.CreateSub(bits, one)));
+        return next;
+      });
+  total.pop_back();
+  return unflatten(reductions, program_, total);
 }
 
 void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
@@ -97,8 +156,8 @@ ReductionState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
   return element;
 }
 
-KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Stage& pass,
-                                                      llvm::Value* first, llvm::Value* last) {
+KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass, llvm::Value* first,
+                                                     llvm::Value* last) {
   if (program_.lanes_across_rows) return emit_block_across_rows(pass, first, last);
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
     emit_element(pass, r);
@@ -129,7 +188,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_block(const RowPlan::Stage& pass
     LaneScope wide(plan_.lanes);
     body_->splat_operands(pass.instrs, pass.stores);
     const Values lanes =
-        lane_loop(first, last, flatten(identities(pass.reductions)), emit_elements);
+        program_.reduced_rank == 1
+            ? lane_loop(first, last, flatten(identities(pass.reductions)), emit_elements)
+            : run_loop(first, last, flatten(identities(pass.reductions)), emit_elements);
     body_->set_active(nullptr);
     result = unflatten(pass.reductions, program_, lanes);
   }
@@ -246,31 +307,29 @@ void KernelEmitter::store_partials(const Accumulators& partials, llvm::Value* ro
 
 KernelEmitter::Accumulators KernelEmitter::load_partials(llvm::Value* row) {
   const std::vector<ValueId>& reductions = plan_.reductions;
-  const Values totals = builder_.loop(
-      builder_.index(0), argument(4), builder_.index(1), flatten(identities(reductions)),
-      [&](llvm::Value* block, const Values& in) {
-        llvm::Value* base =
-            ir_.CreateGEP(ir_.getInt8Ty(), argument(5), ir_.CreateMul(block, argument(6)));
-        auto load = [&](size_t plane, DType dtype) {
-          llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
-          llvm::Value* pointer = partial_pointer(base, row, plane, dtype);
-          const llvm::Align align(size_of(dtype));
-          llvm::Constant* zero = llvm::Constant::getNullValue(type);
-          llvm::Value* value =
-              body_->active() == nullptr
-                  ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(type, pointer, align))
-                  : ir_.CreateMaskedLoad(type, pointer, align, body_->active(), zero);
-          return builder_.from_memory(dtype, value);
-        };
-        Accumulators total = unflatten(reductions, program_, in);
-        for (size_t j = 0; j < total.size(); ++j) {
-          ReductionState partial{load(2 * j, type_of(reductions[j])), nullptr};
-          if (total[j].position != nullptr) partial.position = load(2 * j + 1, DType::kInt64);
-          total[j] = combine(reductions[j], total[j], partial);
-        }
-        return flatten(total);
-      });
-  return unflatten(reductions, program_, totals);
+  return emit_tree(reductions, argument(4), [&](llvm::Value* block) {
+    llvm::Value* base =
+        ir_.CreateGEP(ir_.getInt8Ty(), argument(5), ir_.CreateMul(block, argument(6)));
+    auto load = [&](size_t plane, DType dtype) {
+      llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+      llvm::Value* pointer = partial_pointer(base, row, plane, dtype);
+      const llvm::Align align(size_of(dtype));
+      llvm::Constant* zero = llvm::Constant::getNullValue(type);
+      llvm::Value* value =
+          body_->active() == nullptr
+              ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(type, pointer, align))
+              : ir_.CreateMaskedLoad(type, pointer, align, body_->active(), zero);
+      return builder_.from_memory(dtype, value);
+    };
+    Accumulators partials;
+    for (size_t j = 0; j < reductions.size(); ++j) {
+      partials.push_back({load(2 * j, type_of(reductions[j])), nullptr});
+      if (is_arg_reduction(program_.body[reductions[j]].op)) {
+        partials[j].position = load(2 * j + 1, DType::kInt64);
+      }
+    }
+    return partials;
+  });
 }
 
 llvm::Value* KernelEmitter::finished(const Instr& instr, const ReductionState& total) {
@@ -301,6 +360,16 @@ ReductionState KernelEmitter::combine(ValueId reduction, const ReductionState& a
   const Op op = program_.body[reduction].op;
   const ir::ContractionScope contraction(program_.contracts && op == Op::kSum);
   return ir::emit_combine(op, type_of(reduction), a, b);
+}
+
+KernelEmitter::Accumulators KernelEmitter::combine(const std::vector<ValueId>& reductions,
+                                                   const Accumulators& a,
+                                                   const Accumulators& b) const {
+  Accumulators result;
+  for (size_t k = 0; k < reductions.size(); ++k) {
+    result.push_back(combine(reductions[k], a[k], b[k]));
+  }
+  return result;
 }
 
 ir::Builder::Values KernelEmitter::flatten(const Accumulators& accumulators) {

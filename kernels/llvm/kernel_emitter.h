@@ -65,6 +65,12 @@ class KernelEmitter {
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                    const ir::Builder::LoopBody& body);
 
+  // Likewise along several reduced dims, of which the last is walked run by run: vectors begin at
+  // multiples of the lanes, and of one that several runs share, each run's lanes are active in
+  // turn.
+  Values run_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
+                  const ir::Builder::LoopBody& body);
+
   // Cached values lie in the thread's buffer, one array each, by element of the row (lanes along
   // it) or by vector of rows (lanes across rows).
   llvm::Value* call_thread_buffer(llvm::Value* bytes);
@@ -77,10 +83,15 @@ class KernelEmitter {
   // All passes over the current row or vector of rows.
   void emit_row(llvm::Value* row);
   Accumulators emit_pass(const RowPlan::Stage& pass);
-  Accumulators emit_block(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
+  // The leaves of the elements [first, last), `first` being a leaf's first, and their tree.
+  Accumulators emit_leaves(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
+  Accumulators emit_leaf(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   // Lanes across rows: each of the row schedule's lanes is a vector of rows.
   Accumulators emit_block_across_rows(const RowPlan::Stage& pass, llvm::Value* first,
                                       llvm::Value* last);
+  // The tree of the results of `leaf(0)`, ..., `leaf(count - 1)`, which are computed in this order.
+  Accumulators emit_tree(const std::vector<ValueId>& reductions, llvm::Value* count,
+                         const std::function<Accumulators(llvm::Value*)>& leaf);
   void emit_element(const RowPlan::Stage& pass, llvm::Value* r);
   // The element that `reduction` takes at `r`.
   ReductionState element_of(ValueId reduction, llvm::Value* r);
@@ -93,6 +104,8 @@ class KernelEmitter {
   DType type_of(ValueId reduction) const;
   Accumulators identities(const std::vector<ValueId>& reductions) const;
   ReductionState combine(ValueId reduction, const ReductionState& a, const ReductionState& b) const;
+  Accumulators combine(const std::vector<ValueId>& reductions, const Accumulators& a,
+                       const Accumulators& b) const;
   ReductionState fold(ValueId reduction, ReductionState state) const;
   static Values flatten(const Accumulators& accumulators);
   static Accumulators unflatten(const std::vector<ValueId>& reductions, const Program& program,

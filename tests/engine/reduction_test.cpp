@@ -2,6 +2,11 @@
 // nothing to reduce, NaN.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -198,6 +203,144 @@ TEST(Reduction, SumIsTheSameWhateverTheLayout) {
   EXPECT_EQ(read_bytes(sum(a, 1)), read_bytes(sum(b.T(), 1)));
   EXPECT_EQ(read_bytes(sum(a, 0)), read_bytes(sum(b.T(), 0)));
   EXPECT_EQ(read_bytes(sum(a)), read_bytes(sum(b.T())));
+}
+
+TEST(Reduction, EverySubsetOfAxesIsTheSameWhateverTheLayout) {
+  std::mt19937_64 rng(19);
+  for (const Shape& shape : {Shape{5, 7, 9, 33}, Shape{3, 40, 6, 100}, Shape{17, 2, 31, 3}}) {
+    const NdArray x = random_array(rng, DType::kFloat32, shape, 0);
+    const Tensor a = to_tensor(x);
+    a.eval();
+    for (const std::vector<int>& order :
+         {std::vector<int>{0, 2, 3, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}}) {
+      std::vector<int> back(4);
+      for (int k = 0; k < 4; ++k) back[order[k]] = k;
+      const Tensor stored = permute(a, Axes(order)) * 1.f;
+      stored.eval();
+      const Tensor b = permute(stored, Axes(back));
+      for (int set = 1; set < 16; ++set) {
+        std::vector<int> axes;
+        for (int k = 0; k < 4; ++k) {
+          if (set >> k & 1) axes.push_back(k);
+        }
+        const std::string what = testing::PrintToString(axes) + testing::PrintToString(order);
+        EXPECT_EQ(read_bytes(sum(a, axes)), read_bytes(sum(b, axes))) << what;
+        EXPECT_EQ(read_bytes(var(a, axes)), read_bytes(var(b, axes))) << what;
+        EXPECT_EQ(read_bytes(a - mean(exp(a), axes, true)),
+                  read_bytes(b - mean(exp(b), axes, true)))
+            << what;
+        EXPECT_TRUE(matches(sum(b, axes), oracle::reduce("sum", x, axes, false))) << what;
+      }
+    }
+  }
+}
+
+// The schedules, and views that are reduced along several dims of memory: shapes of `count`
+// elements and the axes to reduce.
+struct Sums {
+  Shape shape;
+  std::vector<int> axes;
+  std::vector<int> order = {};  // of the axes; empty: as they are
+};
+std::vector<Sums> sums_of(int64_t count) {
+  return {{{count}, {0}},
+          {{10, count / 10}, {1}},
+          {{count / 10, 10}, {0}},
+          {{count / 1000, 10, 100}, {0, 2}},
+          {{count / 1000, 10, 100}, {0, 1}},
+          {{10, count / 1000, 100}, {0, 2}, {2, 0, 1}},
+          {{count / 1000, 1000}, {0, 1}, {1, 0}}};
+}
+Tensor sum_of(const Tensor& x, const Sums& sums, bool averages) {
+  const Tensor view = sums.order.empty() ? x : permute(x, Axes(sums.order));
+  return averages ? mean(view, Axes(sums.axes)) : sum(view, Axes(sums.axes));
+}
+
+// docs/math.md: within 2 log2(n) ulp of the sum of magnitudes.
+double promised(double n, double magnitude, double ulp) {
+  return 2 * std::log2(n) * ulp * magnitude;
+}
+
+TEST(SumAccuracy, OfOneNumberOverAndOver) {
+  // A GPU that is emulated takes its time.
+  const int64_t count = default_device() == Device::cpu() ? 100'000'000 : 1'000'000;
+  for (const Sums& sums : sums_of(count)) {
+    const Tensor average = sum_of(full(sums.shape, 0.1f), sums, true);
+    const double n = static_cast<double>(count) / static_cast<double>(average.numel());
+    const double tenth = 0.1f;
+    for (const float actual : average.to_vector<float>()) {
+      EXPECT_NEAR(actual, tenth, promised(n, tenth, std::ldexp(1, -23))) << to_string(sums.shape);
+      EXPECT_NEAR(actual, tenth, 1e-6);
+    }
+  }
+}
+
+class SumAccuracyOf : public testing::TestWithParam<DType> {};
+
+TEST_P(SumAccuracyOf, RandomNumbersOfBothSigns) {
+  const int64_t count = default_device() == Device::cpu() ? 10'000'000 : 400'000;
+  const bool is_half = size_of(GetParam()) == 2;
+  const double ulp = std::ldexp(1, GetParam() == DType::kFloat64 ? -52 : -23);
+  for (const Sums& sums : sums_of(count)) {
+    const Tensor x = astype(randn(sums.shape), GetParam());
+    // Sums of halves would be rounded once more: their means, which are small.
+    const std::vector<double> actual =
+        astype(sum_of(x, sums, is_half), DType::kFloat64).to_vector<double>();
+    const std::vector<double> values =
+        astype(sums.order.empty() ? x : permute(x, Axes(sums.order)), DType::kFloat64)
+            .to_vector<double>();
+    std::vector<int64_t> shape(sums.shape.begin(), sums.shape.end());
+    for (size_t k = 0; k < sums.order.size(); ++k) shape[k] = sums.shape[sums.order[k]];
+    std::vector<long double> exact(actual.size()), magnitude(actual.size());
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = i, result = 0, stride = 1;
+      for (int k = static_cast<int>(shape.size()) - 1; k >= 0; --k) {
+        const int64_t index = rest % shape[k];
+        rest /= shape[k];
+        if (std::find(sums.axes.begin(), sums.axes.end(), k) != sums.axes.end()) continue;
+        result += index * stride;
+        stride *= shape[k];
+      }
+      exact[result] += values[i];
+      magnitude[result] += std::fabs(values[i]);
+    }
+    const double n = static_cast<double>(count) / static_cast<double>(actual.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const double scale = is_half ? n : 1;
+      double bound = promised(n, static_cast<double>(magnitude[i]), ulp) / scale;
+      const double mean_of_all = static_cast<double>(exact[i] / scale);
+      // The mean is divided and rounded.
+      if (is_half) {
+        bound += std::fabs(mean_of_all) * std::ldexp(1, GetParam() == DType::kFloat16 ? -10 : -7);
+        bound += std::ldexp(1, -24);
+      }
+      EXPECT_NEAR(actual[i], mean_of_all, bound) << to_string(sums.shape) << " at " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Floats, SumAccuracyOf,
+                         testing::Values(DType::kFloat16, DType::kBFloat16, DType::kFloat32,
+                                         DType::kFloat64),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST(SumAccuracy, OfVariancesAndRunningSums) {
+  const int64_t count = 1'000'000;
+  const std::vector<float> x = (rand({count}) + 100.f).to_vector<float>();
+  long double center = 0, squares = 0, total = 0;
+  for (const float value : x) center += value;
+  center /= count;
+  for (const float value : x) squares += (value - center) * (value - center);
+  const Tensor t = Tensor::from(x);
+  EXPECT_NEAR(var(t).item<float>(), static_cast<double>(squares / count), 1e-6);
+  const std::vector<float> running = cumsum(t, 0).to_vector<float>();
+  for (int64_t i = 0; i < count; ++i) {
+    total += x[i];
+    ASSERT_NEAR(
+        running[i], static_cast<double>(total),
+        promised(static_cast<double>(i + 2), static_cast<double>(total), std::ldexp(1, -23)))
+        << i;
+  }
 }
 
 TEST(Softmax, MatchesTheOracle) {

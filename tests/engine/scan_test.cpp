@@ -1,13 +1,16 @@
 // Cumulative sums and products against loops over the same elements.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "tests/support/reduction_tree.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -27,18 +30,34 @@ DType result_dtype(DType dtype) {
   }
 }
 
-// Along an axis whose neighbours are `inner` elements apart, in order.
+// Along an axis whose neighbours are `inner` elements apart, in the order of
+// kernels/library/scan.cpp.
 template <typename T>
 std::vector<T> expected(Kind kind, std::vector<T> values, int64_t length, int64_t inner) {
   using Total = std::conditional_t<sizeof(T) == 2, float, T>;
   using Word = std::conditional_t<std::is_integral_v<T>, uint64_t, Total>;  // wraps
+  constexpr int64_t kLeaf = 16;
+  auto combine = [&](Word a, Word b) -> Word { return kind == Kind::kSum ? a + b : a * b; };
   for (int64_t i = 0; i < static_cast<int64_t>(values.size()); i += length * inner) {
     for (int64_t j = i; j < i + inner; ++j) {
-      auto total = static_cast<Word>(static_cast<Total>(values[j]));
-      for (int64_t k = 1; k < length; ++k) {
-        const auto value = static_cast<Word>(static_cast<Total>(values[j + k * inner]));
-        total = kind == Kind::kSum ? total + value : total * value;
-        values[j + k * inner] = T(static_cast<Total>(total));
+      std::vector<Word> leaves;
+      for (int64_t k = 0; k < length; ++k) {
+        T& value = values[j + k * inner];
+        const auto word = static_cast<Word>(static_cast<Total>(value));
+        if (k % kLeaf == 0)
+          leaves.push_back(word);
+        else
+          leaves.back() = combine(leaves.back(), word);
+        std::optional<Word> before;
+        for (int64_t rest = k / kLeaf, first = 0; rest > 0;) {
+          const auto count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest)));
+          const Word subtree = reduce_tree(
+              first, count, [&](int64_t leaf) { return leaves[leaf]; }, combine);
+          before = before ? combine(*before, subtree) : subtree;
+          first += count;
+          rest -= count;
+        }
+        value = T(static_cast<Total>(before ? combine(*before, leaves.back()) : leaves.back()));
       }
     }
   }

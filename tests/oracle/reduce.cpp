@@ -43,7 +43,13 @@ Result rounded(Real value, Real error, DType dtype) {
   return {round_float(value, dtype), error + ulp(value, dtype)};
 }
 
-Result sum(const Row& row, DType dtype) {
+// The roundings that docs/math.md promises for a reduction of n elements, at most.
+Real roundings_of(size_t n) {
+  return n <= 1 ? Real(0) : std::min(static_cast<Real>(n), 4 * std::log2(static_cast<Real>(n)));
+}
+
+// `roundings`: how many each element may have passed, at most.
+Result sum(const Row& row, DType dtype, Real roundings) {
   Real total = 0, magnitude = 0, error = 0;
   __int128 exact = 0;
   for (size_t i = 0; i < row.values.size(); ++i) {
@@ -59,9 +65,7 @@ Result sum(const Row& row, DType dtype) {
   const DType accumulator = compute_type(dtype);
   if (magnitude > largest(accumulator) * 0.99L && !row.any_nan()) return {total, kUnknown};
   if (!row.all_finite()) return {total, error == 0 ? 0 : kUnknown};
-  const Real n = static_cast<Real>(row.values.size());
-  // float64's reference has few bits to spare itself.
-  error += (row.values.size() > 1 ? n * magnitude * epsilon(accumulator) * 1.01L : 0);
+  error += roundings * magnitude * epsilon(accumulator) * 1.01L;
   return rounded(total, error + smallest(dtype), dtype);
 }
 
@@ -91,8 +95,8 @@ Result prod(const Row& row, DType dtype) {
     return {round_float(product, dtype), kUnknown};
   }
   if (!std::isfinite(product)) return {product, relative == 0 ? 0 : kUnknown};
-  const Real n = static_cast<Real>(row.values.size());
-  relative = relative * 1.25L + n * epsilon(compute_type(dtype)) * 1.01L;
+  relative =
+      relative * 1.25L + roundings_of(row.values.size()) * epsilon(compute_type(dtype)) * 1.01L;
   return rounded(product, std::fabs(product) * relative + smallest(dtype), dtype);
 }
 
@@ -143,7 +147,7 @@ Result any_or_all(const Row& row, bool any) {
 Result mean(const Row& row, DType dtype) {
   const Real n = static_cast<Real>(row.values.size());
   if (n == 0) return {std::numeric_limits<Real>::quiet_NaN(), 0};
-  const Result total = sum(row, compute_type(dtype));
+  const Result total = sum(row, compute_type(dtype), roundings_of(row.values.size()));
   Real exact = 0;
   for (Real value : row.values) exact += value;
   if (!row.all_finite()) return {exact, total.error};
@@ -161,10 +165,11 @@ Result variance(const Row& row, DType dtype, int ddof) {
     greatest = std::max(greatest, std::fabs(row.values[i]));
     shift = std::max(shift, row.errors[i]);
   }
+  const Real roundings = roundings_of(row.values.size());
   // How far each deviation from the mean may be off.
   const Real e = epsilon(dtype);
   const Real delta =
-      2 * shift + (n * epsilon(compute_type(dtype)) + 4 * e) * greatest + smallest(dtype);
+      2 * shift + (roundings * epsilon(compute_type(dtype)) + 4 * e) * greatest + smallest(dtype);
   Real squares = 0, error = 0;
   for (Real value : row.values) {
     const Real deviation = value - center;
@@ -173,7 +178,7 @@ Result variance(const Row& row, DType dtype, int ddof) {
   }
   // Squares or sums that may overflow on the way.
   if (squares > largest(dtype) / 4 || greatest * n > largest(dtype) / 4) return {squares, kUnknown};
-  error += squares * (n + 4) * epsilon(compute_type(dtype)) + n * smallest(dtype);
+  error += squares * (roundings + 4) * epsilon(compute_type(dtype)) + n * smallest(dtype);
   const Real divisor = n - ddof;
   if (divisor <= 0) return {squares / divisor, kUnknown};
   return rounded(squares / divisor, error / divisor + 4 * e * squares / divisor, dtype);
@@ -199,7 +204,7 @@ Result norm(const Row& row, DType dtype) {
     squares.errors[i] += 2 * epsilon(dtype) * v * v + smallest(dtype);
     if (v * v > largest(dtype) / 4) squares.errors[i] = kUnknown;
   }
-  return square_root(sum(squares, dtype), dtype);
+  return square_root(sum(squares, dtype, roundings_of(row.values.size())), dtype);
 }
 
 // exp(x - max), its sum, and what the rounding of x - max does to that sum, relatively.
@@ -224,7 +229,8 @@ Exponentials exponentials(const Row& row, DType dtype) {
   const Real n = static_cast<Real>(row.values.size());
   const Real e = epsilon(dtype);
   result.relative = 2 * result.greatest_error + 2 * e * spread / result.sum + 10 * e +
-                    (n + 4) * epsilon(compute_type(dtype)) + n * smallest(dtype);
+                    (roundings_of(row.values.size()) + 4) * epsilon(compute_type(dtype)) +
+                    n * smallest(dtype);
   return result;
 }
 
@@ -275,7 +281,7 @@ std::vector<Result> soft(const Row& row, DType dtype, bool logarithm) {
 }
 
 Result reduce_row(const std::string& op, const Row& row, DType dtype, int ddof) {
-  if (op == "sum") return sum(row, dtype);
+  if (op == "sum") return sum(row, dtype, roundings_of(row.values.size()));
   if (op == "prod") return prod(row, dtype);
   if (op == "max") return extreme(row, dtype, true);
   if (op == "min") return extreme(row, dtype, false);
@@ -414,7 +420,8 @@ NdArray matmul(const NdArray& left, const NdArray& right) {
           }
           products.errors[l] = error;
         }
-        const Result one = sum(products, dtype);
+        // The order is a library's.
+        const Result one = sum(products, dtype, static_cast<Real>(k));
         result.values[out] = one.value;
         result.errors[out] = one.error;
       }

@@ -16,7 +16,9 @@
 #include "kernels/interp/bytecode.h"
 #include "kernels/math/functions.h"
 #include "kernels/reduction.h"
+#include "runtime/integers.h"
 #include "tests/support/program_builder.h"
+#include "tests/support/reduction_tree.h"
 
 namespace sluice::kernels {
 namespace {
@@ -141,7 +143,7 @@ V identity_of(Op op) {
 }
 
 template <typename V>
-V reduce_block(Op op, Schedule schedule, const Bits* row, int64_t count) {
+V reduce_leaf(Op op, Schedule schedule, const Bits* row, int64_t count) {
   if (schedule == Schedule::kColumn) {
     V acc = identity_of<V>(op);
     for (int64_t r = 0; r < count; ++r) acc = combine(op, acc, from_bits<V>(row[r]));
@@ -170,14 +172,13 @@ Bits reduce_row(Op op, Schedule schedule, const std::vector<Bits>& row) {
     return to_bits(best);
   }
   if (size == 0 && op == Op::kSum) return 0;
-  const int64_t block = block_size(schedule);
-  V result = reduce_block<V>(op, schedule, row.data(), std::min(size, block));
-  for (int64_t first = block; first < size; first += block) {
-    result =
-        combine(op, result,
-                reduce_block<V>(op, schedule, row.data() + first, std::min(block, size - first)));
-  }
-  return to_bits(result);
+  const int64_t leaf = fusion::leaf_size(schedule);
+  return to_bits(test::reduce_tree(
+      0, std::max<int64_t>(1, ceil_div(size, leaf)),
+      [&](int64_t i) {
+        return reduce_leaf<V>(op, schedule, row.data() + i * leaf, std::min(leaf, size - i * leaf));
+      },
+      [&](V a, V b) { return combine(op, a, b); }));
 }
 
 class Evaluator {
@@ -778,8 +779,8 @@ TEST_P(Reduction, MatchesTheOrder) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Lengths, Reduction,
-                         ::testing::Values(0, 1, 2, 7, 31, 32, 33, 100, 1023, 1024, 1025, 2049,
-                                           8191, 8192, 8193, 20000));
+                         ::testing::Values(0, 1, 2, 7, 15, 16, 17, 31, 32, 33, 100, 511, 512, 513,
+                                           1025, 1537, 2049, 8191, 8192, 8193, 20000));
 
 TEST(Interpreter, EmptyFloatSumIsPositiveZero) {
   std::vector<float> y = {1, 1};

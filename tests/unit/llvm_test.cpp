@@ -14,6 +14,7 @@
 #include "kernels/math/functions.h"
 #include "kernels/reduction.h"
 #include "tests/support/program_builder.h"
+#include "tests/support/reduction_tree.h"
 #include "tests/support/strange_floats.h"
 
 namespace sluice::kernels {
@@ -480,12 +481,11 @@ struct ProdOf {
 template <typename R, typename T>
 T reduce(Schedule schedule, const std::vector<T>& row) {
   const int64_t n = row.size();
-  const int64_t block = block_size(schedule);
-  T total = R::identity();
-  for (int64_t start = 0; start < n; start += block) {
+  const int64_t size = fusion::leaf_size(schedule);
+  auto leaf = [&](int64_t i) {
     T lanes[kLanes];
     std::fill(lanes, lanes + kLanes, R::identity());
-    for (int64_t r = start; r < std::min(n, start + block); ++r) {
+    for (int64_t r = i * size; r < std::min(n, (i + 1) * size); ++r) {
       T& lane = lanes[schedule == Schedule::kRow ? r % kLanes : 0];
       lane = R::combine(lane, row[r]);
     }
@@ -494,9 +494,9 @@ T reduce(Schedule schedule, const std::vector<T>& row) {
         for (int64_t l = 0; l < half; ++l) lanes[l] = R::combine(lanes[l], lanes[l + half]);
       }
     }
-    total = start == 0 ? lanes[0] : R::combine(total, lanes[0]);
-  }
-  return total;
+    return lanes[0];
+  };
+  return test::reduce_tree(0, std::max<int64_t>(1, (n + size - 1) / size), leaf, R::combine);
 }
 
 int64_t argmax(const std::vector<float>& row) {
@@ -507,7 +507,8 @@ int64_t argmax(const std::vector<float>& row) {
   return best;
 }
 
-const int64_t kExtents[] = {0, 1, 5, 31, 32, 33, 100, 1023, 1024, 1025, 8191, 8192, 8193, 20000};
+const int64_t kExtents[] = {0,   1,   15,   16,   17,   31,   32,   33,   47,   511,
+                            512, 513, 1025, 1537, 4097, 8191, 8192, 8193, 20000};
 
 // Sum, product, max, argmax and argmin of the same rows at once.
 void check_reductions(Schedule schedule, int64_t rows, int64_t reduced, bool strange) {

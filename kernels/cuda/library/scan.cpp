@@ -43,6 +43,13 @@ struct sl_product {
   template <typename T> SL_INLINE static T identity() { return T(1); }
   template <typename T> SL_INLINE static T combine(T a, T b) { return a * b; }
 };
+// As sl_groups takes it.
+template <typename T, typename Op>
+struct sl_combine {
+  typedef T Type;
+  SL_INLINE static T identity() { return Op::template identity<T>(); }
+  SL_INLINE static T combine(T a, T b) { return Op::combine(a, b); }
+};
 
 // A line: where it begins in x and y.
 template <typename M>
@@ -59,18 +66,26 @@ struct sl_line {
   }
 };
 
-// A thread for each line.
+// A thread for each line, which it cuts into leaves of so many elements.
+constexpr int kLeaf = 16;
 template <typename M, typename Op>
 SL_INLINE void sl_scan_by_thread(const sl_scan& p) {
   typedef decltype(sl_decode(M())) T;
   const sl_i64 number = (p.first_block + sl_block()) * SL_THREADS + sl_thread();
   if (number >= p.lines) return;
   const sl_line<M> line(p, number);
-  T total = Op::template identity<T>();
-  SL_UNROLL_BY(4)
-  for (sl_i64 i = 0; i < p.length; ++i) {
-    total = Op::combine(total, sl_load(line.x + i * p.stride));
-    sl_store(line.y + i * p.inner, total);
+  sl_groups<sl_combine<T, Op>> leaves;
+  SL_UNROLL_BY(1)
+  for (sl_i64 leaf = 0; leaf < p.length; leaf += kLeaf) {
+    const sl_i64 end = p.length - leaf < kLeaf ? p.length : leaf + kLeaf;
+    const T before = leaves.total();
+    T total = Op::template identity<T>();
+    SL_UNROLL_BY(4)
+    for (sl_i64 i = leaf; i < end; ++i) {
+      total = Op::combine(total, sl_load(line.x + i * p.stride));
+      sl_store(line.y + i * p.inner, Op::combine(before, total));
+    }
+    leaves.add(total);
   }
 }
 
@@ -82,7 +97,7 @@ SL_INLINE void sl_scan_by_block(const sl_scan& p) {
   struct Totals { T of[2][SL_THREADS]; };
   SL_SHARED Totals totals;
   const sl_line<M> line(p, p.first_block + sl_block());
-  T before = Op::template identity<T>();  // of all earlier pieces
+  sl_groups<sl_combine<T, Op>> pieces;  // all earlier ones
   SL_UNROLL_BY(1)
   for (sl_i64 piece = 0; piece < p.length; piece += SL_THREADS * kItems) {
     const sl_i64 first = piece + sl_thread() * kItems;
@@ -106,9 +121,9 @@ SL_INLINE void sl_scan_by_block(const sl_scan& p) {
       totals.of[half][sl_thread()] = sum;
       sl_sync();
     }
-    T earlier = before;
-    if (sl_thread() > 0) earlier = Op::combine(before, totals.of[half][sl_thread() - 1]);
-    before = Op::combine(before, totals.of[half][SL_THREADS - 1]);
+    T earlier = pieces.total();
+    if (sl_thread() > 0) earlier = Op::combine(earlier, totals.of[half][sl_thread() - 1]);
+    pieces.add(totals.of[half][SL_THREADS - 1]);
     SL_UNROLL
     for (int i = 0; i < kItems; ++i) {
       if (first + i < p.length) {

@@ -33,7 +33,7 @@ fusion::Program for_gpu(fusion::Program program) {
       access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
     }
   }
-  program.caches_rows = program.lanes_across_rows = program.one_block = false;
+  program.caches_rows = program.lanes_across_rows = program.one_leaf = false;
   program.tiled = program.nontemporal = false;
   return program;
 }

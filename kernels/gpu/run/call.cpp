@@ -162,12 +162,13 @@ Geometry geometry_of(const Program& program, const int64_t* extents, int multipr
     set_row_blocks(blocks_wanted, &geometry);
   else
     set_column_blocks(blocks_wanted, &geometry);
-  if (!geometry.is_split) return geometry;
+  if (geometry.chunks == 1) return geometry;
   const Plan plan(program);
-  geometry.ends_with_rows = !plan.row_stores.empty();
-  geometry.num_stages = static_cast<int>(plan.passes.size()) + geometry.ends_with_rows;
   geometry.partial_bytes = kPartialBytes * static_cast<int64_t>(plan.reductions.size()) *
                            geometry.rows * geometry.chunks;
+  if (!geometry.is_split) return geometry;
+  geometry.ends_with_rows = !plan.row_stores.empty();
+  geometry.num_stages = static_cast<int>(plan.passes.size()) + geometry.ends_with_rows;
   return geometry;
 }
 
