@@ -21,8 +21,15 @@ inline constexpr int64_t kMaxBroadcastOfCostly = 16;
 // A kernel of several passes runs whole rows, a row on one thread: rows have to be many or short.
 inline constexpr int64_t kManyRows = 32;
 inline constexpr int64_t kShortRow = 65536;
-// Row epilogues aren't vectorised: shorter rows don't pay for one.
+// Row epilogues aren't vectorised: shorter rows don't pay for one, unless they are unrolled.
 inline constexpr int64_t kMinRowForEpilogue = 16;
+// Rows of at most so many elements are unrolled, if there are many enough to be worth a kernel for
+// rows of one length, and it weighs no more than this.
+inline constexpr int64_t kMaxUnrolled = 16;
+inline constexpr int64_t kMinUnrolledRows = 64;
+inline constexpr int64_t kMaxUnrolledWeight = 400;
+// A kernel that reduces other axes too needs so many points beside them.
+inline constexpr int64_t kMinUnrolledLanes = 16;
 
 // ---- Estimates.
 

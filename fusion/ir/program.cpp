@@ -317,6 +317,11 @@ std::string canonical_key(const Program& program) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_outer * 2 + access.varies_along_reduced);
   }
+  append_words(&key, program.interleaved.size());
+  for (const std::vector<uint16_t>& accesses : program.interleaved) {
+    append_words(&key, accesses.size());
+    for (const uint16_t access : accesses) append_words(&key, access);
+  }
   for (const Instr& instr : program.body) {
     append_words(&key, instr.op, instr.dtype, instr.aux, instr.num_operands);
     for (int i = 0; i < instr.num_operands; ++i) append_words(&key, instr.operands[i]);

@@ -128,6 +128,10 @@ struct Program {
   bool lanes_across_rows = false;
   bool one_leaf = false;  // rows have at most leaf_size() elements
   bool tiled = false;     // some access is kTile
+  // Accesses that walk consecutive elements together: of n of them the k-th is k elements after the
+  // first, and their stride along the lane dim is n. Either all are read at every point, without
+  // predicates, or all are stored. No access is in two lists.
+  std::vector<std::vector<uint16_t>> interleaved;
   // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
   // them lies at a multiple of kNontemporalAlignment.
   bool nontemporal = false;

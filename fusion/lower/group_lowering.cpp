@@ -19,19 +19,23 @@ GroupLowering::GroupLowering(const Graph& graph, const Partition& partition, con
 std::optional<KernelCall> GroupLowering::run(int64_t* bytes_read, int64_t* bytes_written) {
   for (NodeId member : group_.members) {
     if (!partition_.stored[member] || node(member).shape.numel() == 0) continue;
-    const ValueId value = output_value(member);
-    if (failed_) return std::nullopt;
     const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[member]};
-    builder_.store(value, result, maps_.output_address(is_once_a_row(member)));
+    const absl::Span<const int> without = axes_without(member);
+    for (const std::vector<int64_t>& place : places(without)) {
+      const ValueId value = output_value(member, without, place);
+      if (failed_) return std::nullopt;
+      builder_.store(value, result, maps_.output_address(without, place));
+    }
   }
   KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
   call.nodes = group_.members;
   return call;
 }
 
-bool GroupLowering::is_once_a_row(NodeId n) const {
-  return !group_.axes.empty() && !is_view(node(n).op) &&
-         node(n).shape.numel() != group_.space.numel();
+absl::Span<const int> GroupLowering::axes_without(NodeId n) const {
+  if (is_view(node(n).op) || node(n).shape.numel() == group_.space.numel()) return {};
+  if (is_unrolled(n)) return group_.unrolled;
+  return group_.axes.empty() ? group_.unrolled : group_.axes;
 }
 
 bool GroupLowering::in_memory(NodeId n) const {
@@ -74,13 +78,14 @@ MapId GroupLowering::through_view(NodeId n, NodeId operand, MapId map) {
   return MapTable::kIdentity;
 }
 
-ValueId GroupLowering::output_value(NodeId n) {
+ValueId GroupLowering::output_value(NodeId n, absl::Span<const int> without,
+                                    absl::Span<const int64_t> place) {
   // A copied reshape walks its operand's space.
   if (node(n).op == Op::kReshape) {
-    return value_of(node(n).operands[0].node, MapTable::kIdentity, kNoValue);
+    return value_of(node(n).operands[0].node, maps_.intern(maps_.space_at(place)), kNoValue);
   }
-  const MapId map = maps_.intern(maps_.output_map(node(n).shape, is_once_a_row(n)));
-  return is_reduction(node(n).op) ? reduced(n, map) : computed(n, map, kNoValue);
+  const MapId map = maps_.intern(maps_.output_map(node(n).shape, without, place));
+  return is_reduction(node(n).op) ? reduced(n, map, kNoValue) : computed(n, map, kNoValue);
 }
 
 ValueId GroupLowering::value_of(NodeId n, MapId map, ValueId predicate) {
@@ -94,7 +99,7 @@ ValueId GroupLowering::value_of(NodeId n, MapId map, ValueId predicate) {
   const auto it = values_.find(key);
   if (it != values_.end()) return it->second;
   const ValueId value = in_memory(n)               ? load(n, map, predicate)
-                        : is_reduction(node(n).op) ? reduced(n, map)
+                        : is_reduction(node(n).op) ? reduced(n, map, predicate)
                                                    : computed(n, map, predicate);
   if (!failed_) values_.emplace(key, value);
   return value;
@@ -118,14 +123,18 @@ ValueId GroupLowering::load(NodeId n, MapId map, ValueId predicate) {
   return builder_.load(from.memory, node(n).dtype, address, predicate);
 }
 
-// A reduction gives one element a row, so it can be read at the map of the row only.
-ValueId GroupLowering::reduced(NodeId n, MapId map) {
-  const MapId of_row = maps_.intern(maps_.output_map(node(n).shape, /*once_a_row=*/true));
-  if (map != of_row) return fail_until_stored(n);
+// A reduction over dims gives one element a row, so it can be read at the map of a row only.
+ValueId GroupLowering::reduced(NodeId n, MapId map, ValueId predicate) {
+  if (is_unrolled(n)) return unrolled(n, map, predicate);
+  const std::vector<std::vector<int64_t>> rows = places(group_.axes);
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const std::vector<int64_t>& place) {
+    return maps_.intern(maps_.output_map(node(n).shape, group_.axes, place)) == map;
+  });
+  if (row == rows.end()) return fail_until_stored(n);
   // Empty rows have no elements: the ops that would compute one must not run even once.
   const ValueId operand = group_.space.numel() == 0
                               ? builder_.cast(builder_.param(0), expected_operand_dtype(node(n), 0))
-                              : operand_value(n, 0, MapTable::kIdentity, kNoValue);
+                              : operand_value(n, 0, maps_.intern(maps_.space_at(*row)), kNoValue);
   if (failed_) return kNoValue;
   return builder_.emit(node(n).op, node(n).dtype, {builder_.along_row(operand)});
 }

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "fusion/graph/constraints.h"
 #include "fusion/lower/locate.h"
 #include "fusion/lower/map_table.h"
@@ -39,16 +40,27 @@ class GroupLowering {
   // Functions that return a value return kNoValue after the attempt has failed, and nothing else
   // may be done with it. `predicate`: where the value is needed; kNoValue: everywhere.
 
-  ValueId output_value(NodeId n);
+  // The element that a point stores of output `n`, which does not vary along the axes `without`.
+  ValueId output_value(NodeId n, absl::Span<const int> without, absl::Span<const int64_t> place);
   // The element of `n` at `map`, whether it is loaded or computed.
   ValueId value_of(NodeId n, MapId map, ValueId predicate);
   // Operand k of `n`, which is computed at `map`, in the dtype that the op asks for.
   ValueId operand_value(NodeId n, int k, MapId map, ValueId predicate);
   ValueId load(NodeId n, MapId map, ValueId predicate);
-  ValueId reduced(NodeId n, MapId map);
+  ValueId reduced(NodeId n, MapId map, ValueId predicate);
   ValueId computed(NodeId n, MapId map, ValueId predicate);
   // The op of `n` on the values that operand(k) returns.
   ValueId pointwise(NodeId n, absl::FunctionRef<ValueId(int)> operand);
+
+  // lower_unrolled.cpp
+  // The indices along the unrolled axes of what a point computes of a value that does not vary
+  // along the axes `without`. A single place without indices if there are no such axes.
+  std::vector<std::vector<int64_t>> places(absl::Span<const int> without) const;
+  // True if `n` reduces the unrolled axes.
+  bool is_unrolled(NodeId n) const;
+  ValueId unrolled(NodeId n, MapId map, ValueId predicate);
+  ValueId position(int64_t number);
+  ValueId best_position(Op op, const std::vector<ValueId>& elements);
 
   // lower_pad.cpp
   ValueId in_range(const Affine& index, int64_t low, int64_t high);
@@ -63,8 +75,8 @@ class GroupLowering {
   ValueId gather_at(const Located& source, DType dtype, int axis, ValueId index, IndexMap map,
                     ValueId predicate);
 
-  // True if `n` is an output with one element for each row.
-  bool is_once_a_row(NodeId n) const;
+  // The axes of the group's space that output `n` does not vary along.
+  absl::Span<const int> axes_without(NodeId n) const;
   // True if the group reads `n` from memory.
   bool in_memory(NodeId n) const;
   // Where `n`, which is in memory, lies; tells the builder about its block.
@@ -85,6 +97,7 @@ class GroupLowering {
   ProgramBuilder builder_;
 
   absl::flat_hash_map<std::tuple<NodeId, MapId, ValueId>, ValueId> values_;
+  std::vector<ValueId> positions_;  // by number: see position()
   bool failed_ = false;
   std::optional<SplitDim> split_;
 };

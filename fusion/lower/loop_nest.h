@@ -36,6 +36,9 @@ bool arrange_rows(const Program& program, LoopNest* nest);
 // then best read by tiles of both dims.
 std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest);
 
+// Program::interleaved, of the finished program.
+std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, const LoopNest& nest);
+
 }  // namespace sluice::fusion
 
 #endif  // SLUICE_FUSION_LOWER_LOOP_NEST_H_

@@ -5,12 +5,14 @@
 
 #include "fusion/ir/cost.h"
 #include "fusion/lower/group_lowering.h"
+#include "fusion/lower/schedule.h"
+#include "fusion/partition/row_facts.h"
 
 namespace sluice::fusion {
 namespace {
 
-bool is_reduced(const Group& group, int axis) {
-  return std::find(group.axes.begin(), group.axes.end(), axis) != group.axes.end();
+bool contains(const std::vector<int>& axes, int axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
 // Outer axes before reduced ones, each in order.
@@ -18,7 +20,8 @@ std::vector<Dim> initial_dims(const Group& group) {
   std::vector<Dim> dims;
   for (const bool reduced : {false, true}) {
     for (int k = 0; k < group.space.rank(); ++k) {
-      if (is_reduced(group, k) == reduced) dims.push_back({group.space[k], reduced, k});
+      if (contains(group.unrolled, k) || contains(group.axes, k) != reduced) continue;
+      dims.push_back({group.space[k], reduced, k});
     }
   }
   return dims;
@@ -31,25 +34,27 @@ void split_dim(std::vector<Dim>& dims, const SplitDim& split) {
   dims.insert(dims.begin() + split.dim + 1, inner);
 }
 
-// By the logical shape alone: a reduction's order must not depend on the layout in memory.
-Schedule schedule_of(const Group& group) {
-  if (group.axes.empty()) return Schedule::kPointwise;
-  for (int k = group.space.rank() - 1; k >= 0; --k) {
-    if (group.space[k] != 1) return is_reduced(group, k) ? Schedule::kRow : Schedule::kColumn;
+}  // namespace
+
+Schedule schedule_of(const Shape& space, const std::vector<int>& axes) {
+  if (axes.empty()) return Schedule::kPointwise;
+  for (int k = space.rank() - 1; k >= 0; --k) {
+    if (space[k] != 1) return contains(axes, k) ? Schedule::kRow : Schedule::kColumn;
   }
   return Schedule::kRow;
 }
 
-}  // namespace
-
 bool lower(const Graph& graph, const Partition& partition, const Group& group,
            const MemoryMap& memory, Constraints* constraints, Step* step) {
   std::vector<Dim> dims = initial_dims(group);
+  const Schedule schedule = schedule_of(group.space, group.axes);
   while (true) {
-    GroupLowering lowering(graph, partition, group, memory, constraints, dims, schedule_of(group));
+    GroupLowering lowering(graph, partition, group, memory, constraints, dims, schedule);
     std::optional<KernelCall> call = lowering.run(&step->bytes_read, &step->bytes_written);
     if (call) {
-      step->cost = cost_of_point(call->program) * static_cast<double>(group.space.numel());
+      step->cost =
+          cost_of_point(call->program) *
+          static_cast<double>(group.space.numel() / row_length(group.space, group.unrolled));
       step->kernels.push_back(*std::move(call));
       return true;
     }

@@ -40,30 +40,37 @@ MapId MapTable::intern(const IndexMap& map) {
   return it->second;
 }
 
-IndexMap MapTable::output_map(const Shape& shape, bool once_a_row) const {
-  const Projection dims =
-      once_a_row ? outer_dims(group_.space, group_.axes) : all_dims(group_.space);
-  const IndexMap by_axis = map_of(dims, group_.space, shape);
+IndexMap MapTable::space_at(absl::Span<const int64_t> place) const {
+  IndexMap map = maps_[kIdentity];
+  for (size_t i = 0; i < place.size(); ++i) map.axes[group_.unrolled[i]].offset = place[i];
+  return map;
+}
+
+IndexMap MapTable::output_map(const Shape& shape, absl::Span<const int> without,
+                              absl::Span<const int64_t> place) const {
+  const IndexMap by_axis =
+      map_of(outer_dims(group_.space, {without.begin(), without.end()}), group_.space, shape);
+  const IndexMap space = space_at(place);
   IndexMap map;
   map.rank = shape.rank();
   for (int k = 0; k < shape.rank(); ++k) {
     for (int axis = 0; axis < group_.space.rank(); ++axis) {
-      if (by_axis.axes[k].coefficient[axis] != 0) map.axes[k] = maps_[kIdentity].axes[axis];
+      if (by_axis.axes[k].coefficient[axis] != 0) map.axes[k] = space.axes[axis];
     }
   }
   return map;
 }
 
-Affine MapTable::output_address(bool once_a_row) const {
+Affine MapTable::output_address(absl::Span<const int> without,
+                                absl::Span<const int64_t> place) const {
   Strides strides{};
   int64_t stride = 1;
   for (int k = group_.space.rank() - 1; k >= 0; --k) {
-    const bool reduced = std::find(group_.axes.begin(), group_.axes.end(), k) != group_.axes.end();
-    if (once_a_row && reduced) continue;
+    if (std::find(without.begin(), without.end(), k) != without.end()) continue;
     strides[k] = stride;
     stride *= group_.space[k];
   }
-  return address_of(maps_[kIdentity], strides);
+  return address_of(space_at(place), strides);
 }
 
 }  // namespace sluice::fusion

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "fusion/graph/index_map.h"
 #include "fusion/lower/program_builder.h"
 #include "fusion/partition/partition.h"
@@ -17,7 +18,7 @@ using MapId = int32_t;
 
 class MapTable {
  public:
-  // The map onto the group's space itself.
+  // The map onto the group's space itself, at index 0 of unrolled axes.
   static constexpr MapId kIdentity = 0;
 
   // `dims`: what the axes of the group's space are split into. The group must outlive this.
@@ -27,14 +28,18 @@ class MapTable {
   MapId intern(const IndexMap& map);
   const IndexMap& operator[](MapId map) const { return maps_[map]; }
 
+  // The map onto the group's space at these indices along its unrolled axes.
+  IndexMap space_at(absl::Span<const int64_t> place) const;
+
   // Of the dims.
   const std::vector<int64_t>& extents() const { return extents_; }
 
-  // The index of an output of shape `shape` that the group computes at a point. `once_a_row`: it
-  // has one element for each row, not for each point.
-  IndexMap output_map(const Shape& shape, bool once_a_row) const;
-  // Its address, row-major without gaps.
-  Affine output_address(bool once_a_row) const;
+  // The index of an output of shape `shape` that the group computes at a point, and its address,
+  // row-major without gaps. `without`: the axes of the space that it does not vary along. `place`:
+  // its indices along the unrolled axes, where it varies along those.
+  IndexMap output_map(const Shape& shape, absl::Span<const int> without,
+                      absl::Span<const int64_t> place = {}) const;
+  Affine output_address(absl::Span<const int> without, absl::Span<const int64_t> place = {}) const;
 
  private:
   const Group& group_;

@@ -202,6 +202,7 @@ KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) &
   program.tiled = std::find(in_tiles.begin(), in_tiles.end(), true) != in_tiles.end();
   write_arguments(in_tiles);
   classify_rows();
+  program.interleaved = find_interleaved(program, nest_);
   find_dependence();
   const BytesMoved bytes = count_bytes(call_, nest_, blocks_);
   *bytes_read += bytes.read;

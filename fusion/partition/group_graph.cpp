@@ -56,8 +56,15 @@ GroupNumbers GroupGraph::readers(absl::Span<const Use> uses) const {
 }
 
 bool GroupGraph::has_room(int g, NodeId n) const {
-  return states_[g].weight + weight_of(graph_->nodes[n].op) <= kMaxWeight &&
+  const Group& group = at(g);
+  const int64_t weight = states_[g].weight + weight_of(graph_->nodes[n].op);
+  const int64_t most = group.unrolled.empty() ? kMaxWeight : kMaxUnrolledWeight;
+  return weight * row_length(group.space, group.unrolled) <= most &&
          states_[g].outputs < kMaxOutputs;
+}
+
+bool GroupGraph::has_room_unrolled(int g, const std::vector<int>& axes) const {
+  return states_[g].weight * row_length(at(g).space, axes) <= kMaxUnrolledWeight;
 }
 
 bool GroupGraph::reaches(int from, int to) const {
@@ -85,7 +92,15 @@ bool GroupGraph::can_merge(int a, int b) const {
     if (!first.axes.empty() && !second.axes.empty()) return false;
     if (!rows_fit(first.space, first.axes.empty() ? second.axes : first.axes)) return false;
   }
-  return states_[a].weight + states_[b].weight <= kMaxWeight &&
+  if (first.unrolled != second.unrolled) {
+    // The other one becomes unrolled as well.
+    if (!first.unrolled.empty() && !second.unrolled.empty()) return false;
+    if (first.axes != second.axes) return false;
+  }
+  const Group& unrolled = first.unrolled.empty() ? second : first;
+  const int64_t most = unrolled.unrolled.empty() ? kMaxWeight : kMaxUnrolledWeight;
+  const int64_t weight = states_[a].weight + states_[b].weight;
+  return weight * row_length(unrolled.space, unrolled.unrolled) <= most &&
          states_[a].outputs + states_[b].outputs <= kMaxOutputs && !reaches(a, b) && !reaches(b, a);
 }
 
@@ -96,6 +111,7 @@ void GroupGraph::merge(int into, int from) {
     if (!has_member(into, member)) target.group.members.push_back(member);
   }
   if (target.group.axes.empty()) target.group.axes = source.group.axes;
+  if (target.group.unrolled.empty()) target.group.unrolled = source.group.unrolled;
   target.readers.insert(target.readers.end(), source.readers.begin(), source.readers.end());
   target.weight += source.weight;
   target.outputs += source.outputs;

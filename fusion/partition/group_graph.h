@@ -42,6 +42,8 @@ class GroupGraph {
   void add_output(int g) { ++states_[g].outputs; }
   // True if `n` fits into `g` as a member and an output: within kMaxWeight and kMaxOutputs.
   bool has_room(int g, NodeId n) const;
+  // True if `g` stays within its limits where `axes` are unrolled.
+  bool has_room_unrolled(int g, const std::vector<int>& axes) const;
 
   // ---- Order.
 

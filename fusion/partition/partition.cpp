@@ -5,6 +5,7 @@
 #include "fusion/graph/uses.h"
 #include "fusion/partition/placement.h"
 #include "fusion/partition/row_facts.h"
+#include "fusion/partition/short_rows.h"
 #include "fusion/partition/siblings.h"
 
 namespace sluice::fusion {
@@ -14,7 +15,9 @@ Partition partition(const Graph& graph, const Constraints& constraints, bool fus
   const RowFacts row_facts(graph, uses);
   Placement placement = place_nodes(graph, constraints, uses, row_facts, fuse);
   if (fuse) merge_siblings(graph, uses, placement.stored, &placement.groups);
-  return {.groups = std::move(placement.groups).in_order(),
+  std::vector<Group> groups = std::move(placement.groups).in_order();
+  for (Group& group : groups) unroll_short_rows(graph, &group);
+  return {.groups = std::move(groups),
           .stored = std::move(placement.stored),
           .cuts = std::move(placement.cuts)};
 }

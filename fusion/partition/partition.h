@@ -12,9 +12,13 @@ namespace sluice::fusion {
 
 // One future kernel or library call. `members` are its nodes, operands before users; those that are
 // `stored` in the Partition are its outputs.
+//
+// Unrolled axes are no dims of the kernel's iteration: at each of its points it computes what lies
+// along them, and reductions along them are expressions of their elements.
 struct Group {
-  Shape space;            // of the iteration: the outputs' shape, or the reductions' operand's
-  std::vector<int> axes;  // the reduced axes of `space`; empty: pointwise
+  Shape space;                // of the iteration: the outputs' shape, or the reductions' operand's
+  std::vector<int> axes;      // the reduced axes of `space`; empty: pointwise
+  std::vector<int> unrolled;  // none of `axes`
   bool library = false;
   std::vector<NodeId> members;
 };

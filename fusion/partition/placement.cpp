@@ -8,6 +8,7 @@
 #include "fusion/graph/projection.h"
 #include "fusion/ir/cost.h"
 #include "fusion/partition/positions.h"
+#include "fusion/partition/short_rows.h"
 #include "fusion/partition/storage_reasons.h"
 
 namespace sluice::fusion {
@@ -83,7 +84,9 @@ class Placer {
       }
     }
     if (home < 0) home = store_in_new_group(n, rows.space, reason);
-    group(home).axes = rows.axes;
+    Group& reducing = group(home);
+    const bool reduces_other_axes = !reducing.axes.empty() && reducing.axes != rows.axes;
+    (reduces_other_axes ? reducing.unrolled : reducing.axes) = rows.axes;
     positions_.set(n, outer_dims(rows.space, rows.axes));
   }
 
@@ -91,7 +94,8 @@ class Placer {
   int home_of_reduction(NodeId n, const Rows& rows, absl::Span<const int> readers) const {
     for (int g : readers) {
       if (!groups_.has_room(g, n) || !comes_first(g, readers)) continue;
-      if (walks_rows(n, g, rows) || can_follow_rows(n, g, rows)) return g;
+      if (walks_rows(n, g, rows) || unrolls_rows(n, g, rows)) return g;
+      if (can_follow_rows(n, g, rows)) return g;
     }
     return -1;
   }
@@ -104,6 +108,15 @@ class Placer {
            positions_.of_reads(n, g) == outer_dims(rows.space, rows.axes);
   }
 
+  // True if `g` reduces other rows of the same space and can unroll these, of which it reads `n`.
+  bool unrolls_rows(NodeId n, int g, const Rows& rows) const {
+    const Group& reader = group(g);
+    if (reader.library || reader.space != rows.space || reader.axes.empty()) return false;
+    if (!reader.unrolled.empty() && reader.unrolled != rows.axes) return false;
+    return can_unroll(rows, reader.axes) && groups_.has_room_unrolled(g, rows.axes) &&
+           positions_.of_reads(n, g) == outer_dims(rows.space, rows.axes);
+  }
+
   // True if each point of `g` reads one element of `n` and can be computed after the row that gives
   // this element.
   bool can_follow_rows(NodeId n, int g, const Rows& rows) const {
@@ -112,7 +125,9 @@ class Placer {
                                     [&](NodeId member) { return is_view(node(member).op); });
     return !copies && !reader.library && reader.axes.empty() && reader.space == node(n).shape &&
            positions_.of_reads(n, g) == all_dims(reader.space) &&
-           row_length(rows.space, rows.axes) >= kMinRowForEpilogue && rows.space.numel() > 0;
+           (row_length(rows.space, rows.axes) >= kMinRowForEpilogue ||
+            is_short_row(rows.space, rows.axes)) &&
+           rows.space.numel() > 0;
   }
 
   // ---- Everything that can be computed where it is read.

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/ir/cost.h"
+#include "fusion/partition/short_rows.h"
 
 namespace sluice::fusion {
 namespace {
@@ -89,7 +90,7 @@ const Rows* RowFacts::rows_computing(NodeId n, const Shape& space, Projection ou
 bool RowFacts::made_from_other_rows(NodeId n, const Shape& space,
                                     const std::vector<int>& axes) const {
   return find_last(fused_from_.of(n), rows_, [&](const Rows& rows) {
-           return rows.space == space && rows.axes != axes;
+           return rows.space == space && rows.axes != axes && !can_unroll(rows, axes);
          }) != nullptr;
 }
 

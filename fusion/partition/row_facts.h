@@ -47,7 +47,8 @@ class RowFacts {
   const Rows* rows_computing(NodeId n, const Shape& space, Projection outer) const;
 
   // True if `n` is made from rows of `space` along axes other than `axes` and no value in between
-  // is observed, so that a kernel which reduces those rows has the operands of `n` at hand.
+  // is observed, so that a kernel which reduces those rows has the operands of `n` at hand, and the
+  // rows are none that the kernel which reduces `axes` can unroll.
   bool made_from_other_rows(NodeId n, const Shape& space, const std::vector<int>& axes) const;
 
  private:

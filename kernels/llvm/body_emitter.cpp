@@ -45,6 +45,10 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
   zeros_ = at_args.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), kMaxLanes));
   zeros_->setAlignment(llvm::Align(64));
   sink_ = at_args.CreateAlloca(ir_.getInt64Ty());
+  for (const std::vector<uint16_t>& accesses : program.interleaved) {
+    for (const uint16_t access : accesses) interleaved_of_[access] = interleaved_.size();
+    interleaved_.push_back({&accesses, {}, {}});
+  }
   if (reads_under_predicates(program)) {
     at_args.CreateMemSet(zeros_, ir_.getInt8(0), 8 * kMaxLanes, llvm::Align(64));
   }
@@ -147,6 +151,7 @@ llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
     at.scalar = nullptr;
     return load(at, instr.dtype, nullptr);
   }
+  if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
   llvm::Value* predicate = instr.num_operands > 0 ? value(instr.operands[0]) : nullptr;
   return load(address(instr.aux, instr.level), instr.dtype, predicate);
 }
@@ -228,6 +233,9 @@ void BodyEmitter::emit_store(const fusion::Store& store) {
   const Address at =
       address(store.access, access.varies_along_reduced ? Level::kElement : Level::kRow);
   llvm::Value* encoded = encode(access.dtype, value(store.value));
+  if (Interleaved* group = interleaved(store.access)) {
+    return store_interleaved(group, store, encoded);
+  }
   const llvm::Align align(size_of(access.dtype));
   if (builder_.lanes() == 1) {
     ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype), align);

@@ -42,8 +42,11 @@ class BodyEmitter {
   llvm::Value* compare_index(fusion::ValueId comparison, llvm::Value* lane_index);
   llvm::Value* comparison_change(fusion::ValueId comparison);
   llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
-  // Which lanes exist; null for all.
-  void set_active(llvm::Value* mask) { active_ = mask; }
+  // Which lanes exist, the first `count` (an i32); null for all.
+  void set_active(llvm::Value* mask, llvm::Value* count = nullptr) {
+    active_ = mask;
+    active_count_ = count;
+  }
   llvm::Value* active() const { return active_; }
 
   void emit(fusion::ValueId id);
@@ -91,6 +94,29 @@ class BodyEmitter {
   llvm::Value* decode(DType dtype, llvm::Value* stored);
   llvm::Value* encode(DType dtype, llvm::Value* value);
 
+  // One of Program::interleaved.
+  struct Interleaved {
+    // Where vectors were loaded: they serve the other loads of the same lanes.
+    struct Point {
+      llvm::BasicBlock* block = nullptr;
+      llvm::Value* lane_start = nullptr;
+      llvm::Value* reduced = nullptr;
+      llvm::Value* active = nullptr;
+      bool operator==(const Point&) const = default;
+    };
+    const std::vector<uint16_t>* accesses;
+    Point point;
+    // By place: what has been loaded, as memory holds it, or is yet to be stored.
+    std::vector<llvm::Value*> vectors;
+  };
+  // The list that `access` is in, if whole vectors are best moved here; else null.
+  Interleaved* interleaved(uint16_t access);
+  // Which lanes of the `part`-th of `parts` consecutive vectors exist; null for all.
+  llvm::Value* mask_of_part(int part, int parts);
+  llvm::Value* load_interleaved(Interleaved* group, const fusion::Instr& instr);
+  // Stores once it has the values of all places.
+  void store_interleaved(Interleaved* group, const fusion::Store& store, llvm::Value* encoded);
+
   // The operand of a comparison that is the index along the lanes.
   int index_operand(const fusion::Instr& comparison) const;
   llvm::Value* emit_scalar(const fusion::Instr& instr);
@@ -117,6 +143,9 @@ class BodyEmitter {
   // The index of each reduced dim; lanes along reduced dims: the linear one only.
   std::vector<llvm::Value*> reduced_;
   llvm::Value* active_ = nullptr;
+  llvm::Value* active_count_ = nullptr;
+  std::vector<Interleaved> interleaved_;
+  std::map<uint16_t, size_t> interleaved_of_;  // by access: where in interleaved_
 
   std::vector<llvm::Value*> values_;
   // For a single-lane value: the value and its splat.

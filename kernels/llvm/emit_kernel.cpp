@@ -246,8 +246,9 @@ void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Ou
 void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {
   llvm::Value* left = builder_.min(ir_.CreateSub(last, i), builder_.index(builder_.lanes()));
   llvm::Type* word = ir_.getInt32Ty();
-  llvm::Value* count = builder_.splat(ir_.CreateTrunc(left, word), builder_.lanes());
-  body_->set_active(ir_.CreateICmpULT(builder_.iota(word), count));
+  llvm::Value* count = ir_.CreateTrunc(left, word);
+  llvm::Value* in_all_lanes = builder_.splat(count, builder_.lanes());
+  body_->set_active(ir_.CreateICmpULT(builder_.iota(word), in_all_lanes), count);
 }
 
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,

@@ -130,9 +130,14 @@ int column_vectors(const Program& program) { return program.body.size() <= 8 ? 4
 // operations, and two of them hide each other's latency (measured: a tenth to a fifth).
 constexpr int kPointwiseVectors = 2;
 
+// Interleaved accesses are several vectors side by side as they are.
+int pointwise_vectors(const Program& program) {
+  return program.interleaved.empty() ? kPointwiseVectors : 1;
+}
+
 int lanes_of(const Program& program) {
   if (program.schedule == Schedule::kPointwise) {
-    return std::min(64, lanes_of_vector(program) * kPointwiseVectors);
+    return std::min(64, lanes_of_vector(program) * pointwise_vectors(program));
   }
   if (program.lanes_reduced()) return static_cast<int>(kLanes);
   return std::min(64, lanes_of_vector(program) * column_vectors(program));

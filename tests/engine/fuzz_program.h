@@ -97,6 +97,8 @@ class Generator {
   Shape any_shape() {
     if (chance(4)) return Shape{pick(1000, kMostElements)};
     if (chance(3)) return Shape{pick(20, 140), pick(20, 140)};
+    if (chance(6)) return Shape{pick(60, 300), pick(2, 17)};
+    if (chance(3)) return Shape{pick(3, 40), pick(16, 40), pick(2, 4)};
     while (true) {
       std::vector<int64_t> dims(chance(10) ? 0 : chance(80) ? pick(1, 3) : pick(4, 5));
       for (int64_t& dim : dims) dim = any_extent();

@@ -1,0 +1,26 @@
+// Rows of a few elements, which kernels compute as expressions of their elements.
+#ifndef SLUICE_FUSION_PARTITION_SHORT_ROWS_H_
+#define SLUICE_FUSION_PARTITION_SHORT_ROWS_H_
+
+#include <vector>
+
+#include "fusion/graph/graph.h"
+#include "fusion/partition/partition.h"
+#include "fusion/partition/row_facts.h"
+
+namespace sluice::fusion {
+
+// True if the rows of `space` along `axes` are short, and many enough to be worth a kernel that
+// serves rows of this length alone.
+bool is_short_row(const Shape& space, const std::vector<int>& axes);
+
+// True if a kernel over `rows.space` that reduces `axes` can unroll `rows`, which are others: what
+// is left of the space gives its lanes enough to do.
+bool can_unroll(const Rows& rows, const std::vector<int>& axes);
+
+// Makes the reduced axes of `group` unrolled ones if its rows are short and the kernel stays small.
+void unroll_short_rows(const Graph& graph, Group* group);
+
+}  // namespace sluice::fusion
+
+#endif  // SLUICE_FUSION_PARTITION_SHORT_ROWS_H_

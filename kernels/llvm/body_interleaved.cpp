@@ -1,0 +1,82 @@
+// Accesses of a BodyEmitter that walk consecutive elements together: whole vectors of them are
+// moved, and shuffled in registers.
+#include <algorithm>
+
+#include "kernels/llvm/body_emitter.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/interleave.h"
+
+namespace sluice::kernels {
+
+using fusion::StrideClass;
+
+BodyEmitter::Interleaved* BodyEmitter::interleaved(uint16_t access) {
+  const auto it = interleaved_of_.find(access);
+  // Vectors under a mask are slow where the host does not mask them in hardware.
+  const bool is_vector = builder_.lanes() > 1 && (active_ == nullptr || host().masked_vectors);
+  return it == interleaved_of_.end() || !is_vector ? nullptr : &interleaved_[it->second];
+}
+
+llvm::Value* BodyEmitter::mask_of_part(int part, int parts) {
+  if (active_ == nullptr) return nullptr;
+  llvm::Type* word = ir_.getInt32Ty();
+  const int lanes = builder_.lanes();
+  llvm::Value* end = ir_.CreateMul(active_count_, ir_.getInt32(parts));
+  llvm::Value* left = ir_.CreateSub(end, ir_.getInt32(part * lanes));
+  return ir_.CreateICmpSLT(builder_.iota(word), builder_.splat(left, lanes));
+}
+
+llvm::Value* BodyEmitter::load_interleaved(Interleaved* group, const fusion::Instr& instr) {
+  const std::vector<uint16_t>& accesses = *group->accesses;
+  const int place =
+      static_cast<int>(std::find(accesses.begin(), accesses.end(), instr.aux) - accesses.begin());
+  const Interleaved::Point point{ir_.GetInsertBlock(), lane_start_,
+                                 reduced_.empty() ? nullptr : reduced_[0], active_};
+  if (group->vectors.empty() || group->point != point) {
+    group->point = point;
+    llvm::Type* type = builder_.memory_type(instr.dtype);
+    llvm::Type* vector = builder_.with_lanes(type);
+    const llvm::Align align(size_of(instr.dtype));
+    const int parts = static_cast<int>(accesses.size());
+    llvm::Value* start = scalar_pointer(address(accesses[0], instr.level), instr.dtype);
+    std::vector<llvm::Value*> vectors;
+    for (int part = 0; part < parts; ++part) {
+      llvm::Value* from = ir_.CreateGEP(type, start, builder_.index(part * builder_.lanes()));
+      llvm::Value* mask = mask_of_part(part, parts);
+      vectors.push_back(mask == nullptr
+                            ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(vector, from, align))
+                            : ir_.CreateMaskedLoad(vector, from, align, mask,
+                                                   llvm::Constant::getNullValue(vector)));
+    }
+    group->vectors = ir::deinterleave(ir_, std::move(vectors));
+  }
+  return decode(instr.dtype, group->vectors[place]);
+}
+
+void BodyEmitter::store_interleaved(Interleaved* group, const fusion::Store& store,
+                                    llvm::Value* encoded) {
+  const std::vector<uint16_t>& accesses = *group->accesses;
+  const int parts = static_cast<int>(accesses.size());
+  group->vectors.resize(parts);
+  const auto place = std::find(accesses.begin(), accesses.end(), store.access) - accesses.begin();
+  group->vectors[place] = encoded;
+  if (std::count(group->vectors.begin(), group->vectors.end(), nullptr) > 0) return;
+  const fusion::Access& access = program_.accesses[accesses[0]];
+  const fusion::Level level =
+      access.varies_along_reduced ? fusion::Level::kElement : fusion::Level::kRow;
+  llvm::Type* type = builder_.memory_type(access.dtype);
+  const llvm::Align align(size_of(access.dtype));
+  llvm::Value* start = scalar_pointer(address(accesses[0], level), access.dtype);
+  const std::vector<llvm::Value*> vectors = ir::interleave(ir_, std::move(group->vectors));
+  group->vectors.clear();
+  for (int part = 0; part < parts; ++part) {
+    llvm::Value* to = ir_.CreateGEP(type, start, builder_.index(part * builder_.lanes()));
+    if (llvm::Value* mask = mask_of_part(part, parts)) {
+      ir_.CreateMaskedStore(vectors[part], to, align, mask);
+    } else {
+      ir_.CreateAlignedStore(vectors[part], to, align);
+    }
+  }
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,20 @@
+// Shuffles between vectors of consecutive elements and vectors of every n-th one. Includes LLVM.
+#ifndef SLUICE_KERNELS_LLVM_INTERLEAVE_H_
+#define SLUICE_KERNELS_LLVM_INTERLEAVE_H_
+
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace sluice::kernels::ir {
+
+// `vectors`: n vectors of equal length that hold consecutive elements. The k-th result has elements
+// k, k + n, k + 2n, ...
+std::vector<llvm::Value*> deinterleave(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors);
+
+// The inverse.
+std::vector<llvm::Value*> interleave(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors);
+
+}  // namespace sluice::kernels::ir
+
+#endif  // SLUICE_KERNELS_LLVM_INTERLEAVE_H_
