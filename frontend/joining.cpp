@@ -1,5 +1,6 @@
 // Ops that lay the elements of tensors together: joining, padding, rolling, triangles.
 #include <algorithm>
+#include <vector>
 
 #include <sluice/ops.h>
 #include "absl/container/inlined_vector.h"
@@ -20,6 +21,9 @@ using frontend::node_of;
 using frontend::span_of;
 using frontend::with_call;
 using fusion::Op;
+
+// The operands of one op.
+constexpr size_t kMaxParts = 32;
 
 Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
   if (tensors.empty()) fail(op, "no tensors");
@@ -42,14 +46,27 @@ Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
     operands.push_back({x.node_ref().get()});
   }
   const int64_t attr = axis;
-  return frontend::record({.name = op,
-                           .op = Op::kConcat,
-                           .dtype = dtype,
-                           .operand_dtype = dtype,
-                           .device = first.device(),
-                           .shape = frontend::make_shape(op, span_of(dims), first),
-                           .operands = operands,
-                           .attrs = {&attr, 1}});
+  auto join = [&](std::span<const engine::NodeOperand> parts, int64_t extent) {
+    dims[axis] = extent;
+    return frontend::record({.name = op,
+                             .op = Op::kConcat,
+                             .dtype = dtype,
+                             .operand_dtype = dtype,
+                             .device = first.device(),
+                             .shape = frontend::make_shape(op, span_of(dims), first),
+                             .operands = parts,
+                             .attrs = {&attr, 1}});
+  };
+  if (tensors.size() <= kMaxParts) return join(operands, dims[axis]);
+  // In groups, each of which can be a kernel if all together would be too large for one.
+  std::vector<Tensor> groups;
+  for (size_t begin = 0; begin < tensors.size(); begin += kMaxParts) {
+    const size_t count = std::min(kMaxParts, tensors.size() - begin);
+    int64_t extent = 0;
+    for (const Tensor& x : tensors.subspan(begin, count)) extent += x.shape()[axis];
+    groups.push_back(join(std::span(operands).subspan(begin, count), extent));
+  }
+  return concatenate(op, groups, axis);
 }
 
 }  // namespace
@@ -123,9 +140,16 @@ Tensor roll(Arg x, int64_t shift, int axis) {
     if (extent == 0) return tensor;
     shift = (shift % extent + extent) % extent;
     if (shift == 0) return tensor;
-    const Tensor parts[] = {slice(tensor, axis, extent - shift, extent),
-                            slice(tensor, axis, 0, extent - shift)};
-    return concatenate("roll", parts, axis);
+    const engine::NodeOperand operand{tensor.node_ref().get()};
+    const int64_t attrs[] = {axis, shift};
+    return frontend::record({.name = "roll",
+                             .op = Op::kRoll,
+                             .dtype = tensor.dtype(),
+                             .operand_dtype = tensor.dtype(),
+                             .device = tensor.device(),
+                             .shape = tensor.shape(),
+                             .operands = {&operand, 1},
+                             .attrs = attrs});
   });
 }
 

@@ -52,6 +52,7 @@ CacheStats total_cache_stats() {
     total.compile_failures += own.compile_failures;
     total.hits += own.hits;
     total.disk_hits += own.disk_hits;
+    total.slower += own.slower;
   }
   return total;
 }

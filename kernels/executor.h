@@ -38,7 +38,8 @@ struct Bindings {
   absl::InlinedVector<uint64_t, 8> scalars;  // of the window
   // (step, call within it) of the calls that must not run.
   absl::flat_hash_set<std::pair<size_t, size_t>> skipped;
-  bool timed = false;  // measure each step
+  bool timed = false;           // measure each step
+  bool compares_tiers = false;  // measure kernels that are in both tiers, and run the faster
 
   void* at(const fusion::MemoryRef& ref) const {
     return ref.kind == fusion::MemoryRef::Kind::kInput ? inputs[ref.index] : results[ref.index];

@@ -17,6 +17,7 @@ namespace {
 std::atomic<int64_t> compiles{0};
 std::atomic<int64_t> failures{0};
 std::atomic<int64_t> disk_hits{0};
+std::atomic<int64_t> slower{0};
 
 }  // namespace
 
@@ -32,10 +33,17 @@ const Executable& Kernel::executable(Tier tier) {
       compile();
       compiled = compiled_.load(std::memory_order_acquire);
     }
-    if (compiled != nullptr) return *compiled;
+    const bool interprets = tier == Tier::kAsync && trial_.wants_interpreted();
+    if (compiled != nullptr && !interprets) return *compiled;
   }
   std::call_once(interpreted_once_, [this] { interpreted_ = make_interpreter(program_); });
   return *interpreted_;
+}
+
+void Kernel::add_run(const Executable& executable, double ns_per_unit) {
+  if (trial_.add(is_compiled(executable), ns_per_unit)) {
+    slower.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void Kernel::request_compiled() {
@@ -79,7 +87,7 @@ KernelDescription Kernel::describe(bool with_code) const {
 
 CompileCounts compile_counts() {
   return {compiles.load(std::memory_order_relaxed), failures.load(std::memory_order_relaxed),
-          disk_hits.load(std::memory_order_relaxed)};
+          disk_hits.load(std::memory_order_relaxed), slower.load(std::memory_order_relaxed)};
 }
 
 }  // namespace sluice::kernels

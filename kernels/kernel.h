@@ -10,6 +10,7 @@
 #include "fusion/ir/program.h"
 #include "kernels/description.h"
 #include "kernels/executable.h"
+#include "kernels/tier_trial.h"
 
 namespace sluice::kernels {
 
@@ -27,8 +28,12 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   const fusion::Program& program() const { return program_; }
   double cost_of_point() const { return cost_of_point_; }
 
-  // What to run now. Under kCompiled this compiles the program.
+  // What to run now. Under kCompiled this compiles the program; under kAsync `trial()` may prefer
+  // to interpret it.
   const Executable& executable(Tier tier);
+  TierTrial& trial() { return trial_; }
+  // Tells the trial of a run under kAsync.
+  void add_run(const Executable& executable, double ns_per_unit);
   // Queues the compilation on CompileThreads, once.
   void request_compiled();
 
@@ -50,6 +55,7 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   std::shared_ptr<const Executable> compiled_owner_;
   std::atomic<const Executable*> compiled_{nullptr};
   std::atomic<bool> requested_{false};
+  TierTrial trial_;
 };
 
 // For tests: replaces a program just before it is compiled. Null: no replacement.
@@ -60,6 +66,7 @@ struct CompileCounts {
   int64_t compiles = 0;
   int64_t failures = 0;
   int64_t disk_hits = 0;  // kernels that another process had compiled
+  int64_t slower = 0;     // kernels whose compiled form was given up: it took longer
 };
 CompileCounts compile_counts();
 

@@ -25,6 +25,7 @@ constexpr Field kFields[] = {
     {"library_calls", &Stats::library_calls},
     {"compiles", &Stats::compiles},
     {"compile_failures", &Stats::compile_failures},
+    {"compiled_slower", &Stats::compiled_slower},
     {"plan_hits", &Stats::plan_hits},
     {"plan_misses", &Stats::plan_misses},
     {"kernel_cache_hits", &Stats::kernel_cache_hits},
@@ -51,6 +52,7 @@ Stats total() {
   s.library_calls = c.library_calls;
   s.compiles = cache.compiles;
   s.compile_failures = cache.compile_failures;
+  s.compiled_slower = cache.slower;
   s.plan_hits = c.plan_hits;
   s.plan_misses = c.plan_misses;
   s.kernel_cache_hits = cache.hits;

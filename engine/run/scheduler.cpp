@@ -131,6 +131,7 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
   count_work(window, *plan);
   auto batch = std::make_unique<Batch>(plan);
   batch->bindings.timed = observer != nullptr;
+  batch->bindings.compares_tiers = !config().deterministic;
   {
     const StageScope stage(observer.get(), FlushStage::kBind);
     bind(window, *plan, batch.get(), backend, stream);

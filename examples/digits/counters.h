@@ -22,6 +22,7 @@ inline constexpr Counter kCounters[] = {
     {"library_calls", &sluice::Stats::library_calls},
     {"compiles", &sluice::Stats::compiles},
     {"compile_failures", &sluice::Stats::compile_failures},
+    {"compiled_slower", &sluice::Stats::compiled_slower},
     {"plan_hits", &sluice::Stats::plan_hits},
     {"plan_misses", &sluice::Stats::plan_misses},
     {"kernel_cache_hits", &sluice::Stats::kernel_cache_hits},

@@ -8,10 +8,11 @@
 
 namespace sluice::fusion {
 
-// Both by node. Views are index maps and occupy no memory unless they are copied.
+// All by node. Views are index maps and occupy no memory unless they are copied.
 struct Constraints {
   std::vector<bool> copied_view;  // this view must be copied into memory of its own
   std::vector<bool> in_memory;    // this node must be stored: a reader cannot inline it
+  std::vector<bool> over_budget;  // of these: the kernel of a reader that does would be too large
 };
 
 // The node that `node` is a view of, through any number of views that are not copied.

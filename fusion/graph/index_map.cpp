@@ -8,13 +8,21 @@ namespace {
 Affine scaled(const Affine& a, int64_t factor) {
   Affine result;
   result.offset = a.offset * factor;
-  for (int d = 0; d < kMaxDims; ++d) result.coefficient[d] = a.coefficient[d] * factor;
+  for (size_t d = 0; d < a.coefficient.size(); ++d) {
+    result.coefficient[d] = a.coefficient[d] * factor;
+  }
   return result;
 }
 
 void accumulate(Affine& sum, const Affine& a) {
   sum.offset += a.offset;
-  for (int d = 0; d < kMaxDims; ++d) sum.coefficient[d] += a.coefficient[d];
+  for (size_t d = 0; d < a.coefficient.size(); ++d) sum.coefficient[d] += a.coefficient[d];
+}
+
+// True if `a` depends on the first `num_dims` indices alone.
+bool is_affine(const Affine& a, int num_dims) {
+  return std::all_of(a.coefficient.begin() + num_dims, a.coefficient.end(),
+                     [](int64_t coefficient) { return coefficient == 0; });
 }
 
 // Delinearizes the row-major position of a reshape's element, an affine function, into indices
@@ -28,8 +36,24 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
 
   const Strides out_strides = contiguous_layout(shape).strides;
   const Strides in_strides = contiguous_layout(operand).strides;
+  const auto num_dims = static_cast<int>(extents.size());
+  // An axis whose index counts conditions has to be an axis of the operand as it is.
+  std::array<bool, kMaxRank> kept{};
   Affine position;
-  for (int k = 0; k < shape.rank(); ++k) accumulate(position, scaled(map.axes[k], out_strides[k]));
+  for (int k = 0; k < shape.rank(); ++k) {
+    if (is_affine(map.axes[k], num_dims)) {
+      accumulate(position, scaled(map.axes[k], out_strides[k]));
+      continue;
+    }
+    int axis = 0;
+    while (axis < operand.rank() &&
+           (operand[axis] != shape[k] || in_strides[axis] != out_strides[k])) {
+      ++axis;
+    }
+    if (axis == operand.rank()) return NotAffine{};
+    kept[axis] = true;
+    result.axes[axis] = map.axes[k];
+  }
 
   // A dim with a negative coefficient is delinearized in the opposite direction, and turned back
   // below.
@@ -44,15 +68,19 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
 
   std::array<int64_t, kMaxRank> reach{};  // the greatest index so far along each axis
   for (int k = 0; k < operand.rank(); ++k) {
-    result.axes[k].offset = position.offset / in_strides[k] % operand[k];
-    reach[k] = result.axes[k].offset;
+    const int64_t digit = position.offset / in_strides[k] % operand[k];
+    if (kept[k] && digit != 0) return NotAffine{};
+    if (kept[k]) continue;
+    result.axes[k].offset = digit;
+    reach[k] = digit;
   }
   for (size_t d = 0; d < extents.size(); ++d) {
     const int64_t coefficient = position.coefficient[d];
     if (coefficient == 0) continue;
     int axis = 0;
     while (axis < operand.rank() && (operand[axis] == 1 || in_strides[axis] > coefficient)) ++axis;
-    if (axis == operand.rank() || coefficient % in_strides[axis] != 0) return NotAffine{};
+    if (axis == operand.rank() || kept[axis]) return NotAffine{};
+    if (coefficient % in_strides[axis] != 0) return NotAffine{};
     const int64_t step = coefficient / in_strides[axis];
     if (step * (extents[d] - 1) >= operand[axis]) {
       // The dim runs past the axis: its inner part may cover just this axis.
@@ -69,6 +97,7 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
   for (size_t d = 0; d < extents.size(); ++d) {
     if (!backwards[d]) continue;
     for (int k = 0; k < operand.rank(); ++k) {
+      if (kept[k]) continue;
       Affine& axis = result.axes[k];
       axis.offset += axis.coefficient[d] * (extents[d] - 1);
       axis.coefficient[d] = -axis.coefficient[d];

@@ -17,11 +17,14 @@ namespace sluice::fusion {
 
 // Reshapes may split an axis, so a space can have more dims than a tensor has axes.
 inline constexpr int kMaxDims = 16;
+// Besides them, an index may count conditions: after a roll, whether it wraps around.
+inline constexpr int kMaxConditions = kMaxRank;
 
-// An affine function of the iteration indices: offset + sum of coefficient[d] * index[d].
+// An affine function of the iteration indices: offset + sum of coefficient[d] * index[d]. Behind
+// the dims come conditions, whose "index" is 1 where they hold.
 struct Affine {
   int64_t offset = 0;
-  std::array<int64_t, kMaxDims> coefficient{};
+  std::array<int64_t, kMaxDims + kMaxConditions> coefficient{};
 
   bool operator==(const Affine&) const = default;
 };

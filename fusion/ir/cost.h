@@ -12,7 +12,9 @@ inline bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == 
 // ---- Limits of the partition.
 
 // A kernel's size bounds the time to compile it; its outputs bound the number of address streams.
+// The first limit is that of a group's ops, the second that of the program they become.
 inline constexpr int kMaxWeight = 1024;
+inline constexpr int kMaxProgramWeight = 1536;
 inline constexpr int kMaxOutputs = 64;
 // A value that a group would compute at more index maps than this is stored instead.
 inline constexpr int kMaxRecomputations = 3;
@@ -33,8 +35,20 @@ inline constexpr int64_t kMinUnrolledLanes = 16;
 
 // ---- Estimates.
 
-// An op's share of a kernel's size, in units of about ten vector instructions.
-inline int weight_of(Op op) { return is_costly(op) ? 8 : 1; }
+// The share of a kernel's size that an op or instruction with a result of type `dtype` has, in
+// units of about ten vector instructions. Halves are rounded after every op.
+inline int weight_of(Op op, DType dtype) {
+  switch (op) {
+    case Op::kParam:
+    case Op::kScalar: return 0;
+    case Op::kLoad: return 2;
+    case Op::kGather: return 4;
+    default: return (is_costly(op) ? 8 : 1) + (is_half(dtype) ? 2 : 0);
+  }
+}
+// What runs at each element of a row is written several times: in loops of whole vectors and of
+// tails, for whole rows and for blocks.
+inline constexpr int kLoopsOfRows = 4;
 
 // Nanoseconds on one core with wide vectors for one point of the iteration space.
 double cost_of_point(const Program& program);

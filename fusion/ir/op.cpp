@@ -21,6 +21,7 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
   at(Op::kSlice) = structural("slice", OpClass::kView, 1);
   at(Op::kPad) = structural("pad", OpClass::kPad, 2);
   at(Op::kConcat) = structural("concat", OpClass::kConcat, -1);
+  at(Op::kRoll) = structural("roll", OpClass::kRoll, 1);
   at(Op::kTakeAlongAxis) = structural("take_along_axis", OpClass::kGather, 2);
 #define SLUICE_LIBRARY_OP(id, name, arity, kind) \
   at(Op::k##id) = structural(name, OpClass::kLibrary, arity);

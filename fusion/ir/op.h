@@ -22,8 +22,9 @@ enum class Op : uint8_t {
   kBroadcast,  // NumPy broadcasting of operand 0 to the result's shape
   kSlice,      // attrs: (start, step) for each axis; step != 0
 
-  kPad,            // attrs: elements before, for each axis; operand 1 is the fill value
-  kConcat,         // attrs: axis; operands are laid one after another along it
+  kPad,     // attrs: elements before, for each axis; operand 1 is the fill value
+  kConcat,  // attrs: axis; operands are laid one after another along it
+  kRoll,    // attrs: axis, shift in (0, extent): operand 0's element shift before, cyclically
   kTakeAlongAxis,  // attrs: axis; operand 0 at operand 1's index along it
 
 #define SLUICE_LIBRARY_OP(id, name, arity, kind) k##id,
@@ -57,6 +58,7 @@ enum class OpClass : uint8_t {
   kView,       // reindexes operand 0: never computes
   kPad,
   kConcat,
+  kRoll,
   kGather,
   kReduction,
   kLibrary,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fusion/ir/cost.h"
+
 namespace sluice::fusion {
 
 GroupLowering::GroupLowering(const Graph& graph, const Partition& partition, const Group& group,
@@ -67,7 +69,7 @@ ValueId GroupLowering::fail_until_copied(NodeId view) {
 MapId GroupLowering::through_view(NodeId n, NodeId operand, MapId map) {
   const MapResult result =
       map_through_view(view_of(node(n)), node(operand).shape, maps_[map], maps_.extents());
-  if (const IndexMap* found = std::get_if<IndexMap>(&result)) return maps_.intern(*found);
+  if (const IndexMap* found = std::get_if<IndexMap>(&result)) return maps_.intern(*found, map);
   const SplitDim* split = std::get_if<SplitDim>(&result);
   if (split != nullptr && maps_.extents().size() < kMaxDims) {
     split_ = *split;
@@ -98,10 +100,18 @@ ValueId GroupLowering::value_of(NodeId n, MapId map, ValueId predicate) {
   const auto key = std::make_tuple(n, map, predicate);
   const auto it = values_.find(key);
   if (it != values_.end()) return it->second;
+  const int weight = builder_.weight();
   const ValueId value = in_memory(n)               ? load(n, map, predicate)
                         : is_reduction(node(n).op) ? reduced(n, map, predicate)
                                                    : computed(n, map, predicate);
-  if (!failed_) values_.emplace(key, value);
+  if (failed_) return kNoValue;
+  values_.emplace(key, value);
+  // The first value that has a good part of the weight, from the bottom up, makes a kernel.
+  if (builder_.weight() > kMaxProgramWeight && builder_.weight() - weight > kMaxProgramWeight / 8 &&
+      !in_memory(n) && !partition_.stored[n]) {
+    constraints_->over_budget[n] = true;
+    return fail_until_stored(n);
+  }
   return value;
 }
 
@@ -111,7 +121,7 @@ ValueId GroupLowering::operand_value(NodeId n, int k, MapId map, ValueId predica
   if (operand.is_scalar()) return builder_.scalar(operand.scalar, expected);
   const Shape& shape = node(operand.node).shape;
   if (!is_reduction(node(n).op) && shape != node(n).shape) {
-    map = maps_.intern(map_through_broadcast(shape, node(n).shape, maps_[map]));
+    map = maps_.intern(map_through_broadcast(shape, node(n).shape, maps_[map]), map);
   }
   const ValueId value = value_of(operand.node, map, predicate);
   return failed_ ? kNoValue : builder_.cast(value, expected);
@@ -120,7 +130,7 @@ ValueId GroupLowering::operand_value(NodeId n, int k, MapId map, ValueId predica
 ValueId GroupLowering::load(NodeId n, MapId map, ValueId predicate) {
   const Located from = source(n);
   const Affine address = address_of(maps_[map], from.layout.strides);
-  return builder_.load(from.memory, node(n).dtype, address, predicate);
+  return element_at(from.memory, node(n).dtype, address, kNoValue, map, predicate);
 }
 
 // A reduction over dims gives one element a row, so it can be read at the map of a row only.
@@ -145,9 +155,10 @@ ValueId GroupLowering::computed(NodeId n, MapId map, ValueId predicate) {
       if (node(n).op == Op::kFull) {
         return builder_.scalar(node(n).operands[0].scalar, node(n).dtype);
       }
-      return builder_.coordinate(maps_[map].axes[node(n).attrs[0]]);
+      return index_value(maps_[map].axes[node(n).attrs[0]], map);
     case OpClass::kPad: return padded(n, map, predicate);
     case OpClass::kConcat: return concatenated(n, map, predicate);
+    case OpClass::kRoll: return rolled(n, map, predicate);
     case OpClass::kGather: return gathered(n, map, predicate);
     case OpClass::kView: {  // a copy
       const NodeId operand = node(n).operands[0].node;

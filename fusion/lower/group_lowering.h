@@ -5,8 +5,11 @@
 #ifndef SLUICE_FUSION_LOWER_GROUP_LOWERING_H_
 #define SLUICE_FUSION_LOWER_GROUP_LOWERING_H_
 
+#include <array>
+#include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -63,9 +66,26 @@ class GroupLowering {
   ValueId best_position(Op op, const std::vector<ValueId>& elements);
 
   // lower_pad.cpp
-  ValueId in_range(const Affine& index, int64_t low, int64_t high);
+  // Where something holds: at no point, or where `value` does; kNoValue: at all points.
+  struct Condition {
+    bool never = false;
+    ValueId value = kNoValue;
+  };
+  enum class Side : uint8_t { kBelow, kFrom };
+  Condition both(const Condition& a, const Condition& b);
+  Condition compare(const Affine& index, MapId map, Side side, int64_t bound);
+  Condition in_range(const Affine& index, MapId map, int64_t low, int64_t high, int64_t extent);
   ValueId padded(NodeId n, MapId map, ValueId predicate);
   ValueId concatenated(NodeId n, MapId map, ValueId predicate);
+  ValueId rolled(NodeId n, MapId map, ValueId predicate);
+  // The element of `memory` at `address` + `offset` (kNoValue: 0). `address`, as every `index`
+  // here, has the conditions of `map`.
+  ValueId element_at(const MemoryRef& memory, DType dtype, const Affine& address, ValueId offset,
+                     MapId map, ValueId predicate);
+  ValueId index_value(const Affine& index, MapId map);
+  // What the conditions of `map` add to `index`; kNoValue: 0.
+  ValueId conditional_part(const Affine& index, MapId map);
+  Affine fixed_part(Affine index) const;
 
   // lower_gather.cpp
   ValueId gathered(NodeId n, MapId map, ValueId predicate);
@@ -73,7 +93,7 @@ class GroupLowering {
   ValueId value_at(NodeId n, int axis, ValueId index, MapId map, ValueId predicate);
   ValueId checked_index(NodeId n, int64_t extent, MapId map, ValueId predicate);
   ValueId gather_at(const Located& source, DType dtype, int axis, ValueId index, IndexMap map,
-                    ValueId predicate);
+                    MapId from, ValueId predicate);
 
   // The axes of the group's space that output `n` does not vary along.
   absl::Span<const int> axes_without(NodeId n) const;
@@ -98,6 +118,10 @@ class GroupLowering {
 
   absl::flat_hash_map<std::tuple<NodeId, MapId, ValueId>, ValueId> values_;
   std::vector<ValueId> positions_;  // by number: see position()
+  // Comparisons of indices with bounds, by coefficients, conditional part, side and bound; and what
+  // conditions add to an index, by condition and coefficient.
+  std::map<std::tuple<decltype(Affine::coefficient), ValueId, Side, int64_t>, ValueId> comparisons_;
+  std::map<std::pair<ValueId, int64_t>, ValueId> distances_;
   bool failed_ = false;
   std::optional<SplitDim> split_;
 };

@@ -16,7 +16,7 @@ ValueId GroupLowering::gathered(NodeId n, MapId map, ValueId predicate) {
   const ValueId index = checked_index(n, from->layout.shape[axis], map, predicate);
   if (failed_) return kNoValue;
   const IndexMap rest = map_through_broadcast(from->layout.shape, node(n).shape, maps_[map]);
-  return gather_at(*from, node(n).dtype, axis, index, rest, predicate);
+  return gather_at(*from, node(n).dtype, axis, index, rest, map, predicate);
 }
 
 ValueId GroupLowering::gathered_from_computed(NodeId n, MapId map, ValueId predicate) {
@@ -26,7 +26,7 @@ ValueId GroupLowering::gathered_from_computed(NodeId n, MapId map, ValueId predi
   if (failed_) return kNoValue;
   IndexMap rest = map_through_broadcast(node(operand).shape, node(n).shape, maps_[map]);
   rest.axes[axis] = {};
-  return value_at(operand, axis, index, maps_.intern(rest), predicate);
+  return value_at(operand, axis, index, maps_.intern(rest, map), predicate);
 }
 
 // The element of `n` at `index` along `axis` and at `map` along the other axes.
@@ -34,7 +34,7 @@ ValueId GroupLowering::value_at(NodeId n, int axis, ValueId index, MapId map, Va
   const Shape& shape = node(n).shape;
   if (axis < 0 || shape[axis] == 1) return value_of(n, map, predicate);
   if (in_memory(n)) {
-    return gather_at(source(n), node(n).dtype, axis, index, maps_[map], predicate);
+    return gather_at(source(n), node(n).dtype, axis, index, maps_[map], map, predicate);
   }
   if (node(n).op == Op::kCoordinate && node(n).attrs[0] == axis) return index;
   if (class_of(node(n).op) == OpClass::kSource) return computed(n, map, predicate);
@@ -44,7 +44,7 @@ ValueId GroupLowering::value_at(NodeId n, int axis, ValueId index, MapId map, Va
     const DType expected = expected_operand_dtype(node(n), k);
     if (operand.is_scalar()) return builder_.scalar(operand.scalar, expected);
     const Shape& from = node(operand.node).shape;
-    const MapId inner = maps_.intern(map_through_broadcast(from, shape, maps_[map]));
+    const MapId inner = maps_.intern(map_through_broadcast(from, shape, maps_[map]), map);
     const int shift = shape.rank() - from.rank();
     const ValueId value = value_at(operand.node, axis - shift, index, inner, predicate);
     return failed_ ? kNoValue : builder_.cast(value, expected);
@@ -59,16 +59,16 @@ ValueId GroupLowering::checked_index(NodeId n, int64_t extent, MapId map, ValueI
                        builder_.error_slot(n));
 }
 
-// The element of `source` at `index` along `axis` and at `map` along the other axes.
+// The element of `source` at `index` along `axis` and at `map`, which has the conditions of `from`,
+// along the other axes.
 ValueId GroupLowering::gather_at(const Located& source, DType dtype, int axis, ValueId index,
-                                 IndexMap map, ValueId predicate) {
+                                 IndexMap map, MapId from, ValueId predicate) {
   map.axes[axis] = {};
   Affine address = address_of(map, source.layout.strides);
   address.offset += source.layout.offset;
   const ValueId stride = builder_.param(source.layout.strides[axis]);
   const ValueId offset = builder_.emit(Op::kMul, DType::kInt64, {index, stride});
-  return builder_.emit(Op::kGather, dtype, {offset, predicate},
-                       builder_.access(&source.memory, dtype, address));
+  return element_at(source.memory, dtype, address, offset, from, predicate);
 }
 
 }  // namespace sluice::fusion

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "fusion/graph/projection.h"
 
 namespace sluice::fusion {
@@ -25,18 +27,31 @@ IndexMap identity_map(const Shape& space, const std::vector<Dim>& dims) {
 
 MapTable::MapTable(const Group& group, const std::vector<Dim>& dims) : group_(group) {
   for (const Dim& dim : dims) extents_.push_back(dim.extent);
-  intern(identity_map(group.space, dims));
+  intern(identity_map(group.space, dims), Conditions());
 }
 
-MapId MapTable::intern(const IndexMap& map) {
+MapId MapTable::intern(const IndexMap& map, Conditions conditions) {
+  auto is_used = [&](size_t k) {
+    return std::any_of(map.axes.begin(), map.axes.begin() + map.rank, [&](const Affine& axis) {
+      return axis.coefficient[extents_.size() + k] != 0;
+    });
+  };
+  for (size_t k = 0; k < conditions.size(); ++k) {
+    if (!is_used(k)) conditions[k] = kNoValue;
+  }
+  while (!conditions.empty() && conditions.back() == kNoValue) conditions.pop_back();
   IndexMap significant = map;
   for (size_t d = 0; d < extents_.size(); ++d) {
     if (extents_[d] != 1) continue;
     for (int k = 0; k < map.rank; ++k) significant.axes[k].coefficient[d] = 0;
   }
   std::string key(reinterpret_cast<const char*>(&significant.axes), sizeof(Affine) * map.rank);
+  for (const ValueId condition : conditions) key += absl::StrCat(condition, " ");
   const auto [it, inserted] = ids_.try_emplace(key, static_cast<MapId>(maps_.size()));
-  if (inserted) maps_.push_back(map);
+  if (inserted) {
+    maps_.push_back(map);
+    conditions_.push_back(std::move(conditions));
+  }
   return it->second;
 }
 

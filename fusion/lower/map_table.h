@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "absl/container/inlined_vector.h"
 #include "fusion/graph/index_map.h"
 #include "fusion/lower/program_builder.h"
 #include "fusion/partition/partition.h"
@@ -24,9 +25,18 @@ class MapTable {
   // `dims`: what the axes of the group's space are split into. The group must outlive this.
   MapTable(const Group& group, const std::vector<Dim>& dims);
 
+  // Conditions of a map are bools of the program. Coefficient extents().size() + k of its axes
+  // counts where condition k holds.
+  using Conditions = absl::InlinedVector<ValueId, 2>;
+
   // The number of `map`. Maps that differ only along dims of extent 1 are one: the first of them.
-  MapId intern(const IndexMap& map);
+  MapId intern(const IndexMap& map, Conditions conditions);
+  // Of a map that has the conditions of `from`.
+  MapId intern(const IndexMap& map, MapId from = kIdentity) {
+    return intern(map, conditions(from));
+  }
   const IndexMap& operator[](MapId map) const { return maps_[map]; }
+  const Conditions& conditions(MapId map) const { return conditions_[map]; }
 
   // The map onto the group's space at these indices along its unrolled axes.
   IndexMap space_at(absl::Span<const int64_t> place) const;
@@ -45,6 +55,7 @@ class MapTable {
   const Group& group_;
   std::vector<int64_t> extents_;
   std::vector<IndexMap> maps_;
+  std::vector<Conditions> conditions_;  // by map
   absl::flat_hash_map<std::string, MapId> ids_;
 };
 

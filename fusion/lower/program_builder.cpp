@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "fusion/ir/cost.h"
+
 namespace sluice::fusion {
 namespace {
 
@@ -88,7 +90,10 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
   append(&key, aux);
   for (ValueId operand : instr.operands) append(&key, operand);
   const auto [it, inserted] = values_.try_emplace(key, static_cast<ValueId>(body.size()));
-  if (inserted) body.push_back(instr);
+  if (inserted) {
+    body.push_back(instr);
+    weight_ += weight_of(op, dtype) * (instr.level == Level::kElement ? kLoopsOfRows : 1);
+  }
   return it->second;
 }
 
@@ -131,6 +136,12 @@ ValueId ProgramBuilder::both(ValueId a, ValueId b) {
   if (a == kNoValue || a == b) return b;
   if (b == kNoValue) return a;
   return emit(Op::kLogicalAnd, DType::kBool, {a, b});
+}
+
+ValueId ProgramBuilder::sum(ValueId a, ValueId b) {
+  if (a == kNoValue) return b;
+  if (b == kNoValue) return a;
+  return emit(Op::kAdd, DType::kInt64, {a, b});
 }
 
 void ProgramBuilder::store(ValueId value, const MemoryRef& memory, const Affine& address) {

@@ -37,11 +37,17 @@ class ProgramBuilder {
   // a and b, either of which may be kNoValue, which is true.
   ValueId both(ValueId a, ValueId b);
 
+  // a + b of int64, either of which may be kNoValue, which is 0.
+  ValueId sum(ValueId a, ValueId b);
+
   void store(ValueId value, const MemoryRef& memory, const Affine& address);
 
   // Says in which block `memory` lies, for counting bytes.
   using Block = fusion::Block;
   void set_block(const MemoryRef& memory, const Block& block) { blocks_[buffer(memory)] = block; }
+
+  // Of all instructions: see weight_of().
+  int weight() const { return weight_; }
 
   DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }
 
@@ -61,6 +67,7 @@ class ProgramBuilder {
   absl::flat_hash_map<std::string, uint16_t> access_numbers_;
   absl::flat_hash_map<std::string, ValueId> values_;
   KernelCall call_;
+  int weight_ = 0;
 };
 
 }  // namespace sluice::fusion

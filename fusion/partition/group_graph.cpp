@@ -23,7 +23,7 @@ int GroupGraph::find(int g) const {
 
 void GroupGraph::add_member(int g, NodeId n, bool at_index) {
   states_[g].group.members.push_back(n);
-  states_[g].weight += weight_of(graph_->nodes[n].op);
+  states_[g].weight += weight_of(graph_->nodes[n].op, graph_->nodes[n].dtype);
   memberships_[n].push_back({g, at_index});
 }
 
@@ -57,7 +57,8 @@ GroupNumbers GroupGraph::readers(absl::Span<const Use> uses) const {
 
 bool GroupGraph::has_room(int g, NodeId n) const {
   const Group& group = at(g);
-  const int64_t weight = states_[g].weight + weight_of(graph_->nodes[n].op);
+  const GraphNode& node = graph_->nodes[n];
+  const int64_t weight = states_[g].weight + weight_of(node.op, node.dtype);
   const int64_t most = group.unrolled.empty() ? kMaxWeight : kMaxUnrolledWeight;
   return weight * row_length(group.space, group.unrolled) <= most &&
          states_[g].outputs < kMaxOutputs;

@@ -35,6 +35,7 @@ StorageReasons::StorageReasons(const Graph& graph, const Constraints& constraint
       recomputations_(graph.nodes.size(), 1) {}
 
 std::optional<CutReason> StorageReasons::required(NodeId n) const {
+  if (constraints_.over_budget[n]) return CutReason::kBudget;
   if (constraints_.in_memory[n]) return CutReason::kView;
   std::optional<CutReason> reason;
   if (uses_.observed(n)) reason = CutReason::kObserved;
@@ -80,6 +81,7 @@ void StorageReasons::count_recomputations(NodeId n) {
 
 // True if computing `n` again, from one operand in memory, costs less than writing and reading it.
 bool StorageReasons::is_cheap(NodeId n) const {
+  if (class_of(node(n).op) == OpClass::kRoll) return true;  // what it rolls is asked as well
   if (!is_pointwise(node(n).op) || is_costly(node(n).op)) return false;
   int operands = 0;
   for (const GraphOperand& operand : node(n).operands) {

@@ -22,6 +22,9 @@ struct Stats {
   // Completed compilations.
   int64_t compiles = 0;
   int64_t compile_failures = 0;
+  // Kernels that run interpreted again, since their compiled form took longer; never under
+  // Config::deterministic.
+  int64_t compiled_slower = 0;
   int64_t plan_hits = 0;
   int64_t plan_misses = 0;
   // Kernels of new plans that were in the cache.

@@ -55,7 +55,8 @@ std::shared_ptr<Kernel> find_kernel(fusion::Program program) {
 
 CacheStats cache_stats() {
   const CompileCounts counts = compile_counts();
-  return {counts.compiles, counts.failures, hits.load(std::memory_order_relaxed), counts.disk_hits};
+  return {counts.compiles, counts.failures, hits.load(std::memory_order_relaxed), counts.disk_hits,
+          counts.slower};
 }
 
 }  // namespace sluice::kernels

@@ -15,6 +15,7 @@ struct CacheStats {
   int64_t compile_failures = 0;
   int64_t hits = 0;
   int64_t disk_hits = 0;  // kernels that another process had compiled
+  int64_t slower = 0;     // kernels that run interpreted since compiled they took longer
 };
 
 // The kernel of `program`, from the cache or new. Keys are compared whole, never by hash alone.

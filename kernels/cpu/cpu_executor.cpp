@@ -114,6 +114,7 @@ class CpuRun : public Run {
     uint64_t* next_gathered = gathered.data();
     absl::InlinedVector<Call, 1> calls;
     bool all_compiled = true;
+    Kernel* compared = nullptr;  // the launch's only kernel, if it is in a trial
     for (size_t k = 0; k < kernels.size(); ++k) {
       if (bindings.is_skipped(s, k)) continue;
       const KernelCall& call = kernels[k];
@@ -134,6 +135,10 @@ class CpuRun : public Run {
       }
       Kernel& kernel = *code.kernel;
       const Executable& executable = kernel.executable(tier_);
+      if (bindings.compares_tiers && tier_ == Tier::kAsync && kernels.size() == 1 &&
+          plan_.steps[s].cost >= TierTrial::kWorthTiming && !kernel.trial().is_over()) {
+        compared = &kernel;
+      }
       if (!kernel.is_compiled(executable)) {
         all_compiled = false;
         if (tier_ == Tier::kAsync) compile(&kernel);
@@ -143,7 +148,11 @@ class CpuRun : public Run {
       calls.push_back({&kernel.program(), &executable, args, kernel.cost_of_point()});
     }
     generic_launches_ += !all_compiled;
+    if (compared == nullptr || calls.empty()) return launch(calls);
+    const auto begin = std::chrono::steady_clock::now();
     launch(calls);
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+    compared->add_run(*calls[0].executable, taken.count() / plan_.steps[s].cost);
   }
 
   void compile(Kernel* kernel) {

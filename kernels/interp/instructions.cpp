@@ -10,6 +10,14 @@ size_t register_size(DType dtype) { return size_of(compute_type(dtype)); }
 
 void convert(MapFn loop, void* out, const void* in, int64_t n) { loop(out, &in, n); }
 
+// How many indices from the first on are equal to it.
+int64_t end_of_equal(const int64_t* indices, int64_t step, int64_t n) {
+  if (step == 0) return n;
+  int64_t end = 1;
+  while (end < n && indices[end] == indices[0]) ++end;
+  return end;
+}
+
 // The first element in [i, n) that is not `value`, or n.
 int64_t end_of_run(const bool* predicate, bool value, int64_t i, int64_t n) {
   const void* found = std::memchr(predicate + i, value ? 0 : 1, n - i);
@@ -166,10 +174,19 @@ void Machine::gather(const Instruction& instr, int64_t start, int64_t n) {
     for_each_run(access, start, n,
                  [&](int64_t done, int64_t element, int64_t stride, int64_t count) {
                    T* o = reinterpret_cast<T*>(raw) + done;
-                   for (int64_t i = 0; i < count; ++i) {
+                   for (int64_t i = 0; i < count;) {
                      const int64_t at = done + i;
                      const bool there = holds[at * holds_step];
-                     o[i] = there ? base[element + i * stride + indices[at * index_step]] : T{0};
+                     const int64_t from = element + i * stride + indices[at * index_step];
+                     int64_t run = 1;
+                     if (predicate.uniform)
+                       run = end_of_equal(indices + at * index_step, index_step, count - i);
+                     if (there && run > 1) {
+                       gather_strided(o + i, base + from, stride, run, sizeof(T));
+                     } else {
+                       std::fill_n(o + i, run, there ? base[from] : T{0});
+                     }
+                     i += run;
                    }
                  });
   });

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 #include "kernels/executable.h"
 #include "kernels/llvm/emit_ops.h"
 #include "kernels/llvm/host_functions.h"
+#include "kernels/llvm/row_plan.h"
 
 namespace sluice::kernels {
 
@@ -89,41 +91,47 @@ llvm::Value* BodyEmitter::emit_scalar(const Instr& instr) {
   return decode(instr.dtype, argument(offsetof(KernelArgs, scalars), instr.aux, type));
 }
 
-int BodyEmitter::index_operand(const Instr& comparison) const {
-  const Instr& first = program_.body[comparison.operands[0]];
-  const bool varies =
-      first.op == Op::kCoordinate && program_.accesses[first.aux].lanes != StrideClass::kZero;
-  return varies ? 0 : 1;
+BodyEmitter::IndexComparison BodyEmitter::index_comparison(ValueId comparison) {
+  const Instr& instr = program_.body[comparison];
+  const std::optional<LaneIndex> first = lane_index(program_, instr.operands[0]);
+  const LaneIndex index = first ? *first : *lane_index(program_, instr.operands[1]);
+  const int k = first ? 0 : 1;
+  llvm::Value* start = base(index.access);
+  if (index.distance != fusion::kNoValue) start = ir_.CreateAdd(start, values_[index.distance]);
+  return {k, start, index.access, values_[instr.operands[1 - k]]};
 }
 
 llvm::Value* BodyEmitter::compare_index(ValueId comparison, llvm::Value* lane_index) {
-  const Instr& instr = program_.body[comparison];
   LaneScope scalar(1);
-  const int k = index_operand(instr);
-  const uint16_t access = program_.body[instr.operands[k]].aux;
+  const IndexComparison parts = index_comparison(comparison);
   llvm::Value* operands[2];
-  operands[k] = ir_.CreateAdd(base(access), ir_.CreateMul(lane_index, lane_stride(access)));
-  operands[1 - k] = values_[instr.operands[1 - k]];
-  return ir::emit_pointwise(instr.op, DType::kInt64, operands);
+  operands[parts.operand] =
+      ir_.CreateAdd(parts.start, ir_.CreateMul(lane_index, lane_stride(parts.access)));
+  operands[1 - parts.operand] = parts.bound;
+  return ir::emit_pointwise(program_.body[comparison].op, DType::kInt64, operands);
 }
 
 llvm::Value* BodyEmitter::comparison_change(ValueId comparison) {
-  const Instr& instr = program_.body[comparison];
-  const int k = index_operand(instr);
-  const uint16_t access = program_.body[instr.operands[k]].aux;
+  LaneScope scalar(1);
+  const IndexComparison parts = index_comparison(comparison);
   llvm::Value* zero = builder_.index(0);
   llvm::Value* one = builder_.index(1);
-  // base + step * i < bound changes where i >= (bound - base) / step; base + step * i <= bound
+  // start + step * i < bound changes where i >= (bound - start) / step; start + step * i <= bound
   // where i is more; the other way round where the step is negative.
-  llvm::Value* step = lane_stride(access);
+  const bool is_more = (program_.body[comparison].op == Op::kLessEqual) == (parts.operand == 0);
+  llvm::Value* distance = ir_.CreateSub(parts.bound, parts.start);
+  if (program_.accesses[parts.access].lanes == StrideClass::kUnit) {
+    return builder_.max(is_more ? ir_.CreateAdd(distance, one) : distance, zero);
+  }
+  llvm::Value* step = lane_stride(parts.access);
   llvm::Value* descends = ir_.CreateICmpSLT(step, zero);
   auto ascending = [&](llvm::Value* value) {
     return ir_.CreateSelect(descends, ir_.CreateNeg(value), value);
   };
-  llvm::Value* distance = ascending(ir_.CreateSub(values_[instr.operands[1 - k]], base(access)));
-  llvm::Value* is_more = ir_.getInt1((instr.op == Op::kLessEqual) == (k == 0));
+  distance = ascending(distance);
   llvm::Value* below = ir_.CreateSub(distance, one);
-  llvm::Value* last_before = ir_.CreateSelect(ir_.CreateICmpNE(is_more, descends), distance, below);
+  llvm::Value* last_before =
+      ir_.CreateSelect(ir_.CreateICmpNE(ir_.getInt1(is_more), descends), distance, below);
   // Doubles divide faster, and for less than 2^52 the quotient is never carried to the next.
   llvm::Type* real = ir_.getDoubleTy();
   llvm::Value* quotient =
@@ -135,35 +143,50 @@ llvm::Value* BodyEmitter::comparison_change(ValueId comparison) {
   return ir_.CreateAdd(ir_.CreateFPToSI(quotient, ir_.getInt64Ty()), one);
 }
 
-llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
-  if (instr.num_operands > 0) {
-    const auto* known = llvm::dyn_cast<llvm::ConstantInt>(values_[instr.operands[0]]);
-    if (known != nullptr && known->isOne()) {
-      return load(address(instr.aux, instr.level), instr.dtype, nullptr);
-    }
-  }
-  if (instr.num_operands > 0 && builder_.lanes() > 1 &&
-      program_.accesses[instr.aux].lanes == StrideClass::kUnit &&
-      !values_[instr.operands[0]]->getType()->isVectorTy()) {
+llvm::Value* BodyEmitter::emit_read(Address at, DType dtype, ValueId predicate) {
+  if (predicate == fusion::kNoValue) return load(at, dtype, nullptr);
+  llvm::Value* holds = values_[predicate];
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(holds);
+  if (known != nullptr && known->isOne()) return load(at, dtype, nullptr);
+  if (builder_.lanes() > 1 && at.lanes == StrideClass::kUnit && !holds->getType()->isVectorTy()) {
     // All lanes read, or none.
-    Address at = address(instr.aux, instr.level);
-    at.base = ir_.CreateSelect(values_[instr.operands[0]], scalar_pointer(at, instr.dtype), zeros_);
+    at.base = ir_.CreateSelect(holds, scalar_pointer(at, dtype), zeros_);
     at.scalar = nullptr;
-    return load(at, instr.dtype, nullptr);
+    return load(at, dtype, nullptr);
   }
+  return load(at, dtype, value(predicate));
+}
+
+llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
   if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
-  llvm::Value* predicate = instr.num_operands > 0 ? value(instr.operands[0]) : nullptr;
-  return load(address(instr.aux, instr.level), instr.dtype, predicate);
+  return emit_read(address(instr.aux, instr.level), instr.dtype, instr.operands[0]);
 }
 
 llvm::Value* BodyEmitter::emit_gather(const Instr& instr) {
   const Address start = address(instr.aux, instr.level);
-  llvm::Value* predicate = instr.num_operands > 1 ? value(instr.operands[1]) : nullptr;
-  llvm::Value* pointers =
-      ir_.CreateGEP(builder_.memory_type(instr.dtype), lane_pointers(start, instr.dtype),
-                    value(instr.operands[0]));
-  llvm::Value* mask = builder_.lanes() == 1 ? predicate : builder_.both(predicate, active_);
-  return decode(instr.dtype, load_lanes(pointers, instr.dtype, mask));
+  const ValueId predicate = instr.operands[1];
+  llvm::Value* index = values_[instr.operands[0]];
+  auto read_at = [&](llvm::Value* distance) {
+    Address at = start;
+    at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);
+    return emit_read(at, instr.dtype, predicate);
+  };
+  if (builder_.lanes() > 1 && !index->getType()->isVectorTy()) return read_at(index);
+  // Distances that conditions select are mostly the same for all lanes.
+  const Op op = program_.body[instr.operands[0]].op;
+  const bool mostly_same = builder_.lanes() > 1 && start.lanes == StrideClass::kUnit &&
+                           (op == Op::kWhere || op == Op::kAdd);
+  auto gather = [&] {
+    llvm::Value* mask = predicate == fusion::kNoValue ? nullptr : value(predicate);
+    if (builder_.lanes() > 1) mask = builder_.both(mask, active_);
+    llvm::Value* pointers =
+        ir_.CreateGEP(builder_.memory_type(instr.dtype), lane_pointers(start, instr.dtype), index);
+    return decode(instr.dtype, load_lanes(pointers, instr.dtype, mask, mostly_same));
+  };
+  if (!mostly_same) return gather();
+  llvm::Value* first = ir_.CreateExtractElement(index, uint64_t{0});
+  llvm::Value* differs = ir_.CreateICmpNE(index, builder_.splat(first, builder_.lanes()));
+  return builder_.choose(builder_.any(differs), gather, [&] { return read_at(first); });
 }
 
 llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {

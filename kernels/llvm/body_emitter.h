@@ -88,7 +88,9 @@ class BodyEmitter {
   llvm::Value* lane_indices(const Address& address);
 
   llvm::Value* load(const Address& address, DType dtype, llvm::Value* mask);
-  llvm::Value* load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask);
+  // `mostly_same`: this is not where lanes mostly come from.
+  llvm::Value* load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask,
+                          bool mostly_same = false);
   void store_lanes(llvm::Value* value, llvm::Value* pointers, DType dtype, llvm::Value* mask);
   // Between memory and compute types.
   llvm::Value* decode(DType dtype, llvm::Value* stored);
@@ -117,9 +119,18 @@ class BodyEmitter {
   // Stores once it has the values of all places.
   void store_interleaved(Interleaved* group, const fusion::Store& store, llvm::Value* encoded);
 
-  // The operand of a comparison that is the index along the lanes.
-  int index_operand(const fusion::Instr& comparison) const;
+  // A comparison of an index along the lanes, which is operand `operand` and which at lane index 0
+  // is `start`, with `bound`.
+  struct IndexComparison {
+    int operand;
+    llvm::Value* start;
+    uint16_t access;
+    llvm::Value* bound;
+  };
+  IndexComparison index_comparison(fusion::ValueId comparison);
   llvm::Value* emit_scalar(const fusion::Instr& instr);
+  // `predicate`: kNoValue for none.
+  llvm::Value* emit_read(Address at, DType dtype, fusion::ValueId predicate);
   llvm::Value* emit_load(const fusion::Instr& instr);
   llvm::Value* emit_gather(const fusion::Instr& instr);
   llvm::Value* emit_check_index(const fusion::Instr& instr);

@@ -219,7 +219,8 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
                                             llvm::Constant::getNullValue(vector)));
 }
 
-llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask) {
+llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask,
+                                     bool mostly_same) {
   llvm::Type* type = builder_.memory_type(dtype);
   llvm::Type* vector = builder_.with_lanes(type);
   const llvm::Align align(size_of(dtype));
@@ -235,6 +236,22 @@ llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::V
   }
   if (mask != nullptr) {
     pointers = ir_.CreateSelect(mask, pointers, builder_.splat(zeros_, lanes));
+  }
+  if (mostly_same) {
+    // Rarely run: small before fast.
+    llvm::AllocaInst* from = builder_.stack(pointers->getType());
+    llvm::AllocaInst* to = builder_.stack(vector);
+    ir_.CreateStore(pointers, from);
+    builder_.loop(builder_.index(0), builder_.index(lanes), builder_.index(1), {},
+                  [&](llvm::Value* lane, const ir::Builder::Values&) {
+                    llvm::Type* pointer_type = ir_.getPtrTy();
+                    llvm::Value* pointer =
+                        ir_.CreateLoad(pointer_type, ir_.CreateGEP(pointer_type, from, lane));
+                    ir_.CreateStore(ir_.CreateAlignedLoad(type, pointer, align),
+                                    ir_.CreateGEP(type, to, lane));
+                    return ir::Builder::Values{};
+                  });
+    return ir_.CreateLoad(vector, to);
   }
   llvm::Value* result = zero;
   for (int lane = 0; lane < lanes; ++lane) {

@@ -148,26 +148,32 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
 }
 
 void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
-  const std::vector<ValueId>& comparisons = plan_.ranges.comparisons;
-  if (comparisons.empty()) return emit_versions(first, last, Outcomes(program_));
+  const RowPlan::Ranges& ranges = plan_.ranges;
+  if (ranges.values.empty()) return emit_versions(first, last, Outcomes(program_));
   const int64_t lanes = builder_.lanes();
-  std::vector<llvm::Value*> changes;
-  for (const ValueId id : comparisons) changes.push_back(body_->comparison_change(id));
+  std::map<ValueId, llvm::Value*> changes;
+  for (const ValueId id : ranges.values) {
+    if (ranges.comparisons[id] && !ranges.moving[id]) changes[id] = body_->comparison_change(id);
+  }
   builder_.walk(first, last, [&](llvm::Value* i) {
     llvm::Value* next_vector = ir_.CreateAdd(i, builder_.index(lanes));
     llvm::Value* end = last;
     llvm::Value* changes_near = builder_.index(0);
     {
       LaneScope scalar(1);
-      for (size_t k = 0; k < comparisons.size(); ++k) {
-        llvm::Value* change = changes[k];
-        body_->set_value(comparisons[k], body_->compare_index(comparisons[k], i));
+      for (const ValueId id : ranges.values) {
+        if (!ranges.comparisons[id]) {
+          body_->emit(id);
+          continue;
+        }
+        body_->set_value(id, body_->compare_index(id, i));
+        // What moves an index changes where another comparison does, behind which nothing is asked.
+        llvm::Value* change = ranges.moving[id] ? body_->comparison_change(id) : changes.at(id);
         llvm::Value* ahead = ir_.CreateICmpSGT(change, i);
         end = ir_.CreateSelect(ahead, builder_.min(end, change), end);
         llvm::Value* near = ir_.CreateAnd(ahead, ir_.CreateICmpSLT(change, next_vector));
         changes_near = ir_.CreateAdd(changes_near, ir_.CreateZExt(near, ir_.getInt64Ty()));
       }
-      for (const ValueId id : plan_.ranges.derived) body_->emit(id);
     }
     // One bound may be two comparisons, where one part ends and the next begins. Two vectors with a
     // part of their lanes active are faster than one that decides by lane.
@@ -178,6 +184,10 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
       llvm::Value* inside = ir_.CreateICmpSLT(end, last);
       end = ir_.CreateSelect(inside, ir_.CreateAdd(i, whole), last);
       agrees = ir_.CreateICmpSGT(end, i);
+    }
+    if (!ranges.by_lane) {
+      emit_versions(i, end, Outcomes(program_));
+      return end;
     }
     builder_.if_then_else(
         agrees, [&] { emit_versions(i, end, Outcomes(program_)); },

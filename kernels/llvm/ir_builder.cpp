@@ -170,6 +170,21 @@ void Builder::if_then_else(llvm::Value* condition, const std::function<void()>& 
   builder_.SetInsertPoint(after);
 }
 
+llvm::Value* Builder::choose(llvm::Value* condition,
+                             const std::function<llvm::Value*()>& then_value,
+                             const std::function<llvm::Value*()>& else_value) {
+  std::pair<llvm::Value*, llvm::BasicBlock*> in[2];
+  auto take = [&](int k, const std::function<llvm::Value*()>& value) {
+    in[k].first = value();
+    in[k].second = builder_.GetInsertBlock();
+  };
+  if_then_else(
+      condition, [&] { take(0, then_value); }, [&] { take(1, else_value); });
+  llvm::PHINode* phi = builder_.CreatePHI(in[0].first->getType(), 2);
+  for (const auto& [value, block] : in) phi->addIncoming(value, block);
+  return phi;
+}
+
 void Builder::if_then(llvm::Value* condition, bool likely, const std::function<void()>& body) {
   llvm::Function* function = builder_.GetInsertBlock()->getParent();
   auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);

@@ -68,6 +68,9 @@ class Builder {
   void if_then(llvm::Value* condition, bool likely, const std::function<void()>& body);
   void if_then_else(llvm::Value* condition, const std::function<void()>& then_body,
                     const std::function<void()>& else_body);
+  // One of two values, of which only the one wanted is computed.
+  llvm::Value* choose(llvm::Value* condition, const std::function<llvm::Value*()>& then_value,
+                      const std::function<llvm::Value*()>& else_value);
 
  private:
   friend class LaneScope;

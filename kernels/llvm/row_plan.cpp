@@ -1,6 +1,7 @@
 #include "kernels/llvm/row_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "fusion/ir/cost.h"
@@ -40,51 +41,60 @@ std::vector<bool> find_invariant(const Program& program) {
   return invariant;
 }
 
-bool is_logical(Op op) {
-  return op == Op::kLogicalAnd || op == Op::kLogicalOr || op == Op::kLogicalNot;
-}
-
-bool is_index_comparison(const Program& program, const std::vector<bool>& same_in_all_lanes,
-                         const Instr& instr) {
-  if (instr.op != Op::kLess && instr.op != Op::kLessEqual) return false;
-  auto varies = [&](ValueId id) {
-    return program.body[id].op == Op::kCoordinate && !same_in_all_lanes[id];
-  };
-  const ValueId a = instr.operands[0], b = instr.operands[1];
-  return (varies(a) && same_in_all_lanes[b]) || (varies(b) && same_in_all_lanes[a]);
+// True for what combines outcomes of comparisons, and distances that they select.
+bool combines_outcomes(const Instr& instr) {
+  switch (instr.op) {
+    case Op::kLogicalAnd:
+    case Op::kLogicalOr:
+    case Op::kLogicalNot: return true;
+    case Op::kWhere:
+    case Op::kAdd:
+    case Op::kMul: return instr.dtype == DType::kInt64;
+    default: return false;
+  }
 }
 
 RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& invariant,
                             const std::vector<ValueId>& instrs) {
-  // Longer kernels are not worth emitting twice.
-  constexpr size_t kMaxInstrs = 400;
   RowPlan::Ranges ranges;
   std::vector<bool>& uniform = ranges.uniform;
   uniform = invariant;
   for (size_t i = 0; i < uniform.size(); ++i) {
     if (program.body[i].level == Level::kUniform) uniform[i] = true;
   }
-  if (program.body.size() > kMaxInstrs) {
+  // Longer kernels are not worth emitting twice: all vectors end at bounds then, which non-temporal
+  // stores do not allow.
+  constexpr size_t kMaxInstrs = 400;
+  ranges.by_lane = program.body.size() <= kMaxInstrs;
+  if (!ranges.by_lane && program.nontemporal) {
     ranges.rest = instrs;
     return ranges;
   }
-  std::vector<bool> is_range(program.body.size(), false);
+  ranges.comparisons.resize(program.body.size(), false);
+  ranges.moving.resize(program.body.size(), false);
+  const std::vector<bool> same = uniform;
   for (const ValueId id : instrs) {
     const Instr& instr = program.body[id];
-    if (is_index_comparison(program, uniform, instr)) {
-      is_range[id] = true;
-      ranges.comparisons.push_back(id);
-    } else if (is_logical(instr.op) &&
-               std::all_of(
-                   instr.operands, instr.operands + instr.num_operands,
-                   [&](ValueId operand) { return is_range[operand] || uniform[operand]; })) {
-      is_range[id] = true;
-      ranges.derived.push_back(id);
+    const auto [a, b, unused] = instr.operands;
+    if (instr.op == Op::kLess || instr.op == Op::kLessEqual) {
+      for (const auto& [value, bound] : {std::pair(a, b), std::pair(b, a)}) {
+        const std::optional<LaneIndex> index = lane_index(program, value);
+        if (!index || !same[bound]) continue;
+        if (index->distance != fusion::kNoValue && !uniform[index->distance]) continue;
+        ranges.comparisons[id] = true;
+        ranges.moving[id] = index->distance != fusion::kNoValue && !same[index->distance];
+      }
+    }
+    if (ranges.comparisons[id] ||
+        (combines_outcomes(instr) &&
+         std::all_of(instr.operands, instr.operands + instr.num_operands,
+                     [&](ValueId operand) { return uniform[operand]; }))) {
+      uniform[id] = true;
+      ranges.values.push_back(id);
     } else {
       ranges.rest.push_back(id);
     }
   }
-  for (size_t i = 0; i < uniform.size(); ++i) uniform[i] = uniform[i] || is_range[i];
   return ranges;
 }
 
@@ -144,6 +154,20 @@ int lanes_of(const Program& program) {
 }
 
 }  // namespace
+
+std::optional<LaneIndex> lane_index(const Program& program, ValueId value) {
+  auto varies = [&](ValueId id) {
+    return program.body[id].op == Op::kCoordinate &&
+           program.accesses[program.body[id].aux].lanes != StrideClass::kZero;
+  };
+  const Instr& instr = program.body[value];
+  if (varies(value)) return LaneIndex{instr.aux, fusion::kNoValue};
+  if (instr.op != Op::kAdd) return std::nullopt;
+  const auto [a, b, unused] = instr.operands;
+  if (varies(a)) return LaneIndex{program.body[a].aux, b};
+  if (varies(b)) return LaneIndex{program.body[b].aux, a};
+  return std::nullopt;
+}
 
 RowPlan::RowPlan(const Program& program, bool caches)
     : RowPlan(program,

@@ -3,12 +3,22 @@
 #ifndef SLUICE_KERNELS_LLVM_ROW_PLAN_H_
 #define SLUICE_KERNELS_LLVM_ROW_PLAN_H_
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "fusion/ir/pass_plan.h"
 #include "fusion/ir/program.h"
 
 namespace sluice::kernels {
+
+// A value that is an index along the lanes: the address of `access`, a kCoordinate's, plus
+// `distance` (kNoValue: 0).
+struct LaneIndex {
+  uint16_t access;
+  fusion::ValueId distance;
+};
+std::optional<LaneIndex> lane_index(const fusion::Program& program, fusion::ValueId value);
 
 struct RowPlan {
   // What happens in one place.
@@ -27,9 +37,12 @@ struct RowPlan {
   // Pointwise: comparisons of an index along the lanes with a bound, and what follows from those
   // alone. Away from the bounds they are the same for all lanes of a vector.
   struct Ranges {
-    std::vector<fusion::ValueId> comparisons;
-    std::vector<fusion::ValueId> derived;
+    std::vector<fusion::ValueId> values;  // in body order
+    // By value: the comparisons among them. The index of one in `moving` has a part that itself
+    // changes at bounds.
+    std::vector<bool> comparisons, moving;
     std::vector<fusion::ValueId> rest;  // the other values of before[0]
+    bool by_lane = true;                // vectors that several bounds cut may be computed by lane
     std::vector<bool> uniform;          // by value: the same for all lanes, away from the bounds
   };
   Ranges ranges;

@@ -128,6 +128,37 @@ inline bool make_triangle(G& g, Step& step) {
   return operand(g, step, [](const NdArray& x) { return x.rank() >= 2; });
 }
 
+// Rolls, pads and flips, one after another: a kind, an axis and an amount each.
+inline bool make_moves(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) { return x.rank() > 0 && x.numel() <= 500; })) {
+    return false;
+  }
+  const int rank = g.value(step.args[0]).rank();
+  step.axes = {rank};
+  for (int64_t n = g.pick(2, 5); n > 0; --n) {
+    const int64_t kind = g.pick(0, 3);
+    step.ints.insert(step.ints.end(), {kind, g.pick(0, rank - 1), g.pick(0, kind == 2 ? 2 : 20)});
+  }
+  return true;
+}
+template <typename T, typename Roll, typename Pad, typename Flip>
+T moved(const Step& step, T x, Roll roll, Pad pad, Flip flip) {
+  for (size_t i = 0; i < step.ints.size(); i += 3) {
+    const int axis = static_cast<int>(step.ints[i + 1]);
+    const int64_t amount = step.ints[i + 2];
+    if (step.ints[i] <= 1) {
+      x = roll(x, amount, axis);
+    } else if (step.ints[i] == 2) {
+      std::vector<std::pair<int64_t, int64_t>> widths(step.axes[0]);
+      widths[axis] = {amount, 1};
+      x = pad(x, widths);
+    } else {
+      x = flip(x, axis);
+    }
+  }
+  return x;
+}
+
 inline bool make_soft(G& g, Step& step) {
   if (!operand(g, step, [](const NdArray& x) { return x.rank() > 0 && x.numel() > 0; })) {
     return false;
@@ -466,6 +497,21 @@ inline const std::vector<OpRow>& op_table() {
         {"roll", [](G& g, Step& s) { return make_axis_and_int(g, s, -50, 50); },
          [](const Step& s, Tensors&& t) { return roll(std::move(t[0]), s.ints[0], s.axes[0]); },
          [](const Step& s, const Arrays& x) { return oracle::roll(x[0], s.ints[0], s.axes[0]); }});
+    rows.push_back(
+        {"moves", make_moves,
+         [](const Step& s, Tensors&& t) {
+           return moved<Tensor>(
+               s, std::move(t[0]),
+               [](const Tensor& x, int64_t n, int axis) { return roll(x, n, axis); },
+               [](const Tensor& x, const auto& widths) { return pad(x, widths, 1); },
+               [](const Tensor& x, int axis) { return flip(x, axis); });
+         },
+         [](const Step& s, const Arrays& x) {
+           return moved<NdArray>(
+               s, x[0], oracle::roll,
+               [](const NdArray& a, const auto& widths) { return oracle::pad(a, widths, 1); },
+               [](const NdArray& a, int axis) { return oracle::flip(a, {axis}); });
+         }});
     rows.push_back({"tril", make_triangle,
                     [](const Step& s, Tensors&& t) { return tril(std::move(t[0]), s.ints[0]); },
                     [](const Step& s, const Arrays& x) { return oracle::tril(x[0], s.ints[0]); }});

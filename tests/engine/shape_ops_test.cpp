@@ -183,6 +183,71 @@ TEST(ShapeOps, PartsThatEndAnywhereInAVector) {
   }
 }
 
+// Rolls of rolls are one read at a wrapped index, which other views and bounds may follow.
+TEST(ShapeOps, RollsOfWhatWasMovedBefore) {
+  const ConfigGuard guard;
+  for (const CompileMode mode : {CompileMode::kBlocking, CompileMode::kOff}) {
+    config().compile = mode;
+    for (const DType dtype : {DType::kFloat32, DType::kUInt8, DType::kFloat16, DType::kInt64}) {
+      for (const int64_t width : {1, 2, 3, 7, 16, 33, 64, 257}) {
+        SCOPED_TRACE(testing::Message() << name_of(dtype) << " " << width);
+        const NdArray x = oracle::cast(counted({5, width}), dtype);
+        const Tensor t = to_tensor(x);
+        const Tensor s = t + 1;
+        const NdArray y = plus_one(x);
+        auto rolled = [](const Tensor& a) { return roll(roll(a, 2, 0), -3, 1); };
+        const NdArray expected = oracle::roll(oracle::roll(y, 2, 0), -3, 1);
+        EXPECT_TRUE(matches(rolled(s), expected));
+        EXPECT_TRUE(matches(roll(roll(rolled(s), 3, 1), 3, 0), y));
+        EXPECT_TRUE(matches(rolled(s).T() + 0, oracle::permute(expected, {1, 0})));
+        EXPECT_TRUE(
+            matches(rolled(t).reshape({5, 1, width}) + 0,
+                    oracle::reshape(oracle::roll(oracle::roll(x, 2, 0), -3, 1), {5, 1, width})));
+        EXPECT_TRUE(
+            matches(rolled(s).reshape({5 * width}) + 0, oracle::reshape(expected, {5 * width})));
+        EXPECT_TRUE(matches(slice(rolled(s), 0, 1, 4) + 0, oracle::slice(expected, 0, 1, 4, 1)));
+        EXPECT_TRUE(matches(flip(rolled(s), 1) + 0, oracle::flip(expected, {1})));
+        EXPECT_TRUE(matches(roll(slice(roll(s, 1, 0), 0, 0, 3), 1, 0) + 0,
+                            oracle::roll(oracle::slice(oracle::roll(y, 1, 0), 0, 0, 3, 1), 1, 0)));
+        const std::vector<std::pair<int64_t, int64_t>> widths = {{1, 2}, {3, 0}};
+        EXPECT_TRUE(matches(rolled(pad(s, widths, 9)),
+                            oracle::roll(oracle::roll(oracle::pad(y, widths, 9), 2, 0), -3, 1)));
+        EXPECT_TRUE(matches(pad(rolled(s), widths, 9), oracle::pad(expected, widths, 9)));
+        EXPECT_TRUE(
+            matches(pad(pad(pad(s, widths, 9), widths, 8), widths, 7),
+                    oracle::pad(oracle::pad(oracle::pad(y, widths, 9), widths, 8), widths, 7)));
+        EXPECT_TRUE(matches(rolled(concat({s, t, s}, 1)),
+                            oracle::roll(oracle::roll(oracle::concat({y, x, y}, 1), 2, 0), -3, 1)));
+        EXPECT_TRUE(matches(concat({rolled(s), t}, 1), oracle::concat({expected, x}, 1)));
+        for (const int axis : {0, 1}) {
+          EXPECT_TRUE(
+              matches(max(rolled(s), axis), oracle::reduce("max", expected, {axis}, false)));
+        }
+        EXPECT_TRUE(
+            matches(take(rolled(s), to_tensor(NdArray(DType::kInt64, Shape{2}, {4, -5})), 0),
+                    oracle::take(expected, NdArray(DType::kInt64, Shape{2}, {4, -5}), 0)));
+      }
+    }
+  }
+}
+
+TEST(ShapeOps, ManyParts) {
+  const NdArray x = counted({3, 2});
+  for (const int axis : {0, 1}) {
+    for (const int64_t count : {32, 33, 100}) {
+      std::vector<Tensor> parts;
+      std::vector<NdArray> expected;
+      for (int64_t k = 0; k < count; ++k) {
+        NdArray part = oracle::slice(x, axis, k % 2, 2, 1);
+        if (k % 3 == 0) part = oracle::cast(part, DType::kInt64);
+        parts.push_back(to_tensor(part));
+        expected.push_back(part);
+      }
+      EXPECT_TRUE(matches(concat(parts, axis), oracle::concat(expected, axis)));
+    }
+  }
+}
+
 TEST(ShapeOps, Split) {
   const NdArray x = counted({4, 6});
   const std::vector<Tensor> parts = split(to_tensor(x), 3, -1);

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "fusion/ir/cost.h"
 #include "fusion/library/matmul.h"
 
 namespace sluice::fusion {
@@ -92,6 +94,118 @@ TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_FALSE(plan->results[0].donors.empty());
     EXPECT_EQ(plan->steps[0].kernels[0].program.nontemporal, length == 8 << 20);
+  }
+}
+
+NodeId add_moved(Graph* graph, Op op, NodeId operand, std::vector<int64_t> attrs,
+                 const Shape& shape) {
+  const NodeId n = add_op(graph, op, {operand});
+  graph->nodes[n].attrs = {attrs.begin(), attrs.end()};
+  graph->nodes[n].shape = shape;
+  if (op == Op::kPad) {
+    graph->nodes[n].operands.push_back({.node = kNoNode, .scalar = graph->num_scalars++});
+  }
+  return n;
+}
+int64_t count_of(const Program& program, Op op) {
+  return std::count_if(program.body.begin(), program.body.end(),
+                       [op](const Instr& instr) { return instr.op == op; });
+}
+
+// The neighbours of a cell on a torus: a read each, however many rolls lead there.
+TEST(PlanTest, RollsOfRollsAreOneRead) {
+  Graph graph;
+  const Shape shape{64, 48};
+  const NodeId x = add_input(&graph, shape);
+  NodeId sum = x;
+  for (const int64_t dy : {63, 0, 1}) {
+    for (const int64_t dx : {47, 0, 1}) {
+      NodeId moved = x;
+      if (dy != 0) moved = add_moved(&graph, Op::kRoll, moved, {0, dy}, shape);
+      if (dx != 0) moved = add_moved(&graph, Op::kRoll, moved, {1, dx}, shape);
+      if (moved != x) sum = add_op(&graph, Op::kAdd, {sum, moved});
+    }
+  }
+  graph.nodes[sum].live = true;
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->steps.size(), 1u);
+  const Program& program = plan->steps[0].kernels[0].program;
+  EXPECT_EQ(count_of(program, Op::kLoad), 1);
+  EXPECT_EQ(count_of(program, Op::kGather), 8);
+  EXPECT_EQ(count_of(program, Op::kCoordinate), 2);
+  EXPECT_LE(program.body.size(), 60u);
+  EXPECT_EQ(plan->steps[0].bytes_read, 64 * 48 * 4);
+}
+
+TEST(PlanTest, RollsThatCancelAreNone) {
+  Graph graph;
+  const Shape shape{64, 48};
+  NodeId x = add_input(&graph, shape);
+  for (const int64_t shift : {5, 60, 63}) x = add_moved(&graph, Op::kRoll, x, {0, shift}, shape);
+  add_op(&graph, Op::kNeg, {x}, /*live=*/true);
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->steps[0].kernels[0].program.body.size(), 2u);
+}
+
+TEST(PlanTest, PadsOfPadsCompareWhatLiesInsideOnce) {
+  Graph graph;
+  NodeId x = add_input(&graph, {64, 48});
+  for (int64_t k = 1; k <= 64; ++k) {
+    x = add_moved(&graph, Op::kPad, x, {1, 1}, {64 + 2 * k, 48 + 2 * k});
+  }
+  graph.nodes[x].live = true;
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->steps.size(), 1u);
+  const Program& program = plan->steps[0].kernels[0].program;
+  EXPECT_EQ(count_of(program, Op::kLoad), 1);
+  EXPECT_EQ(count_of(program, Op::kCoordinate), 2);
+  EXPECT_EQ(count_of(program, Op::kWhere), 64);
+  EXPECT_LE(count_of(program, Op::kLogicalAnd), 3 * 64);
+}
+
+// A slice of a pad or of a concat that lies in one part reads that.
+TEST(PlanTest, PartsThatNobodyReadsAreLeftOut) {
+  Graph graph;
+  const Shape shape{64};
+  const NodeId x = add_input(&graph, shape);
+  const NodeId y = add_input(&graph, shape);
+  const NodeId z = add_input(&graph, shape);
+  const NodeId joined = add_op(&graph, Op::kConcat, {x, y, z});
+  graph.nodes[joined].attrs = {0};
+  graph.nodes[joined].shape = {192};
+  const NodeId inside = add_moved(&graph, Op::kSlice, joined, {70, 1}, {50});
+  add_op(&graph, Op::kNeg, {inside}, /*live=*/true);
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const Program& program = plan->steps[0].kernels[0].program;
+  EXPECT_EQ(program.body.size(), 2u);
+  EXPECT_EQ(count_of(program, Op::kLoad), 1);
+}
+
+// What takes too long to compile as one kernel is several.
+TEST(PlanTest, ProgramsAreBounded) {
+  Graph graph;
+  const Shape shape{1024, 1024};
+  const NodeId x = add_input(&graph, shape);
+  NodeId sum = x;
+  for (int64_t shift = 1; shift <= 500; ++shift) {
+    const NodeId moved = add_moved(&graph, Op::kRoll, x, {shift % 2, shift}, shape);
+    sum = add_op(&graph, Op::kAdd, {sum, moved});
+  }
+  graph.nodes[sum].live = true;
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_GE(plan->steps.size(), 2u);
+  EXPECT_LE(plan->steps.size(), 8u);
+  for (const Step& step : plan->steps) {
+    for (const KernelCall& call : step.kernels) {
+      int weight = 0;
+      for (const Instr& instr : call.program.body) weight += weight_of(instr.op, instr.dtype);
+      EXPECT_LE(weight, kMaxProgramWeight + 16);
+    }
   }
 }
 
