@@ -6,7 +6,6 @@
 #include "kernels/cuda/executor.h"
 #include "kernels/library/matmul.h"
 #include "kernels/llvm/compiler.h"
-#include "kernels/math/external.h"
 #include "runtime/cpu/parallel.h"
 
 namespace sluice {
@@ -18,7 +17,7 @@ std::string build_info() {
       "compiler: ", __VERSION__, "\nkernels: ",
       kernels::llvm_available() ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
                                 : "interpreted only",
-      "\nmatmul: ", kernels::matmul_library(), "\nmath: ", kernels::math::external_library(),
+      "\nmatmul: ", kernels::matmul_library(),
       "\nthreads: ", num_threads(), "\nCUDA: ", kernels::cuda::description(), "\n");
 }
 

@@ -361,9 +361,6 @@ void Translator::set_map(const Instr& value, Instruction* instruction) const {
   const DType type = fusion::expression_dtype(program_, value);
   if (value.op == Op::kCast) {
     instruction->loops = &table_.cast[index_of(type)][index_of(compute_type(value.dtype))];
-  } else if (const auto external = math::external_of(value.op, type)) {
-    instruction->opcode = Opcode::kExternal;
-    instruction->external = *external;
   } else {
     instruction->loops = &table_.map[static_cast<int>(value.op)][index_of(type)];
   }

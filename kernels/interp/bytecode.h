@@ -13,7 +13,6 @@
 
 #include "fusion/ir/program.h"
 #include "kernels/interp/loops/loops.h"
-#include "kernels/math/external.h"
 
 namespace sluice::kernels::interp {
 
@@ -21,7 +20,6 @@ using Register = uint32_t;
 
 enum class Opcode : uint8_t {
   kMap,         // out = loops(in...), rounded
-  kExternal,    // likewise, by a library routine
   kLoad,        // in: [predicate]; aux: binding
   kGather,      // in: index [predicate]; aux: binding
   kCoordinate,  // aux: binding
@@ -46,7 +44,6 @@ struct Instruction {
   Register in[3] = {0, 0, 0};
   uint16_t aux = 0;
   const MapLoops* loops = nullptr;  // kMap
-  math::External external{};        // kExternal
   MapFn round = nullptr;
 };
 

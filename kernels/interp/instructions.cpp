@@ -35,7 +35,6 @@ void Machine::run(const std::vector<Instruction>& code, int64_t start, int64_t n
   for (const Instruction& instr : code) {
     switch (instr.opcode) {
       case Opcode::kMap: map(instr, n); break;
-      case Opcode::kExternal: external(instr, n); break;
       case Opcode::kLoad: load(instr, start, n); break;
       case Opcode::kGather: gather(instr, start, n); break;
       case Opcode::kCoordinate: coordinate(instr, start, n); break;
@@ -71,19 +70,6 @@ void Machine::map(const Instruction& instr, int64_t n) {
   }
   void* out = memory(instr.out);
   instr.loops->form[uniform](out, in, n);
-  if (instr.round != nullptr) convert(instr.round, out, out, n);
-  values_[instr.out] = {out, n == 1};
-}
-
-void Machine::external(const Instruction& instr, int64_t n) {
-  const Value& a = values_[instr.in[0]];
-  const bool is_binary = instr.num_operands == 2;
-  if (a.uniform && (!is_binary || values_[instr.in[1]].uniform)) n = 1;
-  const size_t size = register_size(instr.dtype);
-  const void* first = expanded(a, size, n, 0);
-  const void* second = is_binary ? expanded(values_[instr.in[1]], size, n, 1) : nullptr;
-  void* out = memory(instr.out);
-  math::external_array(instr.external, first, second, out, n);
   if (instr.round != nullptr) convert(instr.round, out, out, n);
   values_[instr.out] = {out, n == 1};
 }

@@ -55,7 +55,6 @@ class Machine {
   // Runs `code` over n points, numbered from `start` in the order that its bindings follow.
   void run(const std::vector<Instruction>& code, int64_t start, int64_t n);
   void map(const Instruction& instr, int64_t n);
-  void external(const Instruction& instr, int64_t n);
   void load(const Instruction& instr, int64_t start, int64_t n);
   void load_where(const Instruction& instr, const bool* predicate, int64_t start, int64_t n);
   void gather(const Instruction& instr, int64_t start, int64_t n);

@@ -234,7 +234,6 @@ llvm::Value* binary(Binary op, DType dtype, llvm::Value* a, llvm::Value* b) {
     case Binary::kDiv:
       if (floating) return ir.CreateFDiv(a, b);
       return is_signed(dtype) ? ir.CreateSDiv(a, b) : ir.CreateUDiv(a, b);
-    case Binary::kRem: return is_signed(dtype) ? ir.CreateSRem(a, b) : ir.CreateURem(a, b);
     case Binary::kAnd: return ir.CreateAnd(a, b);
     case Binary::kOr: return ir.CreateOr(a, b);
     case Binary::kXor: return ir.CreateXor(a, b);
@@ -306,6 +305,22 @@ llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::
       ir.host_function(kExternalArrayName, callee),
       {ir->getInt32(static_cast<uint32_t>(f)), first, second, out, ir->getInt64(ir.lanes())});
   return ir->CreateLoad(type, out);
+}
+
+llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,
+                    llvm::Value* b, llvm::Value* usual) {
+  Builder& ir = builder();
+  llvm::BasicBlock* before = ir->GetInsertBlock();
+  llvm::Value* called = nullptr;
+  llvm::BasicBlock* after_call = nullptr;
+  ir.if_then(ir.any(rare), /*likely=*/false, [&] {
+    called = ir->CreateSelect(rare, call_external(f, dtype, a, b), usual);
+    after_call = ir->GetInsertBlock();
+  });
+  llvm::PHINode* result = ir->CreatePHI(usual->getType(), 2);
+  result->addIncoming(usual, before);
+  result->addIncoming(called, after_call);
+  return result;
 }
 
 }  // namespace raw

@@ -30,7 +30,7 @@ struct Value {
 namespace raw {
 
 enum class Unary : uint8_t { kSqrt, kFloor, kCeil, kTrunc, kRint, kAbs };
-enum class Binary : uint8_t { kAdd, kSub, kMul, kDiv, kRem, kAnd, kOr, kXor, kShl, kShr };
+enum class Binary : uint8_t { kAdd, kSub, kMul, kDiv, kAnd, kOr, kXor, kShl, kShr };
 enum class Compare : uint8_t { kLt, kLe, kEq, kNe };
 
 llvm::Value* constant(DType dtype, uint64_t bits);
@@ -44,6 +44,9 @@ llvm::Value* bits_as(DType to, llvm::Value* a);
 llvm::Value* convert(DType from, DType to, llvm::Value* a);
 // math::external_array() over the lanes of `a` and `b`, which is null for a unary function.
 llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::Value* b);
+// `usual`, or in the lanes of `rare` what call_external gives, which is called if there are any.
+llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,
+                    llvm::Value* b, llvm::Value* usual);
 
 }  // namespace raw
 
@@ -63,7 +66,6 @@ SLUICE_IR_BINARY(add, kAdd)
 SLUICE_IR_BINARY(sub, kSub)
 SLUICE_IR_BINARY(mul, kMul)
 SLUICE_IR_BINARY(raw_div, kDiv)
-SLUICE_IR_BINARY(raw_rem, kRem)
 SLUICE_IR_BINARY(bit_and, kAnd)
 SLUICE_IR_BINARY(bit_or, kOr)
 SLUICE_IR_BINARY(bit_xor, kXor)
@@ -126,6 +128,15 @@ Value<T> call_external(math::External f, Value<T> a) {
 template <typename T>
 Value<T> call_external(math::External f, Value<T> a, Value<T> b) {
   return {raw::call_external(f, dtype_of<T>(), a.raw, b.raw)};
+}
+
+template <typename T>
+Value<T> unless(Value<bool> rare, math::External f, Value<T> a, Value<T> usual) {
+  return {raw::unless(rare.raw, f, dtype_of<T>(), a.raw, nullptr, usual.raw)};
+}
+template <typename T>
+Value<T> unless(Value<bool> rare, math::External f, Value<T> a, Value<T> b, Value<T> usual) {
+  return {raw::unless(rare.raw, f, dtype_of<T>(), a.raw, b.raw, usual.raw)};
 }
 
 }  // namespace sluice::kernels::ir

@@ -1,10 +1,9 @@
-// Functions that are a few primitives each: signs, comparisons, bits, integer division, extremes.
+// Functions that are a few primitives each: signs, comparisons, bits, extremes.
 #ifndef SLUICE_KERNELS_MATH_BASIC_H_
 #define SLUICE_KERNELS_MATH_BASIC_H_
 
 #include <limits>
 
-#include "kernels/math/external.h"
 #include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
@@ -220,75 +219,6 @@ SLUICE_MATH_INLINE V minimum(V a, V b) {
 template <typename V>
 SLUICE_MATH_INLINE V relu(V a) {
   return select(lt(a, constant<V>(0)), constant<V>(0), a);
-}
-
-// Division.
-template <typename V>
-SLUICE_MATH_INLINE V div(V a, V b) {
-  return raw_div(a, b);
-}
-template <typename V>
-SLUICE_MATH_INLINE V reciprocal(V a) {
-  return raw_div(constant<V>(1), a);
-}
-template <typename V>
-SLUICE_MATH_INLINE V rsqrt(V a) {
-  return raw_div(constant<V>(1), sqrt(a));
-}
-
-namespace internal {
-
-// Divisors that truncated division is not defined for are replaced by 1, with which the quotient
-// is `a` and the remainder 0; the caller puts the quotient right.
-template <typename V>
-SLUICE_MATH_INLINE V safe_divisor(V b) {
-  MaskOf<V> unsafe = eq(b, constant<V>(0));
-  if constexpr (kIsSigned<V>) unsafe = mask_or(unsafe, eq(b, constant<V>(-1)));
-  return select(unsafe, constant<V>(1), b);
-}
-
-// True where the truncated remainder is not zero and has the other sign than the divisor.
-template <typename V>
-SLUICE_MATH_INLINE MaskOf<V> signs_differ(V remainder, V divisor) {
-  const V zero = constant<V>(0);
-  return mask_and(ne(remainder, zero), lt(bit_xor(remainder, divisor), zero));
-}
-
-}  // namespace internal
-
-// Rounded toward minus infinity. Integers: x / 0 is 0, lowest / -1 wraps. Floats: as in Python,
-// with x / 0 as in IEEE 754.
-template <typename V>
-SLUICE_MATH_INLINE V floor_divide(V a, V b) {
-  if constexpr (kIsFloat<V>) {
-    return internal::call_external_as(External::kFloorDivideF32, External::kFloorDivideF64, a, b);
-  } else {
-    const V zero = constant<V>(0);
-    const V divisor = internal::safe_divisor(b);
-    V quotient = raw_div(a, divisor);
-    if constexpr (kIsSigned<V>) {
-      const V remainder = sub(a, mul(quotient, divisor));
-      const V lower = sub(quotient, constant<V>(1));
-      quotient = select(internal::signs_differ(remainder, divisor), lower, quotient);
-      quotient = select(eq(b, constant<V>(-1)), neg(a), quotient);
-    }
-    return select(eq(b, zero), zero, quotient);
-  }
-}
-
-// a - floor_divide(a, b) * b, exactly: it has the divisor's sign. Integers: x % 0 is 0.
-template <typename V>
-SLUICE_MATH_INLINE V remainder(V a, V b) {
-  if constexpr (kIsFloat<V>) {
-    return internal::call_external_as(External::kRemainderF32, External::kRemainderF64, a, b);
-  } else {
-    const V divisor = internal::safe_divisor(b);
-    V result = raw_rem(a, divisor);
-    if constexpr (kIsSigned<V>) {
-      result = select(internal::signs_differ(result, divisor), add(result, divisor), result);
-    }
-    return result;
-  }
 }
 
 template <typename V>

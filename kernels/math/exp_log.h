@@ -1,9 +1,8 @@
 // Exponentials and logarithms.
 //
 // exp: x = n ln 2 + r with |r| <= ln(2) / 2 (Cody and Waite), e^r by a minimax polynomial. log:
-// x = m 2^e with m in [2/3, 4/3), log(m) by a minimax polynomial in m - 1 (float32) or in
-// s = (m - 1) / (m + 1), as log(m) = 2 atanh(s) (float64). Coefficients were fitted with weights
-// that make the relative error of the result equal at all extremes.
+// x = m 2^e with m in [2/3, 4/3), log(m) by a minimax polynomial in m - 1. Coefficients were fitted
+// with weights that make the relative error of the result equal at all extremes.
 #ifndef SLUICE_KERNELS_MATH_EXP_LOG_H_
 #define SLUICE_KERNELS_MATH_EXP_LOG_H_
 
@@ -11,7 +10,6 @@
 #include <limits>
 
 #include "kernels/math/basic.h"
-#include "kernels/math/external.h"
 #include "kernels/math/polynomial.h"
 #include "kernels/math/primitives.h"
 
@@ -151,6 +149,20 @@ SLUICE_MATH_INLINE V expm1_of_negative(V a) {
   return fma(expm1_of_reduced(x, n.value), power, sub(power, constant<V>(1)));
 }
 
+// (2^r - 1) / r for |r| <= 1 / 2.
+template <typename V>
+SLUICE_MATH_INLINE V exp2_quotient(V r) {
+  if constexpr (kIsF32<V>) {
+    return polynomial(r, 0.000154612819f, 0.00133911741f, 0.00961806625f, 0.0555035919f,
+                      0.240226507f, 0.693147182f);
+  } else {
+    return polynomial(r, 2.5740858964400351e-11, 4.4566968502590938e-10, 7.0548889973346705e-09,
+                      1.0178051058327225e-07, 1.3215486830837684e-06, 1.5252733856597005e-05,
+                      0.00015403530393344171, 0.0013333558146390056, 0.0096181291076284925,
+                      0.055504108664821701, 0.24022650695910072, 0.69314718055994529);
+  }
+}
+
 // -e, in the place of the exponent bits, for x = m 2^e with m in [2/3, 4/3): e is how many whole
 // powers of two bits(x) is above bits(2/3), rounded down, so -e is that negated and rounded up.
 template <typename V>
@@ -160,6 +172,17 @@ SLUICE_MATH_INLINE IntOf<V> negated_exponent(V a) {
   constexpr auto kMask = FormatOf<V>::kExponentMask;
   constexpr auto kOrigin = std::bit_cast<IntOf<S>>(S(2) / 3) + ~kMask;
   return bit_and(sub(constant<I>(kOrigin), bits_as<I>(a)), constant<I>(kMask));
+}
+
+// (log(1 + f) - f + f^2 / 2) / f^3 for |f| <= 1 / 3; float64.
+template <typename V>
+SLUICE_MATH_INLINE V log_tail(V f) {
+  return polynomial(
+      f, 0.084478302660497773, -0.086241062173260871, 0.042048890215051676, -0.045738718310145386,
+      0.060446227728608054, -0.063908346920946296, 0.066516180148882526, -0.071307987280876492,
+      0.076931876745219341, -0.083339717915305922, 0.090908766502565602, -0.099999793080102858,
+      0.11111111838863665, -0.12500000388745169, 0.14285714276557906, -0.16666666662933186,
+      0.20000000000054521, -0.25000000000013328, 0.33333333333333232);
 }
 
 // log(1 + f) + e ln 2, with -e in the place of the exponent bits.
@@ -173,16 +196,9 @@ SLUICE_MATH_INLINE V log_of_reduced(V f, V minus_exponent) {
                               -0.16685079f, 0.200100347f, -0.249996975f, 0.333332241f, -0.5f);
     return fma(minus_exponent, constant<V>(-0.693147182f * kUnit), fma(square, tail, f));
   } else {
-    // log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + s^2 (...)), where s = f / (2 + f).
-    const V s = raw_div(f, add(constant<V>(2), f));
-    const V s2 = mul(s, s);
     const V half_square = mul(constant<V>(0.5), square);
-    const V tail =
-        mul(s2, polynomial(s2, 0.1384431888739095, 0.13173404841608774, 0.15391123935351733,
-                           0.1818166549148745, 0.22222224303277127, 0.28571428555763062,
-                           0.40000000000056979, 0.66666666666666596));
     const V low = mul(minus_exponent, constant<V>(-FormatOf<V>::kLn2Low * kUnit));
-    const V log1p_f = sub(f, sub(half_square, fma(s, add(half_square, tail), low)));
+    const V log1p_f = sub(f, sub(half_square, fma(mul(f, square), log_tail(f), low)));
     return fma(minus_exponent, constant<V>(-FormatOf<V>::kLn2High * kUnit), log1p_f);
   }
 }
@@ -217,6 +233,33 @@ SLUICE_MATH_INLINE V with_log_specials(V a, ScalarOf<V> low, V result) {
   return select(mask_and(lt(pole, a), lt(a, infinity<V>())), result, outside);
 }
 
+// A number in two parts.
+struct Split {
+  double high;
+  double low;
+};
+
+// log(a) * factor for finite a > 0; float64. `ln2` is log(2) * factor.
+template <typename V>
+SLUICE_MATH_INLINE V scaled_log(V a, Split factor, Split ln2) {
+  const LogReduced<V> x = reduce_for_log(a);
+  const V f = x.f;
+  const V half = mul(constant<V>(0.5), f);
+  const V half_square = mul(half, f);
+  const V high = sub(f, half_square);
+  const V errors = sub(sub(sub(f, high), half_square), fma(half, f, neg(half_square)));
+  const V low = fma(mul(mul(f, f), f), log_tail(f), errors);
+  const V product = mul(high, constant<V>(factor.high));
+  const V product_low =
+      fma(high, constant<V>(factor.low),
+          fma(low, constant<V>(factor.high), fma(high, constant<V>(factor.high), neg(product))));
+  const V exponent = mul(x.minus_exponent, constant<V>(-0x1p-52));
+  const V whole = mul(exponent, constant<V>(ln2.high));
+  const V sum = add(whole, product);
+  const V sum_low = add(sub(whole, sum), product);
+  return add(sum, add(sum_low, fma(exponent, constant<V>(ln2.low), product_low)));
+}
+
 // log(1 + a) for finite a > -1.
 template <typename V>
 SLUICE_MATH_INLINE V log1p_of_finite(V a) {
@@ -245,18 +288,8 @@ SLUICE_MATH_INLINE V exp2(V a) {
   const V clamped = internal::at_most(internal::at_least(a, Format::kExp2Low), Format::kExp2High);
   const internal::RoundedInteger<V> n = internal::round_product(clamped, 1, 2 * Format::kBias);
   const V r = sub(clamped, n.value);
-  V quotient;  // (2^r - 1) / r
-  if constexpr (kIsF32<V>) {
-    quotient = polynomial(r, 0.000154612819f, 0.00133911741f, 0.00961806625f, 0.0555035919f,
-                          0.240226507f, 0.693147182f);
-  } else {
-    quotient = polynomial(r, 2.5740858964400351e-11, 4.4566968502590938e-10, 7.0548889973346705e-09,
-                          1.0178051058327225e-07, 1.3215486830837684e-06, 1.5252733856597005e-05,
-                          0.00015403530393344171, 0.0013333558146390056, 0.0096181291076284925,
-                          0.055504108664821701, 0.24022650695910072, 0.69314718055994529);
-  }
-  const internal::Scaled<V> e =
-      internal::scale_by_exponent(fma(r, quotient, constant<V>(1)), n.bits);
+  const V power = fma(r, internal::exp2_quotient(r), constant<V>(1));
+  const internal::Scaled<V> e = internal::scale_by_exponent(power, n.bits);
   return mul(e.mantissa, e.scale);
 }
 
@@ -290,7 +323,8 @@ SLUICE_MATH_INLINE V log2(V a) {
     const V result = fma(x.minus_exponent, constant<V>(-0x1p-23f), fma(x.f, tail, x.f));
     return internal::with_log_specials(a, 0, result);
   } else {
-    return call_external(External::kLog2F64, a);
+    return internal::with_log_specials(
+        a, 0, internal::scaled_log(a, {1.4426950408889634, 2.0355273740931033e-17}, {1, 0}));
   }
 }
 
@@ -307,7 +341,11 @@ SLUICE_MATH_INLINE V log10(V a) {
     const V result = fma(x.minus_exponent, constant<V>(-0.30103001f * 0x1p-23f), low);
     return internal::with_log_specials(a, 0, result);
   } else {
-    return call_external(External::kLog10F64, a);
+    // log10(2) in two parts, of which the first has zeros at its end.
+    return internal::with_log_specials(
+        a, 0,
+        internal::scaled_log(a, {0.4342944819032518, 1.098319650216765e-17},
+                             {3.01029995663611771306e-01, 3.69423907715893078616e-13}));
   }
 }
 

@@ -4,7 +4,10 @@
 
 #include "kernels/math/basic.h"
 #include "kernels/math/cast.h"
+#include "kernels/math/division.h"
 #include "kernels/math/exp_log.h"
+#include "kernels/math/hyperbolic.h"
+#include "kernels/math/inverse_trig.h"
 #include "kernels/math/pow.h"
 #include "kernels/math/random.h"
 #include "kernels/math/special.h"

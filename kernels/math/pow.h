@@ -1,9 +1,13 @@
-// Powers.
+// Powers and lengths.
+//
+// x^y = 2^(y log2 |x|), for float32 in float64. For float64 the logarithm and the product have a
+// low part: the product's absolute error becomes the result's relative one.
 #ifndef SLUICE_KERNELS_MATH_POW_H_
 #define SLUICE_KERNELS_MATH_POW_H_
 
 #include "kernels/math/basic.h"
-#include "kernels/math/external.h"
+#include "kernels/math/exp_log.h"
+#include "kernels/math/polynomial.h"
 #include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
@@ -27,6 +31,133 @@ SLUICE_MATH_INLINE V integer_pow(V base, V exponent) {
   return result;
 }
 
+// The result of a power from the exponent's two parts.
+template <typename V>
+struct Exponent {
+  V high;
+  V low;
+};
+
+// log2(x) to 2^-35 of the result, for x > 0 that is no subnormal float64.
+template <typename W>
+SLUICE_MATH_INLINE W log2_f32(W x) {
+  using I = IntOf<W>;
+  const I minus_exponent = negated_exponent(x);
+  const W f = sub(bits_as<W>(add(bits_as<I>(x), minus_exponent)), constant<W>(1));
+  const W quotient = polynomial(f, 0.15754054019824687, -0.16610529295398785, 0.12356324110512908,
+                                -0.13746108301822477, 0.16089116971969364, -0.18080606835528698,
+                                0.20607597735373442, -0.24043366002167746, 0.28853944160270462,
+                                -0.36067397862831724, 0.48089834396344761, -0.72134751956919096,
+                                1.442695040892326);
+  return fma(f, quotient, mul(raw_convert<W>(minus_exponent), constant<W>(-0x1p-52)));
+}
+
+// 2^a to float32's precision; `a` is float64 or NaN.
+template <typename W>
+SLUICE_MATH_INLINE W exp2_f32(W a) {
+  const W x = at_most(at_least(a, -200.0), 200.0);
+  const RoundedInteger<W> n = round_product(x, 1.0, FormatOf<W>::kBias);
+  const W r = sub(x, n.value);
+  const W p = polynomial(r, 0.00015594892287402602, 0.0013406648001116426, 0.0096176921966925899,
+                         0.055503105371714496, 0.24022652788639259, 0.69314721497878018, 1.0);
+  return mul(p, power_of_two<W>(n.bits));
+}
+
+// log2(x) for finite x > 0; float64. The error is 2^-63 of the result.
+template <typename V>
+SLUICE_MATH_INLINE Exponent<V> precise_log2(V x) {
+  const LogReduced<V> reduced = reduce_for_log(x);
+  const V one = constant<V>(1);
+  // s = f / (2 + f), and log(1 + f) = 2 atanh(s).
+  const V f = reduced.f;
+  const V sum = add(f, constant<V>(2));
+  const V sum_low = sub(f, sub(sum, constant<V>(2)));
+  const V inverse = raw_div(one, sum);
+  const V s = mul(f, inverse);
+  const V s_low = mul(fma(neg(s), sum_low, fma(neg(s), sum, f)), inverse);
+  const V z = mul(s, s);
+  const V z_low = fma(add(s, s), s_low, fma(s, s, neg(z)));
+  // atanh(s) / s = 1 + z (1 / 3 + z (...)).
+  const V rest = mul(z, polynomial(z, 0.062884158439896073, 0.057957405334392573,
+                                   0.066706014888657628, 0.076922022948966953, 0.090909107835038847,
+                                   0.11111111095396746, 0.14285714285789933, 0.1999999999999986));
+  const V third = constant<V>(0.3333333333333333);
+  const V p = add(third, rest);
+  const V p_low = add(add(sub(third, p), rest), constant<V>(1.850371707708594e-17));
+  const V u = mul(z, p);
+  const V u_low = fma(z, p_low, fma(z_low, p, fma(z, p, neg(u))));
+  const V w = add(one, u);
+  const V w_low = add(add(sub(one, w), u), u_low);
+  const V half_log = mul(s, w);
+  const V half_log_low = fma(s, w_low, fma(s_low, w, fma(s, w, neg(half_log))));
+  const V factor = constant<V>(2.8853900817779268);  // 2 / ln 2
+  const V log2 = mul(half_log, factor);
+  const V log2_low =
+      fma(half_log_low, factor,
+          fma(half_log, constant<V>(4.0710547481862066e-17), fma(half_log, factor, neg(log2))));
+  const V whole = mul(reduced.minus_exponent, constant<V>(-0x1p-52));
+  const V high = add(whole, log2);
+  return {high, add(add(sub(whole, high), log2), log2_low)};
+}
+
+// 2^(high + low), where |low| is small beside 1.
+template <typename V>
+SLUICE_MATH_INLINE V exp2_of_sum(V high, V low) {
+  using Format = FormatOf<V>;
+  const V x = at_most(at_least(high, Format::kExp2Low), Format::kExp2High);
+  const RoundedInteger<V> n = round_product(x, 1, 2 * Format::kBias);
+  const V r = sub(x, n.value);
+  const V in_range = select(eq(x, high), low, constant<V>(0));
+  const V one = constant<V>(1);
+  const V quotient = exp2_quotient(r);
+  const V relative = mul(in_range, constant<V>(0.69314718055994531));
+  const V change = fma(r, quotient, mul(relative, fma(r, quotient, one)));
+  const Scaled<V> e = scale_by_exponent(add(change, one), n.bits);
+  return mul(e.mantissa, e.scale);
+}
+
+// The logarithm of a magnitude, from that of a finite positive one: infinite at both ends.
+template <typename V, typename W>
+SLUICE_MATH_INLINE W log2_with_ends(V magnitude, W log2) {
+  const W bounded = select(lt(magnitude, infinity<V>()), log2, raw_convert<W>(magnitude));
+  return select(eq(magnitude, constant<V>(0)), neg(infinity<W>()), bounded);
+}
+
+template <typename V>
+SLUICE_MATH_INLINE V power_of_magnitude(V magnitude, V exponent) {
+  const V zero = constant<V>(0);
+  // 1 to any power and anything to the power 0 are 1, even if the other one is infinite or NaN.
+  const MaskOf<V> is_one = mask_or(eq(magnitude, constant<V>(1)), eq(exponent, zero));
+  if constexpr (kIsF32<V>) {
+    using W = Rebind<V, double>;
+    const W log2 = log2_with_ends(magnitude, log2_f32(raw_convert<W>(magnitude)));
+    const W product = mul(log2, raw_convert<W>(exponent));
+    return raw_convert<V>(exp2_f32(select(is_one, constant<W>(0), product)));
+  } else {
+    const Exponent<V> log2 = precise_log2(magnitude);
+    const V high = log2_with_ends(magnitude, log2.high);
+    const V product = mul(high, exponent);
+    const V low = fma(log2.low, exponent, fma(high, exponent, neg(product)));
+    return exp2_of_sum(select(is_one, zero, product), select(is_one, zero, low));
+  }
+}
+
+// As in IEEE 754: NaN for a negative base and an exponent that is no integer.
+template <typename V>
+SLUICE_MATH_INLINE V float_pow(V base, V exponent) {
+  using I = IntOf<V>;
+  const V magnitude = raw_abs(base);
+  const V power = power_of_magnitude(magnitude, exponent);
+  const V half = mul(exponent, constant<V>(0.5));
+  const MaskOf<V> is_integer = eq(raw_rint(exponent), exponent);
+  const MaskOf<V> is_odd = mask_and(is_integer, ne(raw_rint(half), half));
+  const I sign = bit_and(bits_as<I>(base), constant<I>(ScalarOf<I>(1) << (kWidth<V> - 1)));
+  const I negative_if_odd = select(is_odd, sign, constant<I>(0));
+  const V result = bits_as<V>(bit_xor(bits_as<I>(power), negative_if_odd));
+  const MaskOf<V> is_negative = mask_and(lt(base, constant<V>(0)), lt(magnitude, infinity<V>()));
+  return select(mask_and(is_negative, mask_not(is_integer)), quiet_nan<V>(), result);
+}
+
 }  // namespace internal
 
 template <typename V>
@@ -34,7 +165,30 @@ SLUICE_MATH_INLINE V pow(V base, V exponent) {
   if constexpr (kIsInteger<V>)
     return internal::integer_pow(base, exponent);
   else
-    return internal::call_external_as(External::kPowF32, External::kPowF64, base, exponent);
+    return internal::float_pow(base, exponent);
+}
+
+// sqrt(a^2 + b^2). An infinite operand gives infinity, even beside a NaN.
+template <typename V>
+SLUICE_MATH_INLINE V hypot(V a, V b) {
+  using S = ScalarOf<V>;
+  // Squares of greater numbers, or of lesser ones, may leave the range.
+  constexpr S kGreat = kIsF32<V> ? S(0x1p60) : S(0x1p500);
+  constexpr S kScale = kIsF32<V> ? S(0x1p80) : S(0x1p600);
+  const V one = constant<V>(1);
+  const V x = raw_abs(a), y = raw_abs(b);
+  const V longer = maximum(x, y);
+  const MaskOf<V> is_great = lt(constant<V>(kGreat), longer);
+  const MaskOf<V> is_small = lt(longer, constant<V>(S(1) / kGreat));
+  const V scale =
+      select(is_great, constant<V>(S(1) / kScale), select(is_small, constant<V>(kScale), one));
+  const V back =
+      select(is_great, constant<V>(kScale), select(is_small, constant<V>(S(1) / kScale), one));
+  const V p = mul(longer, scale), q = mul(minimum(x, y), scale);
+  const V p2 = mul(p, p), q2 = mul(q, q);
+  const V errors = add(fma(p, p, neg(p2)), fma(q, q, neg(q2)));
+  const V length = mul(sqrt(add(p2, add(q2, errors))), back);
+  return select(mask_or(eq(x, infinity<V>()), eq(y, infinity<V>())), infinity<V>(), length);
 }
 
 }  // namespace sluice::kernels::math

@@ -80,6 +80,12 @@ inline constexpr bool kIsF32 = std::is_same_v<ScalarOf<V>, float>;
 template <typename V>
 inline constexpr bool kIsF64 = std::is_same_v<ScalarOf<V>, double>;
 
+// True where an integer division is no worse than one of floats.
+template <typename V>
+inline constexpr bool kDividesIntegers = requires {
+  Types<V>::kDividesIntegers;
+};
+
 template <typename T>
 concept Native = std::is_arithmetic_v<T>;
 
@@ -127,8 +133,6 @@ template <Native V>
 inline V raw_div(V a, V b) {
   return static_cast<V>(a / b);
 }
-template <Native V>
-requires(!kIsFloat<V>) inline V raw_rem(V a, V b) { return static_cast<V>(a % b); }
 
 // Float only.
 inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

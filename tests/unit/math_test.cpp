@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include <sluice/half.h>
@@ -183,10 +182,19 @@ TEST(Externals, ArrayAndSingleElementAgree) {
       EXPECT_EQ(std::bit_cast<uint32_t>(one), std::bit_cast<uint32_t>(out[i])) << f << " " << a[i];
     }
   }
-  EXPECT_EQ(m::external_of(fusion::Op::kSin, DType::kFloat32), m::External::kSinF32);
-  EXPECT_EQ(m::external_of(fusion::Op::kLog2, DType::kFloat32), std::nullopt);
-  EXPECT_EQ(m::external_of(fusion::Op::kLog2, DType::kFloat64), m::External::kLog2F64);
-  EXPECT_EQ(m::external_of(fusion::Op::kPow, DType::kInt32), std::nullopt);
+}
+
+// Operands that an inline form is not for give what the library does.
+TEST(Externals, TakeRareOperands) {
+  for (const double x : {0x1p40, 0x1p60, 6381956970095103e100, 1e300}) {
+    EXPECT_EQ(m::sin(x), std::sin(x)) << x;
+    EXPECT_EQ(m::cos(-x), std::cos(x)) << x;
+    EXPECT_EQ(m::tan(-x), std::tan(-x)) << x;
+  }
+  EXPECT_EQ(m::sin(0x1p100f), std::sin(0x1p100f));
+  EXPECT_TRUE(std::isnan(m::cos(kInf)));
+  EXPECT_EQ(m::remainder(0x1p80f, 3.0f), 1.0f);
+  EXPECT_EQ(m::floor_divide(-0x1p80f, 3.0f), std::floor(-0x1p80f / 3.0f));
 }
 
 TEST(Integers, DivisionFollowsPython) {
@@ -202,6 +210,53 @@ TEST(Integers, DivisionFollowsPython) {
   EXPECT_EQ(m::remainder(INT32_MIN, -1), 0);
   EXPECT_EQ(m::floor_divide(7u, 0u), 0u);
   EXPECT_EQ(m::remainder(7u, 0u), 0u);
+}
+
+// Division goes by floats, so this looks at quotients next to integers and at the ends of ranges.
+template <typename T>
+void check_division() {
+  using Limits = std::numeric_limits<T>;
+  const auto check = [](T a, T b) {
+    const auto n = static_cast<__int128>(a), d = static_cast<__int128>(b);
+    __int128 q = 0, r = 0;
+    if (d != 0) q = n / d, r = n % d;
+    if (r != 0 && (r < 0) != (d < 0)) q -= 1, r += d;
+    ASSERT_EQ(m::floor_divide(a, b), static_cast<T>(q)) << +a << " // " << +b;
+    ASSERT_EQ(m::remainder(a, b), static_cast<T>(r)) << +a << " % " << +b;
+  };
+  std::vector<T> special;
+  for (const T x : {T(0), T(1), T(2), T(3), T(-1), T(-2), T(-3), T(7), Limits::max(), Limits::min(),
+                    T(Limits::max() / 2), T(Limits::max() / 2 + 1), T(Limits::max() - 1),
+                    T(Limits::min() + 1)}) {
+    special.push_back(x);
+  }
+  uint64_t state = 1;
+  for (int i = 0; i < 20000; ++i) {
+    const auto draw = [&] {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      const auto wide = static_cast<T>(state >> 32 | state << 32);
+      return static_cast<T>(wide >> (state >> 40) % (8 * sizeof(T)));
+    };
+    const T a = draw(), b = draw();
+    check(a, b);
+    const auto product = static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    for (const int step : {-1, 0, 1}) check(static_cast<T>(product + static_cast<T>(step)), b);
+    const T x = special[i % special.size()];
+    check(a, x);
+    check(x, a);
+    check(x, special[i / special.size() % special.size()]);
+  }
+}
+
+TEST(Integers, DivisionIsExactInEveryWidth) {
+  check_division<int8_t>();
+  check_division<uint8_t>();
+  check_division<int16_t>();
+  check_division<uint16_t>();
+  check_division<int32_t>();
+  check_division<uint32_t>();
+  check_division<int64_t>();
+  check_division<uint64_t>();
 }
 
 TEST(Integers, Shifts) {

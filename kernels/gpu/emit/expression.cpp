@@ -22,14 +22,6 @@ Expression record(const F& f) {
 }  // namespace
 
 const char* library_function(Op op, DType dtype) {
-  switch (op) {
-#define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) \
-  case Op::k##id:                                                \
-    if (is_float(dtype)) return "sl_" #name;                     \
-    break;
-#include "kernels/math/externals.def"
-    default: break;
-  }
 #define SLUICE_DEVICE_FUNCTION(id, name, arity, domain) \
   if (op == Op::k##id && fusion::in_domain(fusion::domain, dtype)) return "sl_" #name;
 #include "kernels/gpu/emit/device_functions.def"

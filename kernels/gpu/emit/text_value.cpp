@@ -117,9 +117,9 @@ Name convert(DType to, Name a) { return call(to, register_type(to), a); }
 
 const char* external_name(math::External f) {
   static constexpr const char* kNames[] = {
-#define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) "sl_" #name, "sl_" #name,
+#define SLUICE_EXTERNAL(id, name, arity, function) "sl_" #name, "sl_" #name,
 #include "kernels/math/externals.def"
-      "sl_floor_divide", "sl_floor_divide", "sl_remainder", "sl_remainder"};
+  };
   return kNames[static_cast<int>(f)];
 }
 

@@ -89,7 +89,6 @@ SLUICE_TEXT_BINARY(add, arithmetic, "+")
 SLUICE_TEXT_BINARY(sub, arithmetic, "-")
 SLUICE_TEXT_BINARY(mul, arithmetic, "*")
 SLUICE_TEXT_BINARY(raw_div, binary, "/")
-SLUICE_TEXT_BINARY(raw_rem, binary, "%")
 SLUICE_TEXT_BINARY(bit_and, binary, "&")
 SLUICE_TEXT_BINARY(bit_or, binary, "|")
 SLUICE_TEXT_BINARY(bit_xor, binary, "^")
@@ -160,6 +159,16 @@ Value<T> call_external(math::External f, Value<T> a, Value<T> b) {
   return {raw::call(dtype_of<T>(), raw::external_name(f), a.raw, b.raw)};
 }
 
+// CUDA's function serves for all operands.
+template <typename T>
+Value<T> unless(Value<bool>, math::External f, Value<T> a, Value<T>) {
+  return call_external(f, a);
+}
+template <typename T>
+Value<T> unless(Value<bool>, math::External f, Value<T> a, Value<T> b, Value<T>) {
+  return call_external(f, a, b);
+}
+
 }  // namespace sluice::kernels::cuda
 
 namespace sluice::kernels::math {
@@ -173,6 +182,7 @@ struct Types<cuda::Value<T>> {
 
   template <typename U>
   using Rebind = cuda::Value<U>;
+  static constexpr bool kDividesIntegers = true;
 
   template <typename U>
   static cuda::Value<T> constant(U value) {

@@ -39,8 +39,6 @@ std::string library_functions(const std::string& text) {
       {"sqrt", 1}, {"floor", 1}, {"ceil", 1},     {"trunc", 1},
       {"rint", 1}, {"fmod", 2},  {"copysign", 2},
   };
-#define SLUICE_EXTERNAL(id, name, ulp, arity, float32_is_inline) functions.insert({#name, arity});
-#include "kernels/math/externals.def"
 #define SLUICE_DEVICE_FUNCTION(id, name, arity, domain) \
   if (fusion::domain == fusion::kFloating) functions.insert({#name, arity});
 #include "kernels/gpu/emit/device_functions.def"

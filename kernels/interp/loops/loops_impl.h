@@ -101,6 +101,57 @@ void map_loop(void* out, const void* const* in, int64_t n) {
   }
 }
 
+// By blocks: the inline form for all, and then the library for the rare ones, whose operands `out`
+// must not have replaced by then.
+template <typename G, typename V, int kArity, int kUniform>
+void guarded_loop(void* out, const void* const* in, int64_t n) {
+  constexpr int64_t kBlock = 256;
+  constexpr m::External kLibrary = m::kIsF32<V> ? G::kF32 : G::kF64;
+  V* o = static_cast<V*>(out);
+  const V* a = static_cast<const V*>(in[0]);
+  const V* b = static_cast<const V*>(in[kArity - 1]);
+  constexpr int64_t kStepA = kUniform & 1 ? 0 : 1, kStepB = kUniform & 2 ? 0 : 1;
+  for (int64_t first = 0; first < n; first += kBlock) {
+    const int64_t count = n - first < kBlock ? n - first : kBlock;
+    const V* x = a + first * kStepA;
+    const V* y = b + first * kStepB;
+    V results[kBlock];
+    m::IntOf<V> any = 0;  // as wide as V, so that the loop is vectorised
+    for (int64_t i = 0; i < count; ++i) {
+      if constexpr (kArity == 1) {
+        results[i] = G::usual(x[i]);
+        any |= G::is_rare(x[i]) ? 1 : 0;
+      } else {
+        results[i] = G::usual(x[i * kStepA], y[i * kStepB]);
+        any |= G::is_rare(x[i * kStepA], y[i * kStepB]) ? 1 : 0;
+      }
+    }
+    for (int64_t i = 0; any != 0 && i < count; ++i) {
+      if constexpr (kArity == 1) {
+        if (G::is_rare(x[i])) results[i] = m::call_external(kLibrary, x[i]);
+      } else {
+        const V p = x[i * kStepA], q = y[i * kStepB];
+        if (G::is_rare(p, q)) results[i] = m::call_external(kLibrary, p, q);
+      }
+    }
+    for (int64_t i = 0; i < count; ++i) o[first + i] = results[i];
+  }
+}
+
+template <Op kOp, typename V>
+concept IsGuarded = m::kIsFloat<V> && requires {
+  m::Guarded<kOp>::kF32;
+};
+
+template <typename G, typename V, int kArity>
+void set_guarded(MapLoops& loops) {
+  loops.form[0] = guarded_loop<G, V, kArity, 0>;
+  if constexpr (kArity == 2) {
+    loops.form[1] = guarded_loop<G, V, kArity, 1>;
+    loops.form[2] = guarded_loop<G, V, kArity, 2>;
+  }
+}
+
 template <typename F, typename A, typename V, int kArity>
 void set_map(MapLoops& loops) {
   loops.form[0] = map_loop<F, A, V, kArity, 0>;
@@ -121,10 +172,14 @@ template <typename V>
 void fill_map(LoopTable& table) {
   constexpr DType kType = dtype_of<V>();
   constexpr int kIndex = static_cast<int>(kType);
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                               \
-  if constexpr (fusion::in_domain(fusion::domain, kType)) {                                \
-    using A = std::conditional_t<TypeRule::rule == TypeRule::kSelect, bool, V>;            \
-    set_map<expressions::id, A, V, arity>(table.map[static_cast<int>(Op::k##id)][kIndex]); \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                    \
+  if constexpr (fusion::in_domain(fusion::domain, kType)) {                     \
+    using A = std::conditional_t<TypeRule::rule == TypeRule::kSelect, bool, V>; \
+    MapLoops& loops = table.map[static_cast<int>(Op::k##id)][kIndex];           \
+    if constexpr (IsGuarded<Op::k##id, V>)                                      \
+      set_guarded<m::Guarded<Op::k##id>, V, arity>(loops);                      \
+    else                                                                        \
+      set_map<expressions::id, A, V, arity>(loops);                             \
   }
 #define SLUICE_INTERNAL(id, name, arity, in, out, ...)                                     \
   if constexpr (kType == DType::in) {                                                      \
