@@ -72,6 +72,29 @@ struct Products {
 
   // ---- Packing.
 
+  // out[q * width + i] = x[i * line_stride + q] for i, q < kShort.
+  static constexpr int kShort = 16 / sizeof(S);
+  typedef S Short __attribute__((vector_size(16), aligned(alignof(S))));
+  static void transpose(const S* x, int64_t line_stride, int64_t width, S* out) {
+    const auto line = [&](int i) { return *reinterpret_cast<const Short*>(x + i * line_stride); };
+    const auto store = [&](int q, Short column) {
+      *reinterpret_cast<Short*>(out + q * width) = column;
+    };
+    if constexpr (kShort == 2) {
+      const Short a = line(0), b = line(1);
+      store(0, Short{a[0], b[0]});
+      store(1, Short{a[1], b[1]});
+    } else {
+      const Short a = line(0), b = line(1), c = line(2), d = line(3);
+      const Short ac_low{a[0], c[0], a[1], c[1]}, ac_high{a[2], c[2], a[3], c[3]};
+      const Short bd_low{b[0], d[0], b[1], d[1]}, bd_high{b[2], d[2], b[3], d[3]};
+      store(0, Short{ac_low[0], bd_low[0], ac_low[1], bd_low[1]});
+      store(1, Short{ac_low[2], bd_low[2], ac_low[3], bd_low[3]});
+      store(2, Short{ac_high[0], bd_high[0], ac_high[1], bd_high[1]});
+      store(3, Short{ac_high[2], bd_high[2], ac_high[3], bd_high[3]});
+    }
+  }
+
   // Whole panels of `width` lines each, which is kWidth unless that is 0.
   template <int kWidth>
   static void pack_panels(const T* x, int64_t line_stride, int64_t depth_stride, int64_t panels,
@@ -91,7 +114,17 @@ struct Products {
     for (int64_t panel = 0; panel < panels; ++panel, x += width * line_stride) {
       int64_t p = 0;
       for (; depth_stride == 1 && p + kRun <= depth; p += kRun, out += kRun * width) {
-        for (int64_t i = 0; i < width; ++i) {
+        int64_t i = 0;
+        if constexpr (kSame && (kShort == 2 || kShort == 4)) {
+          for (; i + kShort <= width; i += kShort) {
+            const T* const lines = x + i * line_stride + p;
+#pragma GCC unroll 64
+            for (int64_t q = 0; q < kRun; q += kShort) {
+              transpose(lines + q, line_stride, width, out + q * width + i);
+            }
+          }
+        }
+        for (; i < width; ++i) {
           const T* const line = x + i * line_stride + p;
 #pragma GCC unroll 64
           for (int64_t q = 0; q < kRun; ++q) out[q * width + i] = static_cast<S>(line[q]);
