@@ -94,7 +94,8 @@ endforeach()
 set(unrolled -funroll-loops --param=max-unrolled-insns=40 --param=max-unroll-times=4)
 # An element of a product is one sum: nothing depends on its products being rounded.
 file(GLOB product_loops RELATIVE "${PROJECT_SOURCE_DIR}" kernels/library/products/*.cpp)
-set_source_files_properties(${product_loops} PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
+set_source_files_properties(${product_loops} PROPERTIES COMPILE_OPTIONS
+  "-ffp-contract=fast;$<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>")
 set(isas baseline)
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-march=x86-64-v4 SLUICE_COMPILES_X86_64_V4)

@@ -41,8 +41,12 @@ struct Panels {
   int64_t padded(int64_t count) const { return round_up(count, width); }
 };
 
-// The lines of one panel: all panels have about as many, and at most `max`.
-int64_t even_width(int64_t lines, int64_t max) { return ceil_div(lines, ceil_div(lines, max)); }
+// The lines of one panel of a: all panels have about as many, and at most `max`. Four at a time are
+// transposed.
+int64_t panel_rows(int64_t lines, int64_t max) {
+  const int64_t even = ceil_div(lines, ceil_div(lines, max));
+  return round_up(even, 4) <= max ? round_up(even, 4) : even;
+}
 
 // The products of one slab of the depth, for some rows and columns of c.
 class Slab {
@@ -55,8 +59,9 @@ class Slab {
         first_(first),
         depth_(std::min(kDepth, product.k - first)),
         rows_(std::min(kMaxLines, product.m - row),
-              even_width(std::min(kMaxLines, product.m - row), loops_.rows), kChunkPanels),
-        columns_(std::min(kMaxLines, product.n - column), loops_.columns,
+              panel_rows(std::min(kMaxLines, product.m - row), loops_.rows), kChunkPanels),
+        columns_(std::min(kMaxLines, product.n - column),
+                 product.n <= loops_.lanes ? loops_.lanes : loops_.columns,
                  std::min(kMaxBlockPanels, kBlockPanels * kDepth / depth_)),
         unpacked_(loops_.element_size == loops_.sum_size && x_.b.line_stride == 1 &&
                   columns_.lines % loops_.lanes == 0 && x_.k * x_.n <= kMaxUnpacked) {}

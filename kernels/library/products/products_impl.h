@@ -152,9 +152,9 @@ struct Products {
     if (rest == 0) return;
     from += panels * width * line_stride;
     to += panels * width * depth;
+    __builtin_memset(to, 0, sizeof(S) * width * depth);
     for (int64_t p = 0; p < depth; ++p, from += depth_stride, to += width) {
       for (int64_t i = 0; i < rest; ++i) to[i] = static_cast<S>(from[i * line_stride]);
-      for (int64_t i = rest; i < width; ++i) to[i] = 0;
     }
   }
 
