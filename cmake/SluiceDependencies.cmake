@@ -1,7 +1,7 @@
 # What sluice is built on. Abseil is required. Each of the others can be missing: the engine then
 # works without it, slower. AUTO takes it if it is there, ON fails if it is not, OFF ignores it.
 
-foreach(feature LLVM ONEDNN SLEEF TBB)
+foreach(feature LLVM SLEEF TBB)
   set(SLUICE_${feature} AUTO CACHE STRING "Use ${feature}: AUTO, ON or OFF")
   set_property(CACHE SLUICE_${feature} PROPERTY STRINGS AUTO ON OFF)
   set(SLUICE_HAVE_${feature} 0)
@@ -21,7 +21,7 @@ endmacro()
 
 # sluice_find(<prefix> LIBRARY <names> HEADER <file> [HINTS <prefixes>]) sets <prefix>_LIBRARY and
 # <prefix>_INCLUDE_DIR. Used in place of the packages' own config files where those drag in what
-# the headers and the shared library do not need (OpenCL for oneDNN, LibEdit for LLVM).
+# the headers and the shared library do not need (LibEdit for LLVM).
 macro(sluice_find prefix)
   cmake_parse_arguments(arg "" "HEADER" "LIBRARY;HINTS" ${ARGN})
   find_library(${prefix}_LIBRARY NAMES ${arg_LIBRARY} HINTS ${arg_HINTS} PATH_SUFFIXES lib)
@@ -65,11 +65,6 @@ endif()
 if(SLUICE_SLEEF)
   sluice_find(SLEEF LIBRARY sleef HEADER sleef.h)
   sluice_feature(SLEEF SLEEF_LIBRARY "${SLEEF_LIBRARY}")
-endif()
-
-if(SLUICE_ONEDNN)
-  sluice_find(ONEDNN LIBRARY dnnl HEADER oneapi/dnnl/dnnl.hpp)
-  sluice_feature(ONEDNN ONEDNN_LIBRARY "${ONEDNN_LIBRARY}")
 endif()
 
 if(SLUICE_LLVM)

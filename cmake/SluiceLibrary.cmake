@@ -1,5 +1,5 @@
 # The library: every folder of the house in one target. A backend that is not there is replaced by
-# its stub (kernels/llvm/no_llvm.cpp, kernels/library/no_onednn.cpp).
+# its stub (kernels/llvm/no_llvm.cpp).
 
 set(folders runtime fusion kernels engine frontend)
 list(TRANSFORM folders APPEND "/*.cpp")
@@ -10,11 +10,6 @@ if(SLUICE_HAVE_LLVM)
 else()
   list(FILTER sources EXCLUDE REGEX "^kernels/llvm/")
   list(APPEND sources kernels/llvm/no_llvm.cpp)
-endif()
-if(SLUICE_HAVE_ONEDNN)
-  list(FILTER sources EXCLUDE REGEX "^kernels/library/no_onednn\\.cpp$")
-else()
-  list(FILTER sources EXCLUDE REGEX "^kernels/library/onednn_.*\\.cpp$")
 endif()
 
 list(FILTER sources EXCLUDE REGEX "^kernels/gpu/generic/print_generic\\.cpp$")
@@ -27,8 +22,8 @@ endif()
 
 # Compiled below, for each instruction set.
 set(loops ${sources})
-list(FILTER loops INCLUDE REGEX "^kernels/interp/loops/")
-list(REMOVE_ITEM loops kernels/interp/loops/loops_select.cpp)
+list(FILTER loops INCLUDE REGEX "^kernels/(interp/loops|library/products)/")
+list(FILTER loops EXCLUDE REGEX "_select\\.cpp$")
 list(REMOVE_ITEM sources ${loops})
 
 set(tbb "")
@@ -46,10 +41,10 @@ function(sluice_library_part target)
   # Calls within the library go straight to their function.
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_include_directories(${target} PRIVATE ${SLUICE_INCLUDES})
-  foreach(feature LLVM NVCC ONEDNN SLEEF TBB)
+  foreach(feature LLVM NVCC SLEEF TBB)
     target_compile_definitions(${target} PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
   endforeach()
-  foreach(feature LLVM ONEDNN SLEEF)
+  foreach(feature LLVM SLEEF)
     if(SLUICE_HAVE_${feature})
       target_include_directories(${target} SYSTEM PRIVATE "${${feature}_INCLUDE_DIR}")
     endif()
@@ -91,17 +86,21 @@ target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 
 target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-foreach(feature LLVM ONEDNN SLEEF)
+foreach(feature LLVM SLEEF)
   if(SLUICE_HAVE_${feature})
     target_link_libraries(sluice PRIVATE "${${feature}_LIBRARY}")
   endif()
 endforeach()
 
-# The interpreter's loops, once for each instruction set; loops_select.cpp picks a set at run time.
-# -O3 because GCC's -O2 vectorises little. Most are so short that one which lies across two cache
+# The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp
+# pick a set at run time. -O3 because GCC's -O2 vectorises little. Most are so short that one which lies across two cache
 # lines takes up to three times as long, and that its counter takes as long as its work (measured on
 # Zen 3): they are aligned, and the shortest unrolled.
 set(unrolled -funroll-loops --param=max-unrolled-insns=40 --param=max-unroll-times=4)
+# An element of a product is one sum: nothing depends on its products being rounded.
+file(GLOB product_loops RELATIVE "${PROJECT_SOURCE_DIR}" kernels/library/products/*.cpp)
+set_source_files_properties(${product_loops} PROPERTIES COMPILE_OPTIONS
+  "-ffp-contract=fast;$<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>")
 set(isas baseline)
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-march=x86-64-v4 SLUICE_COMPILES_X86_64_V4)

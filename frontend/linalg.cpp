@@ -28,21 +28,23 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
   const int rank = a.ndim();
   const int64_t m = a.shape(-2);
   const int64_t n = b.shape(-1);
-  if (compute_type(dtype) == DType::kFloat32) {
-    // Half types go through float32: products accumulate there and are rounded once.
-    const Tensor left = astype(a, DType::kFloat32);
-    const Tensor right = astype(b, DType::kFloat32);
+  // Half types go through float32: products accumulate there and are rounded once.
+  const DType sum_dtype = compute_type(dtype);
+  if (sum_dtype == DType::kFloat32 || a.device().type() == DeviceType::kCpu) {
+    const Tensor left = astype(a, sum_dtype);
+    const Tensor right = astype(b, sum_dtype);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};
     const Tensor result = frontend::record({.name = "matmul",
                                             .op = Op::kMatmul,
-                                            .dtype = DType::kFloat32,
-                                            .operand_dtype = DType::kFloat32,
+                                            .dtype = sum_dtype,
+                                            .operand_dtype = sum_dtype,
                                             .device = a.device(),
                                             .shape = joined(leading(a), {m, n}),
                                             .operands = operands});
     return astype(result, dtype);
   }
-  // No library for this dtype: a product of all pairs, summed over the shared axis as it is made.
+  // GPUs have no library calls of this dtype: a product of all pairs, summed over the shared axis
+  // as it is made.
   const Tensor left = expand_dims(astype(a, dtype), -1);
   const Tensor right = expand_dims(astype(b, dtype), -3);
   return frontend::reduce("matmul", Op::kSum, left * right, {rank - 1}, false, dtype);

@@ -23,7 +23,7 @@ if(SCOREBOARD_EIGEN AND OpenMP_CXX_FOUND)
     OPTIONS -O3 -march=native -Wno-maybe-uninitialized)  # in GCC 12's own headers
 endif()
 
-if(SLUICE_HAVE_ONEDNN)
+if(ONEDNN_LIBRARY)
   scoreboard_peer(onednn INCLUDE "${ONEDNN_INCLUDE_DIR}" LIBRARIES "${ONEDNN_LIBRARY}")
 endif()
 

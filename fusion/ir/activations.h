@@ -10,7 +10,7 @@
 namespace sluice::fusion {
 
 inline constexpr Op kActivations[] = {
-#define SLUICE_ACTIVATION(id, ...) Op::k##id,
+#define SLUICE_ACTIVATION(id) Op::k##id,
 #include "fusion/ir/activations.def"
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include <sluice/dtype.h>
 #include "fusion/lower/step.h"
 
 namespace sluice::fusion {
@@ -16,15 +17,16 @@ struct MatmulShape {
   int64_t a_strides[3] = {}, b_strides[3] = {};
 };
 
-// float32. Buffers: a, b, c.
+// Buffers: a, b, c.
 struct MatmulAttributes : LibraryAttributes {
   MatmulShape shape;
+  DType dtype = DType::kFloat32;       // of a, b and c: a number, no half type
   int64_t a_offset = 0, b_offset = 0;  // from the base of the block, in elements
 
   std::string text() const override;
   int64_t flops() const override { return 2 * shape.batch * shape.m * shape.n * shape.k; }
   double cost() const override;
-  int64_t epilogue_row() const override { return shape.n; }
+  int64_t epilogue_row() const override { return dtype == DType::kFloat32 ? shape.n : 0; }
 };
 
 // `call` is of kind kMatmul.

@@ -1,4 +1,4 @@
-// Applies epilogues that the library cannot.
+// The epilogues of matrix products.
 #ifndef SLUICE_KERNELS_LIBRARY_EPILOGUE_LOOPS_H_
 #define SLUICE_KERNELS_LIBRARY_EPILOGUE_LOOPS_H_
 

@@ -1,21 +1,147 @@
 #include "kernels/library/matmul.h"
 
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/host_isa.h"
+#include "kernels/library/epilogue_loops.h"
 #include "kernels/library/library.h"
+#include "kernels/library/multiply.h"
+#include "kernels/library/scratch.h"
+#include "runtime/cpu/parallel.h"
+#include "runtime/integers.h"
 
 namespace sluice::kernels {
+namespace {
+
+// All in multiplications. A product of at most kSmall gains nothing from being packed, nor one of
+// kSmallRows with short contiguous rows. Of a batch, products below kBatched run side by side;
+// larger ones are divided themselves.
+constexpr double kSmall = 256, kSmallRows = 1024, kBatched = 4e6, kMinTask = 2e5;
+
+// A result of so few elements, from so many products, is summed in parts: it would be the work of
+// one thread.
+constexpr int64_t kMaxSplitResult = 16384, kMinSplitDepth = 16384, kMinPartDepth = 4096;
+constexpr int64_t kMaxParts = 64;
+
+char* at(const void* data, int64_t element, size_t size) {
+  return static_cast<char*>(const_cast<void*>(data)) + element * static_cast<int64_t>(size);
+}
+
+int64_t num_parts(const Matmul& x) {
+  if (x.batch * x.m * x.n > kMaxSplitResult || x.k < kMinSplitDepth) return 1;
+  return std::min(kMaxParts, x.k / kMinPartDepth);
+}
+
+// Product `batch` of x, of the columns of a from `begin` to `end`.
+MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t batch, int64_t begin,
+                         int64_t end) {
+  const size_t size = loops.element_size;
+  return {.loops = loops,
+          .m = x.m,
+          .n = x.n,
+          .k = end - begin,
+          .a = {at(x.a, batch * x.a_strides[0] + begin * x.a_strides[2], size), x.a_strides[1],
+                x.a_strides[2]},
+          .b = {at(x.b, batch * x.b_strides[0] + begin * x.b_strides[1], size), x.b_strides[2],
+                x.b_strides[1]},
+          .c = at(x.c, batch * x.m * x.n, size)};
+}
+
+bool is_small(const Matmul& x, double work) {
+  return work <= kSmall ||
+         (work <= kSmallRows && x.b_strides[2] == 1 && (x.n == 2 || x.n == 4 || x.n == 8));
+}
+
+void multiply_small(const Matmul& x, const ProductLoops& loops, int64_t begin, int64_t end) {
+  const MatrixProduct first = product_of(x, loops, begin, 0, x.k);
+  loops.small({.batch = end - begin,
+               .m = x.m,
+               .n = x.n,
+               .k = x.k,
+               .a = first.a.data,
+               .b = first.b.data,
+               .a_strides = x.a_strides,
+               .b_strides = x.b_strides,
+               .c = first.c});
+}
+
+void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts) {
+  const int64_t size = x.m * x.n;
+  const int64_t depth = ceil_div(x.k, parts);
+  const Scratch sums(static_cast<size_t>(x.batch * parts * size) * loops.element_size);
+  parallel_for(x.batch * parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % parts * depth;
+      MatrixProduct product = product_of(x, loops, i / parts, first, std::min(first + depth, x.k));
+      product.c = at(sums.data(), i * size, loops.element_size);
+      multiply(product);
+    }
+  });
+  for (int64_t i = 0; i < x.batch; ++i) {
+    loops.fold(at(sums.data(), i * parts * size, loops.element_size), parts, size,
+               at(x.c, i * size, loops.element_size));
+  }
+}
+
+void multiply_all(const Matmul& x) {
+  const ProductLoops& loops = product_loops(x.dtype);
+  const double work =
+      static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
+  const auto grain = static_cast<int64_t>(1 + kMinTask / work);
+  if (is_small(x, work)) {
+    parallel_for(x.batch, grain,
+                 [&](int64_t begin, int64_t end) { multiply_small(x, loops, begin, end); });
+  } else if (const int64_t parts = num_parts(x); parts > 1) {
+    multiply_in_parts(x, loops, parts);
+  } else if (x.batch > 1 && work < kBatched) {
+    parallel_for(x.batch, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) multiply(product_of(x, loops, i, 0, x.k));
+    });
+  } else {
+    for (int64_t i = 0; i < x.batch; ++i) multiply(product_of(x, loops, i, 0, x.k));
+  }
+}
+
+}  // namespace
 
 Matmul bind_matmul(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
   const fusion::MatmulAttributes& attributes = fusion::matmul_of(call);
-  Matmul result{attributes.shape, nullptr, nullptr, nullptr, call.epilogues, buffers};
+  Matmul result{attributes.shape, attributes.dtype, nullptr, nullptr,
+                nullptr,          call.epilogues,   buffers};
   if (buffers.empty()) return result;
-  result.a = static_cast<const float*>(buffers[0]) + attributes.a_offset;
-  result.b = static_cast<const float*>(buffers[1]) + attributes.b_offset;
-  result.c = static_cast<float*>(buffers[2]);
+  const size_t size = size_of(attributes.dtype);
+  result.a = at(buffers[0], attributes.a_offset, size);
+  result.b = at(buffers[1], attributes.b_offset, size);
+  result.c = buffers[2];
   return result;
+}
+
+absl::Status matmul(const Matmul& x) {
+  const int64_t rows = x.batch * x.m;
+  if (rows * x.n == 0) return absl::OkStatus();
+  try {
+    if (x.k == 0) {
+      std::memset(x.c, 0, static_cast<size_t>(rows * x.n) * size_of(x.dtype));
+    } else {
+      multiply_all(x);
+    }
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory to arrange the operands of a product");
+  }
+  if (!x.epilogues.empty()) {
+    parallel_for(rows, 1 + 16384 / x.n,
+                 [&](int64_t begin, int64_t end) { apply_epilogues(x, begin, end); });
+  }
+  return absl::OkStatus();
 }
 
 absl::Status run_matmul(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
   return matmul(bind_matmul(call, buffers));
 }
+
+std::string matmul_library() { return absl::StrCat("Sluice's kernels, ", name_of(host_isa())); }
 
 }  // namespace sluice::kernels

@@ -1,7 +1,8 @@
-// Matrix products by a library.
+// Matrix products.
 #ifndef SLUICE_KERNELS_LIBRARY_MATMUL_H_
 #define SLUICE_KERNELS_LIBRARY_MATMUL_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
@@ -10,14 +11,14 @@
 
 namespace sluice::kernels {
 
-// A product and where its operands are. float32 only: the frontend expresses other dtypes in it, or
-// as a reduction. k == 0 gives products of zero. The bits depend on the shapes, the strides and the
-// epilogues' kinds alone. An activation of a finite x is within 1e-6 * max(1, |x|) of its value;
-// NaN may become 0 in relu, -infinity NaN in gelu and silu.
+// A product and where its operands are, all of `dtype`. k == 0 gives products of zero. NaN is
+// written as the canonical one. The bits depend on the dtype, the shapes and the strides alone.
+// Only products of float32 have epilogues, which have the bits of the ops' own kernels.
 struct Matmul : fusion::MatmulShape {
-  const float* a = nullptr;
-  const float* b = nullptr;
-  float* c = nullptr;
+  DType dtype = DType::kFloat32;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
   absl::Span<const fusion::Epilogue> epilogues;
   absl::Span<void* const> buffers;  // that the epilogues' operands are numbers of
 
@@ -35,7 +36,7 @@ Matmul bind_matmul(const fusion::LibraryCall& call, absl::Span<void* const> buff
 // Runs it on the calling thread and workers.
 absl::Status matmul(const Matmul& matmul);
 
-// "oneDNN 2.6.3", or what stands in for it.
+// What computes products: "Sluice's kernels, x86-64-v4".
 std::string matmul_library();
 
 }  // namespace sluice::kernels

@@ -164,10 +164,10 @@ TEST_F(CudaLibraryTest, SaysHowOperandsAreAligned) {
         static_cast<uint32_t>(reinterpret_cast<uintptr_t>(question.operation.bias) % 16)};
   };
   EXPECT_EQ(ask(), (std::vector<uint32_t>{16, 16, 16, 16, 0}));
-  x.a += 1;  // the library's b
+  x.a = static_cast<const float*>(x.a) + 1;  // the library's b
   EXPECT_EQ(ask(), (std::vector<uint32_t>{16, 4, 16, 16, 0}));
-  x.b += 4;
-  x.a += 1;
+  x.b = static_cast<const float*>(x.b) + 4;
+  x.a = static_cast<const float*>(x.a) + 1;
   EXPECT_EQ(ask(), (std::vector<uint32_t>{16, 4, 16, 16, 0}));
   epilogues[0].offset += 2;
   EXPECT_EQ(ask(), (std::vector<uint32_t>{16, 4, 16, 16, 4}));

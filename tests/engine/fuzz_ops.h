@@ -214,7 +214,7 @@ inline bool make_scan(G& g, Step& step) {
 
 inline bool make_matmul(G& g, Step& step) {
   const bool ok = operand(g, step, [](const NdArray& x) {
-    return x.rank() >= 1 && x.rank() <= 3 && is_float(x.dtype) && x.numel() <= 3000;
+    return x.rank() >= 1 && x.rank() <= 3 && x.dtype != kBool && x.numel() <= 3000;
   });
   if (!ok) return false;
   const NdArray& x = g.value(step.args[0]);

@@ -373,7 +373,8 @@ TEST(Matmul, ShapesMatchTheOracle) {
                                             {{4}, {2, 4, 3}},
                                             {{65, 130}, {130, 33}},
                                             {{1, 700}, {700, 1}}};
-  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
+                      DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64}) {
     for (const auto& [left, right] : shapes) {
       const NdArray a = random_array(rng, dtype, left, 0);
       const NdArray b = random_array(rng, dtype, right, 0);

@@ -41,13 +41,12 @@ ROOMS = {
     "kernels/gpu": ["kernels/gpu", "kernels/math", "kernels/*.h"],
     "kernels/cuda": ["kernels/cuda", "kernels/gpu", "kernels/math", "kernels/cache",
                      "kernels/library/*.h", "kernels/*.h"],
-    "kernels/library": ["kernels/library", "kernels/*.h"],
+    "kernels/library": ["kernels/library", "kernels/interp/loops", "kernels/*.h"],
 }
 
 # Headers that only some folders may include.
 PRIVATE = [
     (re.compile(r"^llvm(-c)?/"), ["kernels/llvm"]),
-    (re.compile(r"^(oneapi/dnnl/|dnnl)"), ["kernels/library"]),
     (re.compile(r"^sleef\.h$"), ["kernels"]),
     (re.compile(r"^(cuda|nvrtc|cublas|cudnn)"), ["kernels/cuda"]),
     (re.compile(r"^runtime/cuda/"), ["runtime", "kernels/cuda"]),

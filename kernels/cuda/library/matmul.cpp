@@ -101,9 +101,9 @@ struct MatmulRunner::Arguments {
     int64_t batch_stride, line_stride, depth_stride;
     int64_t along_depth;
 
-    Operand(const float* data, int64_t batch_stride, int64_t line_stride, int64_t depth_stride,
+    Operand(const void* data, int64_t batch_stride, int64_t line_stride, int64_t depth_stride,
             int64_t lines, int64_t depth)
-        : data(data),
+        : data(static_cast<const float*>(data)),
           batch_stride(batch_stride),
           line_stride(line_stride),
           depth_stride(depth_stride),
@@ -125,7 +125,7 @@ struct MatmulRunner::Arguments {
   Epilogue epilogues[kMaxEpilogues] = {};
 
   explicit Arguments(const Matmul& x)
-      : c(x.c),
+      : c(static_cast<float*>(x.c)),
         a(x.a, x.a_strides[0], x.a_strides[1], x.a_strides[2], x.m, x.k),
         b(x.b, x.b_strides[0], x.b_strides[2], x.b_strides[1], x.n, x.k),
         m(x.m),

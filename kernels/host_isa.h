@@ -1,0 +1,18 @@
+// Which of the instruction sets that loops are compiled for this machine has.
+#ifndef SLUICE_KERNELS_HOST_ISA_H_
+#define SLUICE_KERNELS_HOST_ISA_H_
+
+namespace sluice::kernels {
+
+// Each includes those before it.
+enum class Isa { kBaseline, kX86_64V3, kX86_64V4 };
+
+// kBaseline where loops are compiled for nothing else.
+Isa host_isa();
+
+// "x86-64-v4"; "baseline".
+const char* name_of(Isa isa);
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_HOST_ISA_H_

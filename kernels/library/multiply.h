@@ -1,0 +1,31 @@
+// One product of matrices, divided between threads.
+#ifndef SLUICE_KERNELS_LIBRARY_MULTIPLY_H_
+#define SLUICE_KERNELS_LIBRARY_MULTIPLY_H_
+
+#include <cstdint>
+
+#include "kernels/library/products/products.h"
+
+namespace sluice::kernels {
+
+// A matrix as lines (rows of a, columns of b) along the depth over which products are summed.
+// Strides are in elements.
+struct ProductOperand {
+  const void* data = nullptr;
+  int64_t line_stride = 0, depth_stride = 0;
+};
+
+// c (m, n), row-major without gaps, = a (m, k) b (k, n). None of m, n, k is 0.
+struct MatrixProduct {
+  const ProductLoops& loops;
+  int64_t m = 0, n = 0, k = 0;
+  ProductOperand a, b;
+  void* c = nullptr;
+};
+
+// Its bits depend on m, n, k, the strides and the loops alone.
+void multiply(const MatrixProduct& product);
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LIBRARY_MULTIPLY_H_

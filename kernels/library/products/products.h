@@ -1,0 +1,79 @@
+// The loops that matrix products are made of.
+//
+// They are compiled once for each instruction set (see cmake/SluiceLibrary.cmake) and found in a
+// table. Which of them runs on what, and on which thread, is decided in matmul.cpp: an element of
+// the result is summed in an order that depends on none of that but on the loop.
+#ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_H_
+#define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include <sluice/dtype.h>
+
+namespace sluice::kernels {
+
+// c (rows, columns) = a (rows, depth) b (depth, columns), or is added to c. Both operands have the
+// type that sums have.
+struct ProductTile {
+  int rows = 0;         // at most ProductLoops::rows
+  int64_t columns = 0;  // at most ProductLoops::columns
+  int64_t depth = 0;
+  const void* a = nullptr;  // packed: its columns `a_stride` apart
+  int64_t a_stride = 0;
+  const void* b = nullptr;  // its rows `b_stride` apart; whole vectors of them are read
+  int64_t b_stride = 0;
+  void* c = nullptr;
+  int64_t c_stride = 0;
+  bool adds = false;
+};
+
+// Products too small to be packed: c[i] = a[i] b[i] for i < batch. Strides as in MatmulShape.
+struct SmallProducts {
+  int64_t batch = 0, m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const int64_t* a_strides = nullptr;
+  const int64_t* b_strides = nullptr;
+  void* c = nullptr;
+};
+
+// For operands and results of one dtype. Sums are of a type of their own: int8 sums as int16.
+// Floats are summed by fused multiply-adds where the instruction set has them; integers wrap. NaN
+// is written as the canonical one. Strides are in elements.
+struct ProductLoops {
+  int rows = 0, columns = 0;  // of the largest tile
+  int lanes = 0;              // of a vector of sums
+  size_t element_size = 0, sum_size = 0;
+
+  // Copies lines x[i * line_stride + p * depth_stride], p < depth, to panels of `width` of them,
+  // the last of which is filled up with zeros: out[p * width + i] is of line i of the first panel.
+  // `out` has the type of sums.
+  void (*pack)(const void* x, int64_t line_stride, int64_t depth_stride, int64_t lines,
+               int64_t depth, int64_t width, void* out);
+  void (*tile)(const ProductTile& tile);
+
+  // y[i] = the sum over p < depth of x[i * line_stride + p] * v[p], i < lines.
+  void (*dots)(const void* x, int64_t line_stride, const void* v, int64_t lines, int64_t depth,
+               void* y);
+  // y[i] = the sum over p < depth of x[i + p * depth_stride] * v[p], i < lines.
+  void (*sums)(const void* x, int64_t depth_stride, const void* v, int64_t lines, int64_t depth,
+               void* y);
+
+  void (*small)(const SmallProducts& products);
+
+  // c[i] = the sum over p < count of parts[p * size + i], i < size; both have the result's type.
+  void (*fold)(const void* parts, int64_t count, int64_t size, void* c);
+};
+
+struct ProductTable {
+  ProductLoops of[kNumDTypes];
+};
+
+// Of `dtype`, which is a number and no half type, for the best instruction set that this machine
+// has.
+const ProductLoops& product_loops(DType dtype);
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_H_

@@ -1,0 +1,56 @@
+#include "kernels/library/scratch.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace sluice::kernels {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kMaxKept = 4;                      // blocks of a thread
+constexpr size_t kMaxKeptBytes = size_t{32} << 20;  // of one
+
+struct Block {
+  char* data;
+  size_t bytes;
+};
+
+// The blocks that a thread keeps.
+struct Kept {
+  Block blocks[kMaxKept];
+  size_t count = 0;
+
+  ~Kept() {
+    while (count > 0) std::free(blocks[--count].data);
+  }
+};
+thread_local Kept kept;
+
+}  // namespace
+
+Scratch::Scratch(size_t bytes) {
+  if (bytes == 0) return;
+  if (kept.count > 0) {
+    const Block block = kept.blocks[--kept.count];
+    data_ = block.data;
+    bytes_ = block.bytes;
+    if (bytes_ >= bytes) return;
+    std::free(std::exchange(data_, nullptr));
+  }
+  bytes_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  data_ = static_cast<char*>(std::aligned_alloc(kAlignment, bytes_));
+  if (data_ == nullptr) throw std::bad_alloc();
+}
+
+Scratch::~Scratch() {
+  if (data_ == nullptr) return;
+  if (kept.count == kMaxKept || bytes_ > kMaxKeptBytes) {
+    std::free(data_);
+  } else {
+    kept.blocks[kept.count++] = {data_, bytes_};
+  }
+}
+
+}  // namespace sluice::kernels

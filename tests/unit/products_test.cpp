@@ -1,0 +1,203 @@
+// Matrix products on the CPU: every element of every kind of shape and layout, for all dtypes, and
+// the same bits however they are divided between threads.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/library/matmul.h"
+#include "runtime/cpu/parallel.h"
+
+namespace sluice::kernels {
+namespace {
+
+template <typename T>
+struct Operand {
+  std::vector<T> memory;
+  int64_t origin = 0;
+  int64_t strides[3] = {};
+
+  // Of integers of at most `bound`: sums of their products are exact in every order.
+  void fill(std::mt19937_64* random, int bound) {
+    for (T& x : memory) {
+      x = static_cast<T>(static_cast<int64_t>((*random)() % (2 * bound + 1)) - bound);
+    }
+  }
+  const T* data() const { return memory.data() + origin; }
+  T at(int64_t i, int64_t row, int64_t column) const {
+    return data()[i * strides[0] + row * strides[1] + column * strides[2]];
+  }
+};
+
+enum class Order { kRows, kColumns, kGaps, kReversed, kShared };
+constexpr Order kOrders[] = {Order::kRows, Order::kColumns, Order::kGaps, Order::kReversed,
+                             Order::kShared};
+
+template <typename T>
+Operand<T> make_operand(int64_t batch, int64_t rows, int64_t columns, Order order) {
+  Operand<T> x;
+  const int64_t step = order == Order::kGaps ? 3 : 1;
+  const bool transposed = order == Order::kColumns;
+  x.memory.resize(batch * rows * columns * step);
+  x.strides[0] = order == Order::kShared ? 0 : rows * columns * step;
+  x.strides[1] = step * (transposed ? 1 : columns);
+  x.strides[2] = step * (transposed ? rows : 1);
+  if (order == Order::kReversed && !x.memory.empty()) {
+    x.origin = (rows - 1) * x.strides[1] + (columns - 1) * x.strides[2];
+    x.strides[1] = -x.strides[1];
+    x.strides[2] = -x.strides[2];
+  }
+  return x;
+}
+
+struct Shape {
+  int64_t batch, m, n, k;
+};
+
+template <typename T>
+struct Case {
+  Shape shape;
+  Operand<T> a, b;
+  std::vector<T> c;
+
+  Case(const Shape& shape, Order order_a, Order order_b, std::mt19937_64* random)
+      : shape(shape),
+        a(make_operand<T>(shape.batch, shape.m, shape.k, order_a)),
+        b(make_operand<T>(shape.batch, shape.k, shape.n, order_b)),
+        c(shape.batch * shape.m * shape.n, T(77)) {
+    a.fill(random, 9);
+    b.fill(random, 9);
+  }
+
+  Matmul matmul() {
+    Matmul x;
+    x.dtype = DTypeOf<T>::value;
+    x.batch = shape.batch;
+    x.m = shape.m;
+    x.n = shape.n;
+    x.k = shape.k;
+    std::copy_n(a.strides, 3, x.a_strides);
+    std::copy_n(b.strides, 3, x.b_strides);
+    x.a = a.data();
+    x.b = b.data();
+    x.c = c.data();
+    return x;
+  }
+
+  T exact(int64_t i, int64_t row, int64_t column) const {
+    // Wraps.
+    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+    Sum sum = 0;
+    for (int64_t p = 0; p < shape.k; ++p) {
+      sum += static_cast<Sum>(a.at(i, row, p)) * static_cast<Sum>(b.at(i, p, column));
+    }
+    return static_cast<T>(sum);
+  }
+};
+
+const Shape kShapes[] = {{1, 1, 1, 1},      {1, 1, 1, 0},      {2, 3, 4, 0},     {7, 2, 2, 2},
+                         {7, 3, 3, 3},      {5, 4, 4, 9},      {3, 8, 8, 8},     {3, 8, 2, 40},
+                         {2, 16, 16, 16},   {1, 5, 7, 11},     {1, 13, 33, 17},  {1, 15, 31, 63},
+                         {2, 29, 64, 65},   {1, 57, 100, 385}, {1, 64, 64, 64},  {1, 113, 3, 800},
+                         {1, 3, 600, 769},  {1, 130, 530, 20}, {1, 40, 4100, 2}, {1, 4101, 20, 3},
+                         {1, 1, 1, 5000},   {1, 70, 1, 333},   {1, 1, 300, 333}, {3, 1, 9, 500},
+                         {3, 9, 1, 500},    {1, 1, 5000, 7},   {1, 2, 3, 20000}, {2, 1, 1, 40000},
+                         {1, 6, 40, 16384}, {0, 3, 3, 3},      {300, 6, 5, 7},   {2, 0, 4, 3}};
+
+template <typename T>
+class ProductsTest : public testing::Test {};
+using Types = testing::Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                             uint32_t, uint64_t>;
+TYPED_TEST_SUITE(ProductsTest, Types);
+
+TYPED_TEST(ProductsTest, EveryElement) {
+  std::mt19937_64 random(1);
+  for (const Shape& shape : kShapes) {
+    for (const Order order_a : kOrders) {
+      const Order order_b = kOrders[random() % std::size(kOrders)];
+      Case<TypeParam> x(shape, order_a, order_b, &random);
+      ASSERT_TRUE(matmul(x.matmul()).ok());
+      int64_t place = 0;
+      for (int64_t i = 0; i < shape.batch; ++i) {
+        for (int64_t row = 0; row < shape.m; ++row) {
+          for (int64_t column = 0; column < shape.n; ++column) {
+            const TypeParam got = x.c[place++];
+            // All of few, some of many.
+            if (shape.m * shape.n * shape.k > 20000 && random() % 64 != 0) continue;
+            ASSERT_EQ(got, x.exact(i, row, column))
+                << shape.batch << " x " << shape.m << ", " << shape.n << ", " << shape.k << " at "
+                << i << ", " << row << ", " << column << "; orders " << static_cast<int>(order_a)
+                << ", " << static_cast<int>(order_b);
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ProductsTest, IntegersWrap) {
+  if constexpr (std::is_integral_v<TypeParam>) {
+    std::mt19937_64 random(2);
+    for (const Shape& shape : kShapes) {
+      Case<TypeParam> x(shape, Order::kRows, Order::kColumns, &random);
+      for (TypeParam& v : x.a.memory) v = static_cast<TypeParam>(random());
+      for (TypeParam& v : x.b.memory) v = static_cast<TypeParam>(random());
+      ASSERT_TRUE(matmul(x.matmul()).ok());
+      if (x.c.empty()) continue;
+      EXPECT_EQ(x.c.front(), x.exact(0, 0, 0));
+      EXPECT_EQ(x.c.back(), x.exact(shape.batch - 1, shape.m - 1, shape.n - 1));
+    }
+  }
+}
+
+// Sums that are rounded: a loop within a loop runs on one thread.
+TYPED_TEST(ProductsTest, BitsAreThoseOfOneThread) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    std::mt19937_64 random(3);
+    std::normal_distribution<TypeParam> normal;
+    for (const Shape& shape : kShapes) {
+      for (const Order order : kOrders) {
+        Case<TypeParam> x(shape, order, order, &random);
+        for (TypeParam& v : x.a.memory) v = normal(random);
+        for (TypeParam& v : x.b.memory) v = normal(random);
+        ASSERT_TRUE(matmul(x.matmul()).ok());
+        const std::vector<TypeParam> divided = x.c;
+        parallel_for(2, 1, [&](int64_t begin, int64_t) {
+          if (begin > 0) return;
+          EXPECT_TRUE(matmul(x.matmul()).ok());
+        });
+        ASSERT_EQ(std::memcmp(divided.data(), x.c.data(), x.c.size() * sizeof(TypeParam)), 0)
+            << shape.batch << " x " << shape.m << ", " << shape.n << ", " << shape.k;
+      }
+    }
+  }
+}
+
+TYPED_TEST(ProductsTest, NaNIsTheCanonicalOne) {
+  if constexpr (std::is_floating_point_v<TypeParam>) {
+    using Bits = std::conditional_t<sizeof(TypeParam) == 4, uint32_t, uint64_t>;
+    constexpr TypeParam kNaN = std::numeric_limits<TypeParam>::quiet_NaN();
+    std::mt19937_64 random(4);
+    for (const Shape& shape : kShapes) {
+      if (shape.k == 0) continue;
+      Case<TypeParam> x(shape, Order::kRows, Order::kRows, &random);
+      for (size_t i = 0; i < x.a.memory.size(); ++i) {
+        x.a.memory[i] = i % 2 == 0 ? -kNaN : std::numeric_limits<TypeParam>::infinity();
+      }
+      for (TypeParam& v : x.b.memory) v = 0;
+      ASSERT_TRUE(matmul(x.matmul()).ok());
+      for (const TypeParam c : x.c) {
+        ASSERT_EQ(std::bit_cast<Bits>(c), std::bit_cast<Bits>(kNaN))
+            << shape.m << ", " << shape.n << ", " << shape.k;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::kernels
