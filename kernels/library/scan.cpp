@@ -95,7 +95,7 @@ void scan_tile(const ScanShape& shape, int64_t first, int64_t count, const T* x,
         y[j] = stored<T>(combine(sum[j], leaf[j]));
       }
     }
-    before.add(leaf);
+    if (i < shape.length) before.add(leaf);
   }
 }
 
