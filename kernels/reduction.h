@@ -36,7 +36,7 @@ inline constexpr int64_t kLanes = 32;
 static_assert(fusion::leaf_size(fusion::Schedule::kRow) % kLanes == 0);
 
 // Results that wait for their partners are as many as a tree has levels, at most.
-inline constexpr int kTreeLevels = 48;
+inline constexpr int kTreeLevels = 40;
 
 // Elements of a block: a power of two of leaves.
 constexpr int64_t block_size(fusion::Schedule schedule) {

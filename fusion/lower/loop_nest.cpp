@@ -82,8 +82,8 @@ void simplify_dims(LoopNest* nest) {
   if (count(false) == 0) add_outer_dim(nest);
 }
 
-bool arrange_rows(const Program& program, LoopNest* nest) {
-  if (program.schedule != Schedule::kRow) return false;
+bool arrange_lanes(const Program& program, LoopNest* nest) {
+  if (program.schedule == Schedule::kPointwise) return false;
   auto count_elements = [&](const auto& is_counted) {
     int64_t count = 0;
     for (size_t i = 0; i < nest->addresses.size(); ++i) {
@@ -93,17 +93,19 @@ bool arrange_rows(const Program& program, LoopNest* nest) {
     }
     return count;
   };
-  const size_t last = nest->dims.size() - 1;
-  const int64_t along_rows =
-      count_elements([&](const auto& stride) { return std::abs(stride[last]) <= 1; });
-  const size_t best = find_best_dim(*nest, last, along_rows, [&](size_t d) {
-    return count_elements([&](const auto& stride) { return stride[d] == 1; });
-  });
-  if (best == last) return false;
   const auto first_reduced = std::find_if(nest->dims.begin(), nest->dims.end(),
                                           [](const Dim& dim) { return dim.reduced; });
-  move_dim(nest, best, first_reduced - nest->dims.begin() - 1);
-  return true;
+  const size_t last_outer = first_reduced - nest->dims.begin() - 1;
+  const size_t lane = program.schedule == Schedule::kRow ? nest->dims.size() - 1 : last_outer;
+  const int64_t along_lanes =
+      count_elements([&](const auto& stride) { return std::abs(stride[lane]) <= 1; });
+  const size_t none = nest->dims.size();
+  const size_t best = find_best_dim(*nest, none, along_lanes, [&](size_t d) {
+    return count_elements([&](const auto& stride) { return stride[d] == 1; });
+  });
+  if (best == none) return false;
+  move_dim(nest, best, last_outer);
+  return program.schedule == Schedule::kRow;
 }
 
 std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest) {

@@ -27,9 +27,10 @@ struct LoopNest {
 // left and, if there was any, one reduced dim.
 void simplify_dims(LoopNest* nest);
 
-// Row schedule: if more accesses of elements are consecutive along some outer dim than along the
-// rows, makes that the last outer dim. True if it did: lanes are then best across rows.
-bool arrange_rows(const Program& program, LoopNest* nest);
+// Reductions: if more accesses of elements are consecutive along some outer dim than along the
+// lanes, makes that the last outer dim. True if lanes are then best across rows of the row
+// schedule.
+bool arrange_lanes(const Program& program, LoopNest* nest);
 
 // Pointwise: loads that are consecutive along another dim than the lanes' would touch a cache line
 // for each element. Moves the best such dim before the lane dim and gives, by access, whether it is

@@ -208,7 +208,7 @@ void ProgramBuilder::find_dependence() {
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
   Program& program = call_.program;
   simplify_dims(&nest_);
-  program.lanes_across_rows = arrange_rows(program, &nest_);
+  program.lanes_across_rows = arrange_lanes(program, &nest_);
   const std::vector<bool> in_tiles = arrange_tiles(program, &nest_);
   program.tiled = std::find(in_tiles.begin(), in_tiles.end(), true) != in_tiles.end();
   write_arguments(in_tiles);

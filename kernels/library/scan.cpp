@@ -46,7 +46,9 @@ T stored(A value) {
 template <typename A, typename Combine>
 class Before {
  public:
-  Before(int64_t lines, Combine combine) : lines_(lines), combine_(combine) {}
+  Before(int64_t lines, A identity, Combine combine) : lines_(lines), combine_(combine) {
+    std::fill_n(nothing_, lines, identity);
+  }
 
   // `leaf` has come by. It is used up.
   void add(A* leaf) {
@@ -54,13 +56,9 @@ class Before {
     for (int k = 0; k < level; ++k) put(subtrees_[k], leaf, leaf);
     std::copy_n(leaf, lines_, subtrees_[level]);
     const uint64_t larger = ++leaves_ >> level >> 1 << level << 1;
-    if (larger == 0)
-      std::copy_n(leaf, lines_, sums_[level]);
-    else
-      put(sums_[std::countr_zero(larger)], leaf, sums_[level]);
+    put(larger == 0 ? nothing_ : sums_[std::countr_zero(larger)], leaf, sums_[level]);
     sum_ = sums_[level];
   }
-  // Null: nothing does.
   const A* sum() const { return sum_; }
 
  private:
@@ -71,42 +69,43 @@ class Before {
   int64_t lines_;
   Combine combine_;
   uint64_t leaves_ = 0;
-  const A* sum_ = nullptr;
+  A nothing_[kTile];
+  const A* sum_ = nothing_;
   // By level: the subtree of 2^level leaves, and all up to and with it.
   A subtrees_[kTreeLevels][kTile], sums_[kTreeLevels][kTile];
 };
 
-// Lines [first, first + count), which are neighbours in y.
-template <typename T, typename Combine>
-void scan_tile(const ScanShape& shape, int64_t first, int64_t count, const T* x, T* y,
-               Combine combine) {
-  using A = Accumulator<T>;
+// Lines [first, first + count), which are neighbours in y. The identity leaves all numbers as they
+// are.
+template <typename T, typename A, typename Combine>
+void scan_tile(const ScanShape& shape, int64_t first, int64_t count, const T* x, T* __restrict y,
+               A identity, Combine combine) {
   A leaf[kTile];
   int64_t begin[kTile];
-  Before<A, Combine> before(count, combine);
+  Before<A, Combine> before(count, identity, combine);
   for (int64_t j = 0; j < count; ++j) begin[j] = shape.begin_of_x(first + j);
   y += shape.begin_of_y(first);
   for (int64_t i = 0; i < shape.length;) {
     const int64_t end = std::min(shape.length, i + kLeaf);
-    for (bool starts = true; i < end; ++i, starts = false, x += shape.stride, y += shape.inner) {
-      const A* const sum = before.sum();
+    const A* const sum = before.sum();
+    std::fill_n(leaf, count, identity);
+    for (; i < end; ++i, x += shape.stride, y += shape.inner) {
       for (int64_t j = 0; j < count; ++j) {
-        const A value = A(x[begin[j]]);
-        leaf[j] = starts ? value : combine(leaf[j], value);
-        y[j] = stored<T>(sum == nullptr ? leaf[j] : combine(sum[j], leaf[j]));
+        leaf[j] = combine(leaf[j], A(x[begin[j]]));
+        y[j] = stored<T>(combine(sum[j], leaf[j]));
       }
     }
-    before.add(leaf);
+    if (i < shape.length) before.add(leaf);
   }
 }
 
-template <typename T, typename Combine>
-void scan(const ScanShape& shape, const T* x, T* y, Combine combine) {
+template <typename T, typename A, typename Combine>
+void scan(const ScanShape& shape, const T* x, T* y, A identity, Combine combine) {
   parallel_for(shape.lines, 1 + kGrain / shape.length, [&](int64_t line, int64_t end) {
     while (line < end) {
       const int64_t neighbours = shape.inner - line % shape.inner;
       const int64_t count = std::min({kTile, neighbours, end - line});
-      scan_tile(shape, line, count, x, y, combine);
+      scan_tile(shape, line, count, x, y, identity, combine);
       line += count;
     }
   });
@@ -118,9 +117,9 @@ absl::Status scan(const fusion::ScanAttributes& attributes, absl::Span<void* con
   const T* const x = static_cast<const T*>(buffers[0]) + attributes.offset;
   T* const y = static_cast<T*>(buffers[1]);
   if (attributes.shape.multiplies) {
-    scan(attributes.shape, x, y, [](A a, A b) { return a * b; });
+    scan(attributes.shape, x, y, A(1), [](A a, A b) { return a * b; });
   } else {
-    scan(attributes.shape, x, y, [](A a, A b) { return a + b; });
+    scan(attributes.shape, x, y, A(-0.0), [](A a, A b) { return a + b; });
   }
   return absl::OkStatus();
 }

@@ -139,6 +139,7 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
     for (const RowPlan::Stage& stage : *stages) body_->splat_operands(stage.instrs, stage.stores);
   }
   if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
+  if (has_panels()) return emit_panels(first, last, row);
   lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
     body_->set_lane_start(i);
     emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
@@ -368,31 +369,37 @@ void KernelEmitter::emit_stage(const RowPlan::Stage& stage) {
   for (const fusion::Store& store : stage.stores) body_->emit_store(store);
 }
 
+std::pair<llvm::Value*, llvm::Value*> KernelEmitter::block_range() {
+  llvm::Value* size = builder_.index(block_size(program_.schedule));
+  llvm::Value* first = ir_.CreateMul(argument(4), size);
+  return {first, builder_.min(ir_.CreateAdd(first, size), reduced_extent_)};
+}
+
+void KernelEmitter::emit_after_pass(size_t p, const Accumulators& totals) {
+  for (size_t k = 0; k < totals.size(); ++k) {
+    const ValueId id = plan_.passes[p].reductions[k];
+    body_->set_value(id, finished(program_.body[id], totals[k]));
+  }
+  emit_stage(plan_.before[p + 1]);
+}
+
 void KernelEmitter::emit_row(llvm::Value* row) {
   emit_stage(plan_.before[0]);
   for (size_t p = 0; p < plan_.passes.size(); ++p) {
     const RowPlan::Stage& pass = plan_.passes[p];
-    Accumulators totals;
     if (entry_ == Entry::kBlock) {
-      const int64_t size = block_size(program_.schedule);
-      llvm::Value* first = ir_.CreateMul(argument(4), builder_.index(size));
-      llvm::Value* end = builder_.min(ir_.CreateAdd(first, builder_.index(size)), reduced_extent_);
+      const auto [first, end] = block_range();
       store_partials(emit_leaves(pass, first, end), row);
       return;
     }
-    totals = entry_ == Entry::kFinish && p == 0 ? load_partials(row) : emit_pass(pass);
-    for (size_t k = 0; k < totals.size(); ++k) {
-      const ValueId id = pass.reductions[k];
-      body_->set_value(id, finished(program_.body[id], totals[k]));
-    }
-    emit_stage(plan_.before[p + 1]);
+    emit_after_pass(p, entry_ == Entry::kFinish && p == 0 ? load_partials(row) : emit_pass(pass));
   }
 }
 
 void emit_kernel(const Program& program, llvm::Module& module) {
   KernelEmitter(program, RowPlan(program, program.caches_rows), Entry::kRows, module).emit();
   const RowPlan plan(program, /*caches=*/false);
-  if (!plan.splits_rows) return;
+  if (!plan.splits_rows || program.one_leaf) return;
   KernelEmitter(program, plan, Entry::kBlock, module).emit();
   KernelEmitter(program, plan, Entry::kFinish, module).emit();
 }

@@ -68,75 +68,6 @@ KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass)
   return emit_leaves(pass, builder_.index(0), reduced_extent_);
 }
 
-KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pass,
-                                                       llvm::Value* first, llvm::Value* last) {
-  if (program_.one_leaf) return emit_leaf(pass, first, last);
-  const int64_t size = fusion::leaf_size(program_.schedule);
-  llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, first), builder_.index(size - 1));
-  llvm::Value* count = ir_.CreateUDiv(elements, builder_.index(size));
-  return emit_tree(pass.reductions, count, [&](llvm::Value* leaf) {
-    llvm::Value* begin = ir_.CreateAdd(first, ir_.CreateMul(leaf, builder_.index(size)));
-    return emit_leaf(pass, begin, builder_.min(ir_.CreateAdd(begin, builder_.index(size)), last));
-  });
-}
-
-KernelEmitter::Accumulators KernelEmitter::emit_tree(
-    const std::vector<ValueId>& reductions, llvm::Value* count,
-    const std::function<Accumulators(llvm::Value*)>& leaf) {
-  // As a binary counter: level k holds the result of 2^k leaves where bit k of the number of leaves
-  // so far is set.
-  struct Level {
-    DType dtype;
-    llvm::Type* type;
-    llvm::Value* memory;
-  };
-  std::vector<Level> levels;
-  auto add_levels = [&](DType dtype) {
-    llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
-    levels.push_back({dtype, type, builder_.stack(llvm::ArrayType::get(type, kTreeLevels))});
-  };
-  for (const ValueId id : reductions) {
-    add_levels(type_of(id));
-    if (is_arg_reduction(program_.body[id].op)) add_levels(DType::kInt64);
-  }
-  // What level k holds, combined with what comes after it.
-  auto combined = [&](llvm::Value* k, const Values& later) {
-    Values values;
-    for (const Level& level : levels) {
-      llvm::Value* stored = ir_.CreateLoad(level.type, ir_.CreateGEP(level.type, level.memory, k));
-      values.push_back(builder_.from_memory(level.dtype, stored));
-    }
-    return flatten(combine(reductions, unflatten(reductions, program_, values),
-                           unflatten(reductions, program_, later)));
-  };
-  llvm::Value* one = builder_.index(1);
-  auto trailing_zeros = [&](llvm::Value* bits) {
-    return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, ir_.getFalse());
-  };
-  builder_.loop(builder_.index(0), count, one, {}, [&](llvm::Value* i, const Values&) {
-    llvm::Value* level = trailing_zeros(ir_.CreateNot(i));
-    const Values result = builder_.loop(builder_.index(0), level, one, flatten(leaf(i)), combined);
-    for (size_t k = 0; k < levels.size(); ++k) {
-      ir_.CreateStore(builder_.to_memory(result[k]),
-                      ir_.CreateGEP(levels[k].type, levels[k].memory, level));
-    }
-    return Values{};
-  });
-  // The identity changes nothing.
-  Values start = flatten(identities(reductions));
-  start.push_back(count);
-  llvm::Value* used = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, count);
-  Values total =
-      builder_.loop(builder_.index(0), used, one, start, [&](llvm::Value*, const Values& in) {
-        llvm::Value* bits = in.back();
-        Values next = combined(trailing_zeros(bits), Values(in.begin(), in.end() - 1));
-        next.push_back(ir_.CreateAnd(bits, ir_.CreateSub(bits, one)));
-        return next;
-      });
-  total.pop_back();
-  return unflatten(reductions, program_, total);
-}
-
 void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
   body_->set_reduced(r);
   for (const ValueId id : pass.from_cache) read_cached(id, r);
@@ -277,59 +208,6 @@ ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) cons
                     {part(state.value, half), part(state.position, half)});
   }
   return state;
-}
-
-llvm::Value* KernelEmitter::partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane,
-                                            DType dtype) {
-  llvm::Value* rows = ir_.CreateSub(row_end_, row_begin_);
-  llvm::Value* start = ir_.CreateMul(rows, builder_.index(8 * plane));
-  llvm::Value* first = ir_.CreateGEP(ir_.getInt8Ty(), base, start);
-  return ir_.CreateGEP(builder_.memory_type(dtype), first, row);
-}
-
-void KernelEmitter::store_partials(const Accumulators& partials, llvm::Value* row) {
-  for (size_t j = 0; j < partials.size(); ++j) {
-    auto store = [&](llvm::Value* value, size_t plane, DType dtype) {
-      value = builder_.to_memory(value);
-      llvm::Value* pointer = partial_pointer(argument(5), row, plane, dtype);
-      const llvm::Align align(size_of(dtype));
-      if (body_->active() == nullptr)
-        ir_.CreateAlignedStore(value, pointer, align);
-      else
-        ir_.CreateMaskedStore(value, pointer, align, body_->active());
-    };
-    store(partials[j].value, 2 * j, type_of(plan_.reductions[j]));
-    if (partials[j].position != nullptr) {
-      store(partials[j].position, 2 * j + 1, DType::kInt64);
-    }
-  }
-}
-
-KernelEmitter::Accumulators KernelEmitter::load_partials(llvm::Value* row) {
-  const std::vector<ValueId>& reductions = plan_.reductions;
-  return emit_tree(reductions, argument(4), [&](llvm::Value* block) {
-    llvm::Value* base =
-        ir_.CreateGEP(ir_.getInt8Ty(), argument(5), ir_.CreateMul(block, argument(6)));
-    auto load = [&](size_t plane, DType dtype) {
-      llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
-      llvm::Value* pointer = partial_pointer(base, row, plane, dtype);
-      const llvm::Align align(size_of(dtype));
-      llvm::Constant* zero = llvm::Constant::getNullValue(type);
-      llvm::Value* value =
-          body_->active() == nullptr
-              ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(type, pointer, align))
-              : ir_.CreateMaskedLoad(type, pointer, align, body_->active(), zero);
-      return builder_.from_memory(dtype, value);
-    };
-    Accumulators partials;
-    for (size_t j = 0; j < reductions.size(); ++j) {
-      partials.push_back({load(2 * j, type_of(reductions[j])), nullptr});
-      if (is_arg_reduction(program_.body[reductions[j]].op)) {
-        partials[j].position = load(2 * j + 1, DType::kInt64);
-      }
-    }
-    return partials;
-  });
 }
 
 llvm::Value* KernelEmitter::finished(const Instr& instr, const ReductionState& total) {

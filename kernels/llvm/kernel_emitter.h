@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/llvm/body_emitter.h"
@@ -86,9 +87,35 @@ class KernelEmitter {
   // The leaves of the elements [first, last), `first` being a leaf's first, and their tree.
   Accumulators emit_leaves(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   Accumulators emit_leaf(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
+  // Columns, one pass: panels of some vectors side by side take turns leaf by leaf, so that rows in
+  // memory are read by runs that the hardware can foresee, not by single vectors.
+  bool has_panels() const;
+  void emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // The elements of the block that the entry point is called for.
+  std::pair<llvm::Value*, llvm::Value*> block_range();
+  // Once a row: the results of pass p, and what follows from them.
+  void emit_after_pass(size_t p, const Accumulators& totals);
   // Lanes across rows: each of the row schedule's lanes is a vector of rows.
   Accumulators emit_block_across_rows(const RowPlan::Stage& pass, llvm::Value* first,
                                       llvm::Value* last);
+  // Results that wait for their partners, as a binary counter: level k holds the result of 2^k
+  // leaves where bit k of the number of leaves so far is set. For each of `width` columns of
+  // leaves, which are told apart by number.
+  struct Tree {
+    struct Level {
+      DType dtype;
+      llvm::Type* type;
+      llvm::Value* memory;
+    };
+    std::vector<ValueId> reductions;
+    std::vector<Level> levels;  // of each accumulator
+  };
+  Tree make_tree(const std::vector<ValueId>& reductions, int width);
+  llvm::Value* level_pointer(const Tree::Level& level, llvm::Value* column, llvm::Value* k);
+  // What level k holds, combined with what comes after it.
+  Values combine_level(const Tree& tree, llvm::Value* column, llvm::Value* k, const Values& later);
+  void add_to_tree(const Tree& tree, llvm::Value* column, llvm::Value* i, const Accumulators& leaf);
+  Accumulators total_of(const Tree& tree, llvm::Value* column, llvm::Value* count);
   // The tree of the results of `leaf(0)`, ..., `leaf(count - 1)`, which are computed in this order.
   Accumulators emit_tree(const std::vector<ValueId>& reductions, llvm::Value* count,
                          const std::function<Accumulators(llvm::Value*)>& leaf);

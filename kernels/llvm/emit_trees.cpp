@@ -1,0 +1,211 @@
+// How results of leaves and of blocks are combined: the tree of kernels/reduction.h.
+#include <algorithm>
+
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::ValueId;
+using ir::LaneScope;
+
+KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pass,
+                                                       llvm::Value* first, llvm::Value* last) {
+  if (program_.one_leaf) return emit_leaf(pass, first, last);
+  const int64_t size = fusion::leaf_size(program_.schedule);
+  llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, first), builder_.index(size - 1));
+  llvm::Value* count = ir_.CreateUDiv(elements, builder_.index(size));
+  return emit_tree(pass.reductions, count, [&](llvm::Value* leaf) {
+    llvm::Value* begin = ir_.CreateAdd(first, ir_.CreateMul(leaf, builder_.index(size)));
+    return emit_leaf(pass, begin, builder_.min(ir_.CreateAdd(begin, builder_.index(size)), last));
+  });
+}
+
+KernelEmitter::Tree KernelEmitter::make_tree(const std::vector<ValueId>& reductions, int width) {
+  Tree tree{reductions, {}};
+  auto add_level = [&](DType dtype) {
+    llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+    llvm::Type* array = llvm::ArrayType::get(type, width * kTreeLevels);
+    tree.levels.push_back({dtype, type, builder_.stack(array)});
+  };
+  for (const ValueId id : reductions) {
+    add_level(type_of(id));
+    if (is_arg_reduction(program_.body[id].op)) add_level(DType::kInt64);
+  }
+  return tree;
+}
+
+llvm::Value* KernelEmitter::level_pointer(const Tree::Level& level, llvm::Value* column,
+                                          llvm::Value* k) {
+  llvm::Value* first = ir_.CreateMul(column, builder_.index(kTreeLevels));
+  return ir_.CreateGEP(level.type, level.memory, ir_.CreateAdd(first, k));
+}
+
+ir::Builder::Values KernelEmitter::combine_level(const Tree& tree, llvm::Value* column,
+                                                 llvm::Value* k, const Values& later) {
+  Values values;
+  for (const Tree::Level& level : tree.levels) {
+    llvm::Value* stored = ir_.CreateLoad(level.type, level_pointer(level, column, k));
+    values.push_back(builder_.from_memory(level.dtype, stored));
+  }
+  return flatten(combine(tree.reductions, unflatten(tree.reductions, program_, values),
+                         unflatten(tree.reductions, program_, later)));
+}
+
+void KernelEmitter::add_to_tree(const Tree& tree, llvm::Value* column, llvm::Value* i,
+                                const Accumulators& leaf) {
+  llvm::Value* ones =
+      ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(i), ir_.getFalse());
+  const Values result = builder_.loop(
+      builder_.index(0), ones, builder_.index(1), flatten(leaf),
+      [&](llvm::Value* k, const Values& in) { return combine_level(tree, column, k, in); });
+  for (size_t j = 0; j < tree.levels.size(); ++j) {
+    ir_.CreateStore(builder_.to_memory(result[j]), level_pointer(tree.levels[j], column, ones));
+  }
+}
+
+KernelEmitter::Accumulators KernelEmitter::total_of(const Tree& tree, llvm::Value* column,
+                                                    llvm::Value* count) {
+  // The identity changes nothing.
+  Values start = flatten(identities(tree.reductions));
+  start.push_back(count);
+  llvm::Value* one = builder_.index(1);
+  Values total = builder_.loop(
+      builder_.index(0), ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, count), one, start,
+      [&](llvm::Value*, const Values& in) {
+        llvm::Value* bits = in.back();
+        llvm::Value* k = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, ir_.getFalse());
+        Values next = combine_level(tree, column, k, Values(in.begin(), in.end() - 1));
+        next.push_back(ir_.CreateAnd(bits, ir_.CreateSub(bits, one)));
+        return next;
+      });
+  total.pop_back();
+  return unflatten(tree.reductions, program_, total);
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_tree(
+    const std::vector<ValueId>& reductions, llvm::Value* count,
+    const std::function<Accumulators(llvm::Value*)>& leaf) {
+  const Tree tree = make_tree(reductions, 1);
+  llvm::Value* column = builder_.index(0);
+  builder_.loop(builder_.index(0), count, builder_.index(1), {},
+                [&](llvm::Value* i, const Values&) {
+                  add_to_tree(tree, column, i, leaf(i));
+                  return Values{};
+                });
+  return total_of(tree, column, count);
+}
+
+bool KernelEmitter::has_panels() const {
+  // Vectors of long bodies are few as it is.
+  constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
+  return program_.schedule == fusion::Schedule::kColumn && entry_ != Entry::kFinish &&
+         !program_.one_leaf && plan_.splits_rows && plan_.passes.size() == 1 &&
+         plan_.cached.empty() && plan_.before[0].stores.empty() && host().masked_vectors &&
+         program_.body.size() <= kMaxInstrs && plan_.reductions.size() <= kMaxReductions;
+}
+
+void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
+  constexpr int kWidth = 8;  // vectors
+  const RowPlan::Stage& pass = plan_.passes[0];
+  llvm::Value* begin = builder_.index(0);
+  llvm::Value* end = reduced_extent_;
+  if (entry_ == Entry::kBlock) std::tie(begin, end) = block_range();
+  llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
+  llvm::Value* one = builder_.index(1);
+  auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
+    return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one)), b);
+  };
+  llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
+  llvm::Value* lanes = builder_.index(plan_.lanes);
+  const Tree tree = make_tree(pass.reductions, kWidth);
+  auto emit_panel = [&](llvm::Value* panel, const Values&) {
+    llvm::Value* width =
+        builder_.min(ceil_div(ir_.CreateSub(last, panel), lanes), builder_.index(kWidth));
+    auto for_each_vector = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
+      builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
+        llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
+        body_->set_lane_start(i);
+        set_active_below(i, last);
+        emit_stage(plan_.before[0]);
+        body(column, i);
+        return Values{};
+      });
+    };
+    builder_.loop(builder_.index(0), leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
+      llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
+      llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
+      for_each_vector([&](llvm::Value* column, llvm::Value*) {
+        add_to_tree(tree, column, leaf, emit_leaf(pass, from, to));
+      });
+      return Values{};
+    });
+    for_each_vector([&](llvm::Value* column, llvm::Value* i) {
+      const Accumulators totals = total_of(tree, column, leaves);
+      llvm::Value* number = ir_.CreateAdd(row, ir_.CreateSub(i, first));
+      if (entry_ == Entry::kBlock)
+        store_partials(totals, number);
+      else
+        emit_after_pass(0, totals);
+    });
+    return Values{};
+  };
+  llvm::Value* step = ir_.CreateMul(lanes, builder_.index(kWidth));
+  builder_.loop(first, last, step, {}, emit_panel);
+  body_->set_active(nullptr);
+}
+
+llvm::Value* KernelEmitter::partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane,
+                                            DType dtype) {
+  llvm::Value* rows = ir_.CreateSub(row_end_, row_begin_);
+  llvm::Value* start = ir_.CreateMul(rows, builder_.index(8 * plane));
+  llvm::Value* first = ir_.CreateGEP(ir_.getInt8Ty(), base, start);
+  return ir_.CreateGEP(builder_.memory_type(dtype), first, row);
+}
+
+void KernelEmitter::store_partials(const Accumulators& partials, llvm::Value* row) {
+  for (size_t j = 0; j < partials.size(); ++j) {
+    auto store = [&](llvm::Value* value, size_t plane, DType dtype) {
+      value = builder_.to_memory(value);
+      llvm::Value* pointer = partial_pointer(argument(5), row, plane, dtype);
+      const llvm::Align align(size_of(dtype));
+      if (body_->active() == nullptr)
+        ir_.CreateAlignedStore(value, pointer, align);
+      else
+        ir_.CreateMaskedStore(value, pointer, align, body_->active());
+    };
+    store(partials[j].value, 2 * j, type_of(plan_.reductions[j]));
+    if (partials[j].position != nullptr) {
+      store(partials[j].position, 2 * j + 1, DType::kInt64);
+    }
+  }
+}
+
+KernelEmitter::Accumulators KernelEmitter::load_partials(llvm::Value* row) {
+  const std::vector<ValueId>& reductions = plan_.reductions;
+  return emit_tree(reductions, argument(4), [&](llvm::Value* block) {
+    llvm::Value* base =
+        ir_.CreateGEP(ir_.getInt8Ty(), argument(5), ir_.CreateMul(block, argument(6)));
+    auto load = [&](size_t plane, DType dtype) {
+      llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+      llvm::Value* pointer = partial_pointer(base, row, plane, dtype);
+      const llvm::Align align(size_of(dtype));
+      llvm::Constant* zero = llvm::Constant::getNullValue(type);
+      llvm::Value* value =
+          body_->active() == nullptr
+              ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(type, pointer, align))
+              : ir_.CreateMaskedLoad(type, pointer, align, body_->active(), zero);
+      return builder_.from_memory(dtype, value);
+    };
+    Accumulators partials;
+    for (size_t j = 0; j < reductions.size(); ++j) {
+      partials.push_back({load(2 * j, type_of(reductions[j])), nullptr});
+      if (is_arg_reduction(program_.body[reductions[j]].op)) {
+        partials[j].position = load(2 * j + 1, DType::kInt64);
+      }
+    }
+    return partials;
+  });
+}
+
+}  // namespace sluice::kernels
