@@ -134,9 +134,11 @@ int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count
 // When the last launch ended that was long enough to be divided.
 std::atomic<int64_t> last_end{0};
 
-// Whether workers are awake, or will stay so from now on, since launches follow one another.
+// Whether there is much to do, or workers are awake, or will stay so from now on, since launches
+// follow one another.
 bool worth_calling_workers(double cost) {
-  return cost >= kWorthWaking || now() - last_end.load(std::memory_order_relaxed) < kStaysAwake;
+  if (cost >= kWorthWaking) return true;
+  return now() - last_end.load(std::memory_order_relaxed) < kStaysAwake && workers_come();
 }
 
 void run_here(absl::Span<const Work> works) {

@@ -21,7 +21,14 @@ constexpr int64_t kRangesPerThread = 16;
 // preempted can go on on its core.
 constexpr std::chrono::microseconds kSpin{20};
 
+// After kInVain loops that no worker joined and calls of workers_come() among them, the latter is
+// false until it is kAgain. Then as many try again: a worker that sleeps comes after some loops.
+constexpr unsigned kInVain = 32;
+constexpr unsigned kAgain = 256;
+
 thread_local bool in_loop = false;
+// Both, since a worker last joined a loop.
+std::atomic<unsigned> in_vain{0};
 
 int default_threads() {
   const int allowed = allowed_threads();
@@ -76,8 +83,9 @@ class Loop {
   }
 
   // Runs ranges until all are begun: first those of the thread's own share, which its caches may
-  // hold from the loop before, then what is left of the others'.
-  void work(int thread) noexcept {
+  // hold from the loop before, then what is left of the others'. Returns how
+  // many it ran.
+  int work(int thread) noexcept {
     in_loop = true;
     int finished = 0;
     for (int i = 0; i < num_threads(); ++i) {
@@ -96,6 +104,7 @@ class Loop {
     if (finished > 0 && unfinished_.fetch_sub(finished, std::memory_order_acq_rel) == finished) {
       unfinished_.notify_one();
     }
+    return finished;
   }
 
   // Waits for the ranges that workers have begun.
@@ -147,9 +156,15 @@ void parallel_for(int64_t count, int64_t grain, Function f) {
   Loop& loop = Loop::acquire();
   loop.begin(count, ranges, f);
   loop.call_workers();
-  loop.work(0);
+  if (loop.work(0) == ranges) {
+    in_vain.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    in_vain.store(0, std::memory_order_relaxed);
+  }
   loop.finish();
   loop.release();
 }
+
+bool workers_come() { return in_vain.fetch_add(1, std::memory_order_relaxed) % kAgain < kInVain; }
 
 }  // namespace sluice

@@ -24,6 +24,11 @@ int num_threads();
 void parallel_for(int64_t count, int64_t grain,
                   absl::FunctionRef<void(int64_t begin, int64_t end)> f);
 
+// Whether calling workers has been of use lately: false if none joined any of the last loops, as on
+// a busy machine, but now and then true, to see whether that holds. For loops so short that calling
+// workers in vain takes longer than they gain.
+bool workers_come();
+
 }  // namespace sluice
 
 #endif  // SLUICE_RUNTIME_CPU_PARALLEL_H_
