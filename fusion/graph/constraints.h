@@ -8,10 +8,11 @@
 
 namespace sluice::fusion {
 
-// Both by node. Views are index maps and occupy no memory unless they are copied.
+// By node. Views are index maps and occupy no memory unless they are copied.
 struct Constraints {
   std::vector<bool> copied_view;  // this view must be copied into memory of its own
   std::vector<bool> in_memory;    // this node must be stored: a reader cannot inline it
+  bool unrolls_rows = true;       // of the whole graph: as in PlanOptions
 };
 
 // The node that `node` is a view of, through any number of views that are not copied.
