@@ -94,8 +94,12 @@ kernels::Tier tier_in_use() {
 
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
                                          FlushObserver* observer) {
-  absl::StatusOr<fusion::Plan> plan = fusion::make_plan(
-      graph, {.fuse = mode.fuse, .fast_math = mode.fast_math, .observer = pass_printer()});
+  absl::StatusOr<fusion::Plan> plan =
+      fusion::make_plan(graph, {.fuse = mode.fuse,
+                                .fast_math = mode.fast_math,
+                                // A GPU has an order of its own (docs/cuda.md).
+                                .unrolls_rows = device.type() == DeviceType::kCpu,
+                                .observer = pass_printer()});
   if (!plan.ok()) throw Error(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());

@@ -13,6 +13,7 @@ struct Constraints {
   std::vector<bool> copied_view;  // this view must be copied into memory of its own
   std::vector<bool> in_memory;    // this node must be stored: a reader cannot inline it
   std::vector<bool> over_budget;  // of these: the kernel of a reader that does would be too large
+  bool unrolls_rows = true;       // of the whole graph: as in PlanOptions
 };
 
 // The node that `node` is a view of, through any number of views that are not copied.

@@ -24,6 +24,8 @@ class Uses {
 
   // True if `n` is needed and is neither an input nor a view that is not copied.
   bool computes(NodeId n) const { return computes_[n]; }
+  // Whether rows of a few elements may be unrolled.
+  bool unrolls_rows() const { return constraints_.unrolls_rows; }
   // True if someone holds `n` or a view of it.
   bool observed(NodeId n) const { return observed_[n]; }
   // The uses of `n` itself and of views of it, in the order of their consumers.

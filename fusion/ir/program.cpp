@@ -104,6 +104,21 @@ absl::Status verify_structure(const Program& program) {
 }
 
 // Tiles are read whole, whatever a predicate says, and only read.
+absl::Status verify_interleaved(const Program& program) {
+  std::vector<bool> seen(program.accesses.size(), false);
+  for (const std::vector<uint16_t>& accesses : program.interleaved) {
+    for (const uint16_t access : accesses) {
+      if (access >= seen.size() || seen[access] ||
+          !(program.accesses[access] == program.accesses[accesses[0]]) ||
+          program.accesses[access].lanes != StrideClass::kAny) {
+        return absl::InternalError(absl::StrCat("program: access ", access, " is interleaved"));
+      }
+      seen[access] = true;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status verify_tiles(const Program& program) {
   auto fail = [](auto... parts) {
     return absl::InternalError(absl::StrCat("program: ", parts...));
@@ -276,6 +291,7 @@ absl::Status verify(const Program& program) {
   for (const Store& store : program.stores) {
     if (absl::Status status = verify_store(program, store); !status.ok()) return status;
   }
+  if (absl::Status status = verify_interleaved(program); !status.ok()) return status;
   return verify_tiles(program);
 }
 

@@ -43,6 +43,10 @@ std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, cons
     const int64_t stride = address.coefficient[lane];
     if (access.lanes != StrideClass::kAny || stride < 2 || stride > kMaxInterleaved) continue;
     if (roles[a] != Role::kLoaded && roles[a] != Role::kStored) continue;
+    // Stores of elements may belong to different passes.
+    if (roles[a] == Role::kStored && access.varies_along_reduced && program.reduced_rank > 0) {
+      continue;
+    }
     candidates[{roles[a], access.buffer, access.dtype, address.coefficient}].emplace(
         address.offset, static_cast<uint16_t>(a));
   }

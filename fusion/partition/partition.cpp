@@ -16,7 +16,9 @@ Partition partition(const Graph& graph, const Constraints& constraints, bool fus
   Placement placement = place_nodes(graph, constraints, uses, row_facts, fuse);
   if (fuse) merge_siblings(graph, uses, placement.stored, &placement.groups);
   std::vector<Group> groups = std::move(placement.groups).in_order();
-  for (Group& group : groups) unroll_short_rows(graph, &group);
+  if (constraints.unrolls_rows) {
+    for (Group& group : groups) unroll_short_rows(graph, &group);
+  }
   return {.groups = std::move(groups),
           .stored = std::move(placement.stored),
           .cuts = std::move(placement.cuts)};

@@ -113,7 +113,8 @@ class Placer {
     const Group& reader = group(g);
     if (reader.library || reader.space != rows.space || reader.axes.empty()) return false;
     if (!reader.unrolled.empty() && reader.unrolled != rows.axes) return false;
-    return can_unroll(rows, reader.axes) && groups_.has_room_unrolled(g, rows.axes) &&
+    return constraints_.unrolls_rows && can_unroll(rows, reader.axes) &&
+           groups_.has_room_unrolled(g, rows.axes) &&
            positions_.of_reads(n, g) == outer_dims(rows.space, rows.axes);
   }
 
@@ -126,7 +127,7 @@ class Placer {
     return !copies && !reader.library && reader.axes.empty() && reader.space == node(n).shape &&
            positions_.of_reads(n, g) == all_dims(reader.space) &&
            (row_length(rows.space, rows.axes) >= kMinRowForEpilogue ||
-            is_short_row(rows.space, rows.axes)) &&
+            (constraints_.unrolls_rows && is_short_row(rows.space, rows.axes))) &&
            rows.space.numel() > 0;
   }
 

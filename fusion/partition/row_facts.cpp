@@ -59,7 +59,7 @@ std::vector<int> RowFacts::number_rows(const Graph& graph, const Uses& uses) {
   return number;
 }
 
-RowFacts::RowFacts(const Graph& graph, const Uses& uses) {
+RowFacts::RowFacts(const Graph& graph, const Uses& uses) : unrolls_rows_(uses.unrolls_rows()) {
   const std::vector<int> number = number_rows(graph, uses);
   if (rows_.empty()) return;
   const auto size = static_cast<NodeId>(graph.nodes.size());
@@ -90,7 +90,8 @@ const Rows* RowFacts::rows_computing(NodeId n, const Shape& space, Projection ou
 bool RowFacts::made_from_other_rows(NodeId n, const Shape& space,
                                     const std::vector<int>& axes) const {
   return find_last(fused_from_.of(n), rows_, [&](const Rows& rows) {
-           return rows.space == space && rows.axes != axes && !can_unroll(rows, axes);
+           return rows.space == space && rows.axes != axes &&
+                  !(unrolls_rows_ && can_unroll(rows, axes));
          }) != nullptr;
 }
 

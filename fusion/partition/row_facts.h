@@ -74,6 +74,7 @@ class RowFacts {
   // By node: the number of the rows that a reduction walks; -1 for others, and if they don't fit.
   std::vector<int> number_rows(const Graph& graph, const Uses& uses);
 
+  const bool unrolls_rows_;
   std::vector<Rows> rows_;  // by number
   Sets made_from_;
   Sets fused_from_;  // likewise, but only by way of values that nobody observes

@@ -15,6 +15,9 @@ namespace sluice::fusion {
 struct PlanOptions {
   bool fuse = true;
   bool fast_math = false;  // arithmetic may change bits
+  // Reductions of rows of a few elements may become pointwise instructions: the device combines the
+  // elements of a row in the order of kernels/reduction.h.
+  bool unrolls_rows = true;
   // If set, called for each pass that changed something, in order.
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
       observer;
