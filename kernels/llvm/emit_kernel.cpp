@@ -212,18 +212,25 @@ void KernelEmitter::emit_versions(llvm::Value* first, llvm::Value* last, const O
     return op_info(instr.op).rule == fusion::TypeRule::kSelect &&
            plan_.ranges.uniform[instr.operands[0]] && !known.of(instr.operands[0]);
   });
-  if (select == instrs.rend() || version_instrs_ + 2 * instrs.size() > kMaxInstrs) {
+  if (select == instrs.rend()) {
     version_instrs_ += instrs.size();
     return emit_version(first, last, known, instrs);
   }
   const ValueId condition = program_.body[*select].operands[0];
-  auto with = [&](bool outcome) {
-    Outcomes more = known;
-    more.learn(condition, outcome);
-    emit_versions(first, last, more);
-  };
+  Outcomes if_true = known, if_false = known;
+  if_true.learn(condition, true);
+  if_false.learn(condition, false);
+  // The parts of a concat have hardly anything in common: a loop for each is no more code.
+  const size_t both =
+      if_true.needed(plan_.ranges.rest).size() + if_false.needed(plan_.ranges.rest).size();
+  const bool repeats = both > instrs.size() + instrs.size() / 8;
+  if (repeats && version_instrs_ + both > kMaxInstrs) {
+    version_instrs_ += instrs.size();
+    return emit_version(first, last, known, instrs);
+  }
   builder_.if_then_else(
-      body_->scalar(condition), [&] { with(true); }, [&] { with(false); });
+      body_->scalar(condition), [&] { emit_versions(first, last, if_true); },
+      [&] { emit_versions(first, last, if_false); });
 }
 
 void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Outcomes& known,

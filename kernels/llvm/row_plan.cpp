@@ -62,14 +62,6 @@ RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& inv
   for (size_t i = 0; i < uniform.size(); ++i) {
     if (program.body[i].level == Level::kUniform) uniform[i] = true;
   }
-  // Longer kernels are not worth emitting twice: all vectors end at bounds then, which non-temporal
-  // stores do not allow.
-  constexpr size_t kMaxInstrs = 400;
-  ranges.by_lane = program.body.size() <= kMaxInstrs;
-  if (!ranges.by_lane && program.nontemporal) {
-    ranges.rest = instrs;
-    return ranges;
-  }
   ranges.comparisons.resize(program.body.size(), false);
   ranges.moving.resize(program.body.size(), false);
   const std::vector<bool> same = uniform;
@@ -94,6 +86,19 @@ RowPlan::Ranges find_ranges(const Program& program, const std::vector<bool>& inv
     } else {
       ranges.rest.push_back(id);
     }
+  }
+  // Longer kernels are not worth emitting twice: lane by lane, unless rolls would have to gather,
+  // and then up to each bound, which non-temporal stores do not allow.
+  constexpr size_t kMaxInstrs = 400;
+  if (program.body.size() <= kMaxInstrs) return ranges;
+  ranges.by_lane = false;
+  const bool rolls = std::any_of(ranges.rest.begin(), ranges.rest.end(), [&](ValueId id) {
+    return program.body[id].op == Op::kGather && uniform[program.body[id].operands[0]];
+  });
+  if (!rolls || program.nontemporal) {
+    uniform = same;
+    ranges.values.clear();
+    ranges.rest = instrs;
   }
   return ranges;
 }
