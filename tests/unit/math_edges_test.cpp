@@ -150,7 +150,7 @@ const UnaryRow kUnary[] = {
     SLUICE_UNARY_OF(sigmoid, sigmoid, 2.5, 3.0),
     SLUICE_UNARY_OF(silu, silu, 3.5, 4.0),
     SLUICE_UNARY_OF(softplus, softplus, 2.0, 3.0),
-    SLUICE_UNARY_OF(gelu, gelu, 5.5, 7.0),
+    SLUICE_UNARY_OF(gelu, gelu, 5.5, 6.0),
     SLUICE_UNARY_OF(mish, mish, 4.0, 5.0),
 };
 
