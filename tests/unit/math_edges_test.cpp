@@ -359,8 +359,9 @@ void check_exact_powers() {
     EXPECT_EQ(m::pow(T(base), T(2)), T(base) * T(base));
     EXPECT_EQ(m::pow(T(base), T(0)), T(1));
     EXPECT_EQ(m::pow(T(base), T(1)), T(base));
-    if (base >= 0) EXPECT_EQ(m::pow(T(base) * T(base), T(0.5)), T(base));
-    if (base > -12 && base <= 12) EXPECT_EQ(m::pow(T(base), T(5)), T(std::pow(base, 5)));
+    EXPECT_EQ(m::pow(T(base) * T(base), T(0.5)), T(std::abs(base)));
+    const int small = base % 12;
+    EXPECT_EQ(m::pow(T(small), T(5)), T(small * small * small * small * small));
   }
 }
 
