@@ -13,12 +13,12 @@ namespace sluice {
 std::string build_info() {
   const std::string target = kernels::llvm_target();
   const std::string cpu = target.substr(0, target.find(':'));
-  return absl::StrCat(
-      "compiler: ", __VERSION__, "\nkernels: ",
-      kernels::llvm_available() ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
-                                : "interpreted only",
-      "\nmatmul: ", kernels::matmul_library(),
-      "\nthreads: ", num_threads(), "\nCUDA: ", kernels::cuda::description(), "\n");
+  return absl::StrCat("compiler: ", __VERSION__, "\nkernels: ",
+                      kernels::llvm_available()
+                          ? absl::StrCat(kernels::llvm_version(), " for ", cpu)
+                          : "interpreted only",
+                      "\nmatmul: ", kernels::matmul_library(), "\nthreads: ", num_threads(),
+                      "\nCUDA: ", kernels::cuda::description(), "\n");
 }
 
 }  // namespace sluice

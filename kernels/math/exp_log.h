@@ -1,8 +1,9 @@
 // Exponentials and logarithms.
 //
 // exp: x = n ln 2 + r with |r| <= ln(2) / 2 (Cody and Waite), e^r by a minimax polynomial. log:
-// x = m 2^e with m in [2/3, 4/3), log(m) by a minimax polynomial in m - 1. Coefficients were fitted
-// with weights that make the relative error of the result equal at all extremes.
+// x = m 2^e with m in [2/3, 4/3), log(m) by a minimax polynomial in m - 1 (float32) or in
+// s = (m - 1) / (m + 1), as log(m) = 2 atanh(s) (float64). Coefficients were fitted with weights
+// that make the relative error of the result equal at all extremes.
 #ifndef SLUICE_KERNELS_MATH_EXP_LOG_H_
 #define SLUICE_KERNELS_MATH_EXP_LOG_H_
 
@@ -174,15 +175,16 @@ SLUICE_MATH_INLINE IntOf<V> negated_exponent(V a) {
   return bit_and(sub(constant<I>(kOrigin), bits_as<I>(a)), constant<I>(kMask));
 }
 
-// (log(1 + f) - f + f^2 / 2) / f^3 for |f| <= 1 / 3; float64.
+// log(1 + f) - f + f^2 / 2 + low, for half_square = f^2 / 2; float64. With s = f / (2 + f) it is
+// s (f^2 / 2 + s^2 (...)).
 template <typename V>
-SLUICE_MATH_INLINE V log_tail(V f) {
-  return polynomial(
-      f, 0.084478302660497773, -0.086241062173260871, 0.042048890215051676, -0.045738718310145386,
-      0.060446227728608054, -0.063908346920946296, 0.066516180148882526, -0.071307987280876492,
-      0.076931876745219341, -0.083339717915305922, 0.090908766502565602, -0.099999793080102858,
-      0.11111111838863665, -0.12500000388745169, 0.14285714276557906, -0.16666666662933186,
-      0.20000000000054521, -0.25000000000013328, 0.33333333333333232);
+SLUICE_MATH_INLINE V log_rest(V f, V half_square, V low) {
+  const V s = raw_div(f, add(constant<V>(2), f));
+  const V s2 = mul(s, s);
+  const V tail = mul(s2, polynomial(s2, 0.1384431888739095, 0.13173404841608774,
+                                    0.15391123935351733, 0.1818166549148745, 0.22222224303277127,
+                                    0.28571428555763062, 0.40000000000056979, 0.66666666666666596));
+  return fma(s, add(half_square, tail), low);
 }
 
 // log(1 + f) + e ln 2, with -e in the place of the exponent bits.
@@ -198,7 +200,7 @@ SLUICE_MATH_INLINE V log_of_reduced(V f, V minus_exponent) {
   } else {
     const V half_square = mul(constant<V>(0.5), square);
     const V low = mul(minus_exponent, constant<V>(-FormatOf<V>::kLn2Low * kUnit));
-    const V log1p_f = sub(f, sub(half_square, fma(mul(f, square), log_tail(f), low)));
+    const V log1p_f = sub(f, sub(half_square, log_rest(f, half_square, low)));
     return fma(minus_exponent, constant<V>(-FormatOf<V>::kLn2High * kUnit), log1p_f);
   }
 }
@@ -248,7 +250,7 @@ SLUICE_MATH_INLINE V scaled_log(V a, Split factor, Split ln2) {
   const V half_square = mul(half, f);
   const V high = sub(f, half_square);
   const V errors = sub(sub(sub(f, high), half_square), fma(half, f, neg(half_square)));
-  const V low = fma(mul(mul(f, f), f), log_tail(f), errors);
+  const V low = log_rest(f, half_square, errors);
   const V product = mul(high, constant<V>(factor.high));
   const V product_low =
       fma(high, constant<V>(factor.low),

@@ -37,6 +37,20 @@ T python_floor_divide(T a, T b) {
   return std::rint(quotient);
 }
 
+// float32 as well in float64, where the library is accurate.
+template <typename T>
+T wide_sin(T a) {
+  return static_cast<T>(std::sin(double{a}));
+}
+template <typename T>
+T wide_cos(T a) {
+  return static_cast<T>(std::cos(double{a}));
+}
+template <typename T>
+T wide_tan(T a) {
+  return static_cast<T>(std::tan(double{a}));
+}
+
 template <typename T>
 void loop(T (*f)(T), const void* a, const void*, void* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = f(static_cast<const T*>(a)[i]);

@@ -22,14 +22,14 @@ inline constexpr ScalarOf<V> kHalfPiLow = kIsF32<V> ? ScalarOf<V>(-4.37113883e-0
 template <typename V>
 SLUICE_MATH_INLINE V asin_tail(V square) {
   if constexpr (kIsF32<V>) {
-    return polynomial(square, 0.0421583503f, 0.0241847523f, 0.0454691537f, 0.0749530941f,
-                      0.166667521f);
+    return long_polynomial(square, 0.0421583503f, 0.0241847523f, 0.0454691537f, 0.0749530941f,
+                           0.166667521f);
   } else {
-    return polynomial(square, 0.032623299630879149, -0.020991590902118235, 0.021702803966587164,
-                      0.0037081156837106121, 0.010779834485018857, 0.011398984682712049,
-                      0.013980811503890541, 0.017351612817421841, 0.022372214938435487,
-                      0.030381942709763087, 0.044642857174562997, 0.074999999999708647,
-                      0.1666666666666676);
+    return long_polynomial(square, 0.032623299630879149, -0.020991590902118235,
+                           0.021702803966587164, 0.0037081156837106121, 0.010779834485018857,
+                           0.011398984682712049, 0.013980811503890541, 0.017351612817421841,
+                           0.022372214938435487, 0.030381942709763087, 0.044642857174562997,
+                           0.074999999999708647, 0.1666666666666676);
   }
 }
 
@@ -120,11 +120,14 @@ SLUICE_MATH_INLINE V atan(V a) {
   const V error = mul(fma(neg(inverse), x, one), inverse);
   const V t = select(large, inverse, x);
   const V square = mul(t, t);
-  const V rest = mul(mul(square, t), internal::atan_tail(square));
+  const V cube = mul(square, t);
   const V slope = fma(constant<V>(-0.5), square, one);  // of atan, roughly
-  const V low = sub(fma(error, slope, rest), constant<V>(internal::kHalfPiLow<V>));
-  const V from_half_pi = sub(constant<V>(internal::kHalfPiHigh<V>), add(t, low));
-  return copysign(select(large, from_half_pi, add(t, rest)), a);
+  const V half_pi = constant<V>(internal::kHalfPiHigh<V>);
+  const V high = sub(half_pi, t);
+  const V lost = add(sub(sub(half_pi, high), t), constant<V>(internal::kHalfPiLow<V>));
+  const V low = select(large, fma(neg(error), slope, lost), constant<V>(0));
+  const V rest = fma(select(large, neg(cube), cube), internal::atan_tail(square), low);
+  return copysign(add(select(large, high, t), rest), a);
 }
 
 // The angle of the point (x, y), in (-pi, pi].

@@ -14,6 +14,20 @@ SLUICE_MATH_INLINE V polynomial(V x, ScalarOf<V> highest, Rest... rest) {
   return result;
 }
 
+// The same by two chains of half the length, of even and of odd powers: a long chain's steps wait
+// for each other.
+template <typename V, typename... Rest>
+SLUICE_MATH_INLINE V long_polynomial(V x, ScalarOf<V> highest, ScalarOf<V> next, Rest... rest) {
+  const V square = mul(x, x);
+  V first = constant<V>(highest), second = constant<V>(next);
+  int count = 0;
+  ((count++ % 2 == 0 ? first = fma(first, square, constant<V>(static_cast<ScalarOf<V>>(rest)))
+                     : second = fma(second, square, constant<V>(static_cast<ScalarOf<V>>(rest)))),
+   ...);
+  // The coefficient of x^0 is the last one.
+  return sizeof...(rest) % 2 == 0 ? fma(first, x, second) : fma(second, x, first);
+}
+
 }  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_POLYNOMIAL_H_

@@ -150,7 +150,7 @@ const UnaryRow kUnary[] = {
     SLUICE_UNARY_OF(sigmoid, sigmoid, 2.5, 3.0),
     SLUICE_UNARY_OF(silu, silu, 3.5, 4.0),
     SLUICE_UNARY_OF(softplus, softplus, 2.0, 3.0),
-    SLUICE_UNARY_OF(gelu, gelu, 5.5, 7.0),
+    SLUICE_UNARY_OF(gelu, gelu, 5.5, 6.0),
     SLUICE_UNARY_OF(mish, mish, 4.0, 5.0),
 };
 
@@ -359,8 +359,9 @@ void check_exact_powers() {
     EXPECT_EQ(m::pow(T(base), T(2)), T(base) * T(base));
     EXPECT_EQ(m::pow(T(base), T(0)), T(1));
     EXPECT_EQ(m::pow(T(base), T(1)), T(base));
-    if (base >= 0) EXPECT_EQ(m::pow(T(base) * T(base), T(0.5)), T(base));
-    if (base > -12 && base <= 12) EXPECT_EQ(m::pow(T(base), T(5)), T(std::pow(base, 5)));
+    EXPECT_EQ(m::pow(T(base) * T(base), T(0.5)), T(std::abs(base)));
+    const int small = base % 12;
+    EXPECT_EQ(m::pow(T(small), T(5)), T(small * small * small * small * small));
   }
 }
 

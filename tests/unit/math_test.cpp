@@ -191,7 +191,7 @@ TEST(Externals, TakeRareOperands) {
     EXPECT_EQ(m::cos(-x), std::cos(x)) << x;
     EXPECT_EQ(m::tan(-x), std::tan(-x)) << x;
   }
-  EXPECT_EQ(m::sin(0x1p100f), std::sin(0x1p100f));
+  EXPECT_EQ(m::sin(0x1p100f), static_cast<float>(std::sin(0x1p100)));
   EXPECT_TRUE(std::isnan(m::cos(kInf)));
   EXPECT_EQ(m::remainder(0x1p80f, 3.0f), 1.0f);
   EXPECT_EQ(m::floor_divide(-0x1p80f, 3.0f), std::floor(-0x1p80f / 3.0f));

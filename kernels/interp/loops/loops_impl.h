@@ -44,12 +44,13 @@ void fill_nontemporal(LoopTable& table);
 
 // The expressions of ops.def, as types.
 namespace expressions {
-#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                              \
-  struct id {                                                                             \
-    template <typename A, typename V>                                                     \
-    static auto apply([[maybe_unused]] A a, [[maybe_unused]] V b, [[maybe_unused]] V c) { \
-      return __VA_ARGS__;                                                                 \
-    }                                                                                     \
+#define SLUICE_POINTWISE(id, name, arity, rule, domain, ...)                         \
+  struct id {                                                                        \
+    template <typename A, typename V>                                                \
+    SLUICE_MATH_INLINE static auto apply([[maybe_unused]] A a, [[maybe_unused]] V b, \
+                                         [[maybe_unused]] V c) {                     \
+      return __VA_ARGS__;                                                            \
+    }                                                                                \
   };
 #define SLUICE_INTERNAL(id, name, arity, in, out, ...) \
   SLUICE_POINTWISE(id, name, arity, kFixed, kAll, __VA_ARGS__)
@@ -61,7 +62,7 @@ namespace expressions {
       return identity_value;                                    \
     }                                                           \
     template <typename V>                                       \
-    static V apply(V a, V b) {                                  \
+    SLUICE_MATH_INLINE static V apply(V a, V b) {               \
       return __VA_ARGS__;                                       \
     }                                                           \
   };
