@@ -1,7 +1,7 @@
 """A peer of bench/cliffs: peers.py numpy|jax|torch
 
-Waits for the commands that main.cpp describes, and answers them alike. NumPy and torch run op by op
-on views made beforehand, JAX under jit with its views inside.
+Waits for the commands that main.cpp describes, and answers them alike. NumPy and torch run op by op,
+JAX under jit. Views of the inputs are part of the step, as in Sluice.
 """
 
 import functools
@@ -68,8 +68,11 @@ class Peer:
 
     def step(self, program, arguments, inputs, views):
         """A function of nothing that computes the results and waits for them."""
-        viewed = [self.view(x, view) for x, view in zip(inputs, views)]
-        return lambda: program(self.xp, arguments, *viewed)
+        def viewed():
+            return [self.view(x, view) for x, view in zip(inputs, views)]
+        if any(views):
+            return lambda: program(self.xp, arguments, *viewed())
+        return lambda: program(self.xp, arguments, *inputs)
 
     def wait(self, result):
         pass
