@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "fusion/lower/pack_rows.h"
+
 namespace sluice::fusion {
 namespace {
 
@@ -201,6 +203,7 @@ KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) &
   const std::vector<bool> in_tiles = arrange_tiles(program, &nest_);
   program.tiled = std::find(in_tiles.begin(), in_tiles.end(), true) != in_tiles.end();
   write_arguments(in_tiles);
+  pack_rows(nest_, &program);
   classify_rows();
   find_dependence();
   const BytesMoved bytes = count_bytes(call_, nest_, blocks_);

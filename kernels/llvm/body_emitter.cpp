@@ -131,14 +131,19 @@ llvm::Value* BodyEmitter::comparison_change(ValueId comparison) {
   return ir_.CreateAdd(ir_.CreateFPToSI(quotient, ir_.getInt64Ty()), one);
 }
 
-llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
+llvm::Value* BodyEmitter::emit_load(ValueId id) {
+  const Instr& instr = program_.body[id];
+  if (packed_.vector >= 0) {
+    if (packed_.plan->interleaved[id]) return interleave(id);
+    if (packed_.windows && packed_.plan->windows[id]) return load_window(instr);
+  }
   if (instr.num_operands > 0) {
     const auto* known = llvm::dyn_cast<llvm::ConstantInt>(values_[instr.operands[0]]);
     if (known != nullptr && known->isOne()) {
       return load(address(instr.aux, instr.level), instr.dtype, nullptr);
     }
   }
-  if (instr.num_operands > 0 && builder_.lanes() > 1 &&
+  if (instr.num_operands > 0 && builder_.lanes() > 1 && packed_.plan == nullptr &&
       program_.accesses[instr.aux].lanes == StrideClass::kUnit &&
       !values_[instr.operands[0]]->getType()->isVectorTy()) {
     // All lanes read, or none.
@@ -201,7 +206,7 @@ void BodyEmitter::emit(ValueId id) {
     case Op::kParam:
       values_[id] = argument(offsetof(KernelArgs, params), instr.aux, ir_.getInt64Ty());
       return;
-    case Op::kLoad: values_[id] = emit_load(instr); return;
+    case Op::kLoad: values_[id] = emit_load(id); return;
     case Op::kGather: values_[id] = emit_gather(instr); return;
     case Op::kCheckIndex: values_[id] = emit_check_index(instr); return;
     case Op::kExpand: values_[id] = value(instr.operands[0]); return;
