@@ -1,7 +1,7 @@
 # What sluice is built on. Abseil is required. Each of the others can be missing: the engine then
 # works without it, slower. AUTO takes it if it is there, ON fails if it is not, OFF ignores it.
 
-foreach(feature LLVM SLEEF TBB)
+foreach(feature LLVM TBB)
   set(SLUICE_${feature} AUTO CACHE STRING "Use ${feature}: AUTO, ON or OFF")
   set_property(CACHE SLUICE_${feature} PROPERTY STRINGS AUTO ON OFF)
   set(SLUICE_HAVE_${feature} 0)
@@ -60,11 +60,6 @@ endif()
 if(SLUICE_TBB)
   find_package(TBB 2021 QUIET CONFIG COMPONENTS tbb)
   sluice_feature(TBB TBB_FOUND "oneTBB ${TBB_VERSION}")
-endif()
-
-if(SLUICE_SLEEF)
-  sluice_find(SLEEF LIBRARY sleef HEADER sleef.h)
-  sluice_feature(SLEEF SLEEF_LIBRARY "${SLEEF_LIBRARY}")
 endif()
 
 if(SLUICE_LLVM)

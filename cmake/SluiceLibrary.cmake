@@ -41,14 +41,12 @@ function(sluice_library_part target)
   # Calls within the library go straight to their function.
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_include_directories(${target} PRIVATE ${SLUICE_INCLUDES})
-  foreach(feature LLVM NVCC SLEEF TBB)
+  foreach(feature LLVM NVCC TBB)
     target_compile_definitions(${target} PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
   endforeach()
-  foreach(feature LLVM SLEEF)
-    if(SLUICE_HAVE_${feature})
-      target_include_directories(${target} SYSTEM PRIVATE "${${feature}_INCLUDE_DIR}")
-    endif()
-  endforeach()
+  if(SLUICE_HAVE_LLVM)
+    target_include_directories(${target} SYSTEM PRIVATE "${LLVM_INCLUDE_DIR}")
+  endif()
   target_link_libraries(${target} PRIVATE ${SLUICE_ABSL} ${tbb})
 endfunction()
 
@@ -86,11 +84,9 @@ target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 
 target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-foreach(feature LLVM SLEEF)
-  if(SLUICE_HAVE_${feature})
-    target_link_libraries(sluice PRIVATE "${${feature}_LIBRARY}")
-  endif()
-endforeach()
+if(SLUICE_HAVE_LLVM)
+  target_link_libraries(sluice PRIVATE "${LLVM_LIBRARY}")
+endif()
 
 # The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp
 # pick a set at run time. -O3 because GCC's -O2 vectorises little. Most are so short that one which lies across two cache

@@ -47,7 +47,8 @@ inline constexpr int64_t kTileHeight = 128;
 inline constexpr int64_t kNontemporalUnit = 64;
 
 // Rows are numbered row-major over the outer dims. A tiled program (fusion::Program::tiled) is run
-// on ranges that begin and end at multiples of the last outer extent, one with non-temporal stores
+// on ranges that begin and end at multiples of the last outer extent, a packed one on whole rows
+// (fusion::Program::packed), one with non-temporal stores
 // on ranges that begin at multiples of kNontemporalUnit. `context` is the executable's own.
 //
 // Partial results of a block range: for reduction j (in body order) and rows [begin, end) two

@@ -146,6 +146,21 @@ absl::Status verify_tiles(const Program& program) {
   return absl::OkStatus();
 }
 
+absl::Status verify_packed(const Program& program) {
+  auto fail = [](auto... parts) {
+    return absl::InternalError(absl::StrCat("program: ", parts...));
+  };
+  if (program.packed_rank == 0) return absl::OkStatus();
+  if (program.schedule != Schedule::kPointwise || program.tiled) {
+    return fail("packed rows need a pointwise program without tiles");
+  }
+  if (program.packed_rank > kMaxPackedDims || program.packed_row_dim() < 0) {
+    return fail("packs ", int{program.packed_rank}, " of ", int{program.outer_rank}, " dims");
+  }
+  if (program.packed_points() < 2) return fail("packs rows of ", program.packed_points());
+  return absl::OkStatus();
+}
+
 absl::Status verify_operands(const Program& program, size_t index) {
   const Instr& instr = program.body[index];
   auto fail = [&](auto... parts) {
@@ -292,6 +307,7 @@ absl::Status verify(const Program& program) {
     if (absl::Status status = verify_store(program, store); !status.ok()) return status;
   }
   if (absl::Status status = verify_interleaved(program); !status.ok()) return status;
+  if (absl::Status status = verify_packed(program); !status.ok()) return status;
   return verify_tiles(program);
 }
 
@@ -328,10 +344,14 @@ std::string canonical_key(const Program& program) {
                program.nontemporal, program.contracts, program.schedule, program.outer_rank,
                program.reduced_rank, program.num_buffers, program.num_scalars, program.num_params,
                program.num_error_slots, program.accesses.size(), program.body.size(),
-               program.stores.size());
+               program.stores.size(), program.packed_rank, program.packed[0], program.packed[1],
+               program.packed[2]);
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_outer * 2 + access.varies_along_reduced);
+    if (program.packed_rank > 0) {
+      append_words(&key, access.rows, access.varies_in_row, access.row_stride);
+    }
   }
   append_words(&key, program.interleaved.size());
   for (const std::vector<uint16_t>& accesses : program.interleaved) {
@@ -351,7 +371,8 @@ std::string to_text(const Program& program) {
       "program ", name_of(program.schedule), " outer=", int{program.outer_rank},
       " reduced=", int{program.reduced_rank}, program.caches_rows ? " caches rows" : "",
       program.one_leaf ? " one leaf" : "", program.lanes_across_rows ? " lanes across rows" : "",
-      program.nontemporal ? " non-temporal" : "", program.contracts ? " contracts" : "", "\n");
+      program.nontemporal ? " non-temporal" : "", program.contracts ? " contracts" : "",
+      program.packed_rank > 0 ? absl::StrCat(" rows of ", program.packed_points()) : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];
     absl::StrAppend(&text, "  a", i, ": ",

@@ -22,6 +22,7 @@
 #ifndef SLUICE_FUSION_IR_PROGRAM_H_
 #define SLUICE_FUSION_IR_PROGRAM_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ inline constexpr uint16_t kNoBuffer = 0xffff;
 enum class Level : uint8_t { kUniform, kRow, kElement };
 
 inline constexpr int64_t kNontemporalAlignment = 64;  // bytes
+inline constexpr int kMaxPackedDims = 3;
+inline constexpr int64_t kMaxPackedStride = 64;  // elements
 
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).
 enum class Schedule : uint8_t {
@@ -66,6 +69,12 @@ struct Access {
   StrideClass lanes = StrideClass::kAny;
   bool varies_along_outer = true;    // false: all strides along outer dims are 0
   bool varies_along_reduced = true;  // false: all strides along reduced dims are 0
+  // Packed programs: the class of the stride along the rows, whether any stride inside a row is not
+  // 0, and the stride along the rows if elements are consecutive inside a row and it is at most
+  // kMaxPackedStride (else 0).
+  StrideClass rows = StrideClass::kZero;
+  bool varies_in_row = false;
+  uint8_t row_stride = 0;
 
   bool operator==(const Access&) const = default;
 };
@@ -135,6 +144,10 @@ struct Program {
   // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
   // them lies at a multiple of kNontemporalAlignment.
   bool nontemporal = false;
+  // Pointwise: the extents of the last dims, if these are so short that vectors hold several rows
+  // of them; else 0. They are part of the program since the code is laid out by them.
+  std::array<uint8_t, kMaxPackedDims> packed = {};
+  uint8_t packed_rank = 0;
   // Products and sums may be computed as one fused operation.
   bool contracts = false;
   std::vector<Access> accesses;
@@ -143,6 +156,14 @@ struct Program {
 
   int rank() const { return outer_rank + reduced_rank; }
   bool lanes_reduced() const { return schedule == Schedule::kRow && !lanes_across_rows; }
+  // The points of a packed row.
+  int packed_points() const {
+    int points = 1;
+    for (int d = 0; d < packed_rank; ++d) points *= packed[d];
+    return points;
+  }
+  // The dim of the packed rows.
+  int packed_row_dim() const { return outer_rank - packed_rank - 1; }
   // The dim that lanes run along.
   int lane_dim() const { return lanes_reduced() ? rank() - 1 : outer_rank - 1; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
+#include "fusion/lower/pack_rows.h"
 
 namespace sluice::fusion {
 namespace {
@@ -212,8 +213,9 @@ KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) &
   const std::vector<bool> in_tiles = arrange_tiles(program, &nest_);
   program.tiled = std::find(in_tiles.begin(), in_tiles.end(), true) != in_tiles.end();
   write_arguments(in_tiles);
+  pack_rows(nest_, &program);
   classify_rows();
-  program.interleaved = find_interleaved(program, nest_);
+  if (program.packed_rank == 0) program.interleaved = find_interleaved(program, nest_);
   find_dependence();
   const BytesMoved bytes = count_bytes(call_, nest_, blocks_);
   *bytes_read += bytes.read;

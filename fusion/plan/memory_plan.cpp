@@ -99,11 +99,14 @@ bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
     const Access& access = program.accesses[number];
     if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;
     if (access.lanes != StrideClass::kUnit) return false;
-    // Vectors begin at multiples of their length along the lane dim.
+    if (program.packed_rank > 0 && access.row_stride != program.packed_points()) return false;
+    // Vectors begin at multiples of their length along the lane dim, or along the packed rows.
     const auto size = static_cast<int64_t>(size_of(access.dtype));
     const int64_t* strides = call.accesses.data() + number * words;
+    const int first_lane_dim = program.lane_dim() - program.packed_rank;
     for (int d = 0; d < program.rank(); ++d) {
-      if (d != program.lane_dim() && strides[d] * size % kNontemporalAlignment != 0) return false;
+      const bool along_lanes = first_lane_dim <= d && d <= program.lane_dim();
+      if (!along_lanes && strides[d] * size % kNontemporalAlignment != 0) return false;
     }
     bytes += result.bytes;
   }

@@ -51,7 +51,7 @@ struct Config {
 // The process's settings; to be changed by one thread while no other uses the engine.
 Config& config();
 
-// What this build can do: compiler, SIMD level, LLVM, SLEEF, threads, CUDA; one "name:
+// What this build can do: compiler, SIMD level, LLVM, threads, CUDA; one "name:
 // value" a line.
 std::string build_info();
 

@@ -157,7 +157,12 @@ llvm::Value* BodyEmitter::emit_read(Address at, DType dtype, ValueId predicate) 
   return load(at, dtype, value(predicate));
 }
 
-llvm::Value* BodyEmitter::emit_load(const Instr& instr) {
+llvm::Value* BodyEmitter::emit_load(ValueId id) {
+  const Instr& instr = program_.body[id];
+  if (packed_.vector >= 0) {
+    if (packed_.plan->interleaved[id]) return interleave(id);
+    if (packed_.windows && packed_.plan->windows[id]) return load_window(instr);
+  }
   if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
   return emit_read(address(instr.aux, instr.level), instr.dtype, instr.operands[0]);
 }
@@ -229,7 +234,7 @@ void BodyEmitter::emit(ValueId id) {
     case Op::kParam:
       values_[id] = argument(offsetof(KernelArgs, params), instr.aux, ir_.getInt64Ty());
       return;
-    case Op::kLoad: values_[id] = emit_load(instr); return;
+    case Op::kLoad: values_[id] = emit_load(id); return;
     case Op::kGather: values_[id] = emit_gather(instr); return;
     case Op::kCheckIndex: values_[id] = emit_check_index(instr); return;
     case Op::kExpand: values_[id] = value(instr.operands[0]); return;

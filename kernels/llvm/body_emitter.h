@@ -9,6 +9,7 @@
 
 #include "fusion/ir/program.h"
 #include "kernels/llvm/ir_builder.h"
+#include "kernels/llvm/packed_plan.h"
 
 namespace sluice::kernels {
 
@@ -42,6 +43,12 @@ class BodyEmitter {
   llvm::Value* compare_index(fusion::ValueId comparison, llvm::Value* lane_index);
   llvm::Value* comparison_change(fusion::ValueId comparison);
   llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
+  // Packed rows, in blocks that begin at `row`: lanes are its rows, or the points of its vector
+  // `v`. With `windows` the lanes of loads of which that is true may be picked from whole vectors.
+  void set_packed_rows(const PackedPlan* plan, llvm::Value* row);
+  void set_packed_points(const PackedPlan* plan, llvm::Value* row, int v, bool windows);
+  // Lanes are rows: loads each column of an interleaved load, for set_packed_points().
+  void load_columns(fusion::ValueId id);
   // Which lanes exist, the first `count` (an i32); null for all.
   void set_active(llvm::Value* mask, llvm::Value* count = nullptr) {
     active_ = mask;
@@ -83,6 +90,11 @@ class BodyEmitter {
   llvm::Value* element_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   llvm::Value* base(uint16_t access);
   Address address(uint16_t access, fusion::Level level);
+  Address packed_address(uint16_t access);
+  // Of each lane's row and column, in vector `v` of a block of packed rows.
+  llvm::Value* packed_offsets(uint16_t access, int v);
+  llvm::Value* load_window(const fusion::Instr& instr);
+  llvm::Value* interleave(fusion::ValueId id);
   llvm::Value* scalar_pointer(const Address& address, DType dtype);
   llvm::Value* lane_pointers(const Address& address, DType dtype);
   llvm::Value* lane_indices(const Address& address);
@@ -131,7 +143,7 @@ class BodyEmitter {
   llvm::Value* emit_scalar(const fusion::Instr& instr);
   // `predicate`: kNoValue for none.
   llvm::Value* emit_read(Address at, DType dtype, fusion::ValueId predicate);
-  llvm::Value* emit_load(const fusion::Instr& instr);
+  llvm::Value* emit_load(fusion::ValueId id);
   llvm::Value* emit_gather(const fusion::Instr& instr);
   llvm::Value* emit_check_index(const fusion::Instr& instr);
 
@@ -157,6 +169,17 @@ class BodyEmitter {
   llvm::Value* active_count_ = nullptr;
   std::vector<Interleaved> interleaved_;
   std::map<uint16_t, size_t> interleaved_of_;  // by access: where in interleaved_
+
+  // Packed rows.
+  struct Packed {
+    const PackedPlan* plan = nullptr;
+    llvm::Value* row = nullptr;
+    int vector = -1;  // -1: lanes are rows
+    bool windows = false;
+    std::map<std::pair<uint16_t, int>, llvm::Value*> offsets;  // by access and vector
+    std::map<fusion::ValueId, std::vector<llvm::Value*>> columns;
+  };
+  Packed packed_;
 
   std::vector<llvm::Value*> values_;
   // For a single-lane value: the value and its splat.

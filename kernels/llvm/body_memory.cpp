@@ -141,6 +141,7 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
     result.scalar = lane_start_;
     return result;
   }
+  if (packed_.plan != nullptr) return packed_address(access);
   result.base = base(access);
   auto advance = [&](llvm::Value* elements) {
     result.scalar = result.scalar == nullptr ? elements : ir_.CreateAdd(result.scalar, elements);

@@ -64,6 +64,7 @@ void KernelEmitter::emit() {
     for (const ValueId id : plan_.uniform) body_->emit(id);
     allocate_row_cache();
     if (program_.tiled) return emit_tiles();
+    if (program_.packed_rank > 0) return emit_packed();
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
       if (lanes_reduced())
         emit_row_run(outer, first, last, row);
@@ -81,14 +82,17 @@ llvm::Value* KernelEmitter::call_thread_buffer(llvm::Value* bytes) {
   return ir_.CreateCall(builder_.host_function(kThreadBufferName, type), {bytes});
 }
 
-void KernelEmitter::emit_runs(const RunBody& body) {
-  const int rank_before_lanes = program_.outer_rank - 1;
+void KernelEmitter::emit_runs(const RunBody& body, int lane_dims) {
+  const int rank_before_lanes = program_.outer_rank - lane_dims;
   if (rank_before_lanes == 0) {
     body({}, row_begin_, row_end_, builder_.index(0));
     return;
   }
   // Carried: the first point's index in the run, then the outer indices.
   llvm::Value* length = body_->extent(rank_before_lanes);
+  for (int d = rank_before_lanes + 1; d < program_.outer_rank; ++d) {
+    length = ir_.CreateMul(length, body_->extent(d));
+  }
   llvm::Value* rest = ir_.CreateSDiv(row_begin_, length);
   Values start(1 + rank_before_lanes);
   start[0] = ir_.CreateSub(row_begin_, ir_.CreateMul(rest, length));

@@ -39,7 +39,8 @@ class KernelEmitter {
   // Calls `body(outer indices, first, last, row)` in a loop for each run of points [first, last)
   // along the last outer dim; `row` is the number of the first, from `begin` of the entry point on.
   using RunBody = std::function<void(const Values&, llvm::Value*, llvm::Value*, llvm::Value*)>;
-  void emit_runs(const RunBody& body);
+  // Or along the last `lane_dims` outer dims, as one.
+  void emit_runs(const RunBody& body, int lane_dims = 1);
   void emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
   void emit_lane_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Pointwise: a run, cut at the bounds of the plan's ranges; lane by lane where they are close.
@@ -61,6 +62,13 @@ class KernelEmitter {
   std::map<uint16_t, llvm::Value*> allocate_tiles();
   void stage_tile(uint16_t access, llvm::Value* staged, const Tile& tile);
   void emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged, const Tile& tile);
+  // Pointwise with packed rows.
+  void emit_packed();
+  void emit_packed_run(const PackedPlan& plan, llvm::Value* first, llvm::Value* last);
+  // The block of rows at `row`; of its rows only so many, if `count` is not null.
+  using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
+  void emit_packed_block(const PackedPlan& plan, const PackedColumns& columns, llvm::Value* row,
+                         llvm::Value* count);
   void set_active_below(llvm::Value* i, llvm::Value* last);
   // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`.
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,

@@ -24,7 +24,7 @@ using fusion::ValueId;
 // be computed as scalars ahead of the loop over it.
 std::vector<bool> find_invariant(const Program& program) {
   std::vector<bool> invariant(program.body.size(), false);
-  if (program.lanes_reduced()) return invariant;
+  if (program.lanes_reduced() || program.packed_rank > 0) return invariant;
   const std::vector<bool> same = fusion::same_in_all_lanes(program);
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
@@ -149,8 +149,11 @@ constexpr int kPointwiseVectors = 2;
 int pointwise_vectors(const Program& program) {
   return program.interleaved.empty() ? kPointwiseVectors : 1;
 }
+// Packed rows are emitted once for each point of a row: one vector, and no wider one for bytes.
+constexpr int kPackedLanes = 16;
 
 int lanes_of(const Program& program) {
+  if (program.packed_rank > 0) return std::min(lanes_of_vector(program), kPackedLanes);
   if (program.schedule == Schedule::kPointwise) {
     return std::min(64, lanes_of_vector(program) * pointwise_vectors(program));
   }
@@ -205,7 +208,7 @@ RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
     passes[p].reductions = std::move(pass.reductions);
     passes[p].stores = std::move(pass.stores);
   }
-  if (program.schedule == Schedule::kPointwise) {
+  if (program.schedule == Schedule::kPointwise && program.packed_rank == 0) {
     ranges = find_ranges(program, is_invariant, before[0].instrs);
   }
 }

@@ -24,7 +24,7 @@ using sluice::testing::strange_floats;
 
 // ---- Pointwise.
 
-// Library functions are the C library's in one place and SLEEF's or an expression in the other.
+// Library functions are the C library's in one place and an expression in the other.
 inline Tolerance tolerance_of(Op op, DType dtype) {
   const bool calls_one = op == Op::kGelu || op == Op::kSinc;  // within its expression
   const bool is_library =

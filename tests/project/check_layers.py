@@ -47,7 +47,6 @@ ROOMS = {
 # Headers that only some folders may include.
 PRIVATE = [
     (re.compile(r"^llvm(-c)?/"), ["kernels/llvm"]),
-    (re.compile(r"^sleef\.h$"), ["kernels"]),
     (re.compile(r"^(cuda|nvrtc|cublas|cudnn)"), ["kernels/cuda"]),
     (re.compile(r"^runtime/cuda/"), ["runtime", "kernels/cuda"]),
     # What the public headers keep from programs.

@@ -28,6 +28,9 @@ fusion::Program for_gpu(fusion::Program program) {
   using fusion::StrideClass;
   for (fusion::Access& access : program.accesses) {
     if (access.lanes == StrideClass::kTile) access.lanes = StrideClass::kAny;
+    access.rows = StrideClass::kZero;
+    access.varies_in_row = false;
+    access.row_stride = 0;
     if (program.lanes_across_rows) {
       // The class was that of the rows' dim.
       access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
@@ -35,6 +38,8 @@ fusion::Program for_gpu(fusion::Program program) {
   }
   program.caches_rows = program.lanes_across_rows = program.one_leaf = false;
   program.tiled = program.nontemporal = false;
+  program.packed = {};
+  program.packed_rank = 0;
   return program;
 }
 

@@ -1,0 +1,153 @@
+// Addresses and loads of packed rows (kernels/llvm/packed_plan.h).
+#include "kernels/llvm/body_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::Access;
+using fusion::Instr;
+using fusion::StrideClass;
+using fusion::ValueId;
+
+namespace {
+
+llvm::Constant* constants(llvm::Type* integer_type, const std::vector<int>& values) {
+  std::vector<llvm::Constant*> result;
+  for (const int value : values) result.push_back(llvm::ConstantInt::get(integer_type, value));
+  return llvm::ConstantVector::get(result);
+}
+
+}  // namespace
+
+void BodyEmitter::set_packed_rows(const PackedPlan* plan, llvm::Value* row) {
+  packed_.plan = plan;
+  packed_.row = row;
+  packed_.vector = -1;
+}
+
+void BodyEmitter::set_packed_points(const PackedPlan* plan, llvm::Value* row, int v, bool windows) {
+  packed_.plan = plan;
+  packed_.row = row;
+  packed_.vector = v;
+  packed_.windows = windows;
+}
+
+llvm::Value* BodyEmitter::packed_offsets(uint16_t access, int v) {
+  llvm::Value*& offsets = packed_.offsets[{access, v}];
+  if (offsets != nullptr) return offsets;
+  llvm::IRBuilder<> at_args(args_block_);
+  const int lanes = builder_.lanes();
+  auto add = [&](int dim, const auto& index_of) {
+    std::vector<int> indices;
+    for (int lane = 0; lane < lanes; ++lane) indices.push_back(index_of(lane));
+    llvm::Value* step = at_args.CreateVectorSplat(lanes, stride(access, dim));
+    llvm::Value* term = at_args.CreateMul(constants(ir_.getInt64Ty(), indices), step);
+    offsets = offsets == nullptr ? term : at_args.CreateAdd(offsets, term);
+  };
+  if (v < 0) {
+    add(program_.packed_row_dim(), [](int lane) { return lane; });
+    return offsets;
+  }
+  const PackedPlan& plan = *packed_.plan;
+  if (program_.accesses[access].rows != StrideClass::kZero) {
+    add(program_.packed_row_dim(), [&](int lane) { return plan.row_of(v, lane); });
+  }
+  int inner = 1;
+  for (int d = program_.packed_rank - 1; d >= 0; --d) {
+    const int extent = program_.packed[d];
+    add(program_.packed_row_dim() + 1 + d,
+        [&](int lane) { return plan.column_of(v, lane) / inner % extent; });
+    inner *= extent;
+  }
+  return offsets;
+}
+
+BodyEmitter::Address BodyEmitter::packed_address(uint16_t access) {
+  const Access& info = program_.accesses[access];
+  const int v = packed_.vector;
+  Address result;
+  result.base = base(access);
+  if (info.rows != StrideClass::kZero) {
+    result.scalar = ir_.CreateMul(packed_.row, stride(access, program_.packed_row_dim()));
+  }
+  if (v < 0) {
+    result.lanes = info.rows;
+  } else if (info.row_stride == packed_.plan->points) {
+    result.lanes = StrideClass::kUnit;
+    result.scalar = ir_.CreateAdd(result.scalar, builder_.index(int64_t{v} * builder_.lanes()));
+  } else if (info.varies_in_row || info.rows != StrideClass::kZero) {
+    result.lanes = StrideClass::kAny;
+  }
+  if (builder_.lanes() > 1 && result.lanes == StrideClass::kAny) {
+    result.offsets = packed_offsets(access, v);
+  }
+  return result;
+}
+
+// All lanes of the window's vectors are read, wanted or not.
+llvm::Value* BodyEmitter::load_window(const Instr& instr) {
+  const Access& info = program_.accesses[instr.aux];
+  const Window window = window_of(*packed_.plan, packed_.vector, info.row_stride);
+  llvm::Type* element = builder_.memory_type(instr.dtype);
+  llvm::Value* start = ir_.CreateMul(packed_.row, builder_.index(info.row_stride));
+  start = ir_.CreateAdd(start, builder_.index(window.first));
+  llvm::Value* pointer = ir_.CreateGEP(element, base(instr.aux), start);
+  llvm::Value* predicate = instr.num_operands > 0 ? value(instr.operands[0]) : nullptr;
+  if (predicate != nullptr) {
+    pointer = ir_.CreateSelect(builder_.any(predicate), pointer, zeros_);
+  }
+  const int lanes = builder_.lanes();
+  llvm::Type* type = builder_.with_lanes(element);
+  llvm::Value* picked = nullptr;
+  for (int k = 0; k < window.vectors; ++k) {
+    llvm::Value* from = ir_.CreateConstGEP1_64(element, pointer, int64_t{k} * lanes);
+    llvm::Value* vector = ir_.CreateAlignedLoad(type, from, llvm::Align(size_of(instr.dtype)));
+    // Lanes of this vector, else those picked before.
+    std::vector<int> mask;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int at = window.elements[lane] - window.first - k * lanes;
+      mask.push_back(at >= 0 && at < lanes ? lanes + at : lane);
+    }
+    picked = ir_.CreateShuffleVector(picked == nullptr ? vector : picked, vector, mask);
+  }
+  picked = decode(instr.dtype, picked);
+  if (predicate == nullptr) return picked;
+  return ir_.CreateSelect(predicate, picked, llvm::Constant::getNullValue(picked->getType()));
+}
+
+void BodyEmitter::load_columns(ValueId id) {
+  const Instr& instr = program_.body[id];
+  llvm::Type* element = builder_.memory_type(instr.dtype);
+  std::vector<llvm::Value*>& columns = packed_.columns[id];
+  columns.clear();
+  Address at = packed_address(instr.aux);
+  llvm::Value* const start = at.base;
+  for (int column = 0; column < packed_.plan->points; ++column) {
+    llvm::Value* offset = builder_.index(0);
+    int inner = 1;
+    for (int d = program_.packed_rank - 1; d >= 0; --d) {
+      const int index = column / inner % program_.packed[d];
+      llvm::Value* step = stride(instr.aux, program_.packed_row_dim() + 1 + d);
+      offset = ir_.CreateAdd(offset, ir_.CreateMul(builder_.index(index), step));
+      inner *= program_.packed[d];
+    }
+    at.base = ir_.CreateGEP(element, start, offset);
+    columns.push_back(load(at, instr.dtype, nullptr));
+  }
+}
+
+llvm::Value* BodyEmitter::interleave(ValueId id) {
+  const PackedPlan& plan = *packed_.plan;
+  const std::vector<llvm::Value*>& columns = packed_.columns.at(id);
+  llvm::Value* result = columns[0];
+  for (int column = 0; column < plan.points; ++column) {
+    std::vector<int> mask;
+    for (int lane = 0; lane < plan.lanes; ++lane) {
+      const bool is_here = plan.column_of(packed_.vector, lane) == column;
+      mask.push_back(is_here ? plan.lanes + plan.row_of(packed_.vector, lane) : lane);
+    }
+    result = ir_.CreateShuffleVector(result, columns[column], mask);
+  }
+  return result;
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,94 @@
+// Pointwise kernels with packed rows (kernels/llvm/packed_plan.h).
+#include "kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::ValueId;
+using ir::LaneScope;
+
+void KernelEmitter::emit_packed() {
+  const PackedPlan plan(program_, plan_.before[0].instrs, plan_.lanes);
+  emit_runs(
+      [&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value*) {
+        body_->set_outer(outer);
+        llvm::Value* points = builder_.index(plan.points);
+        emit_packed_run(plan, ir_.CreateUDiv(first, points), ir_.CreateUDiv(last, points));
+      },
+      1 + program_.packed_rank);
+}
+
+void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, llvm::Value* last) {
+  llvm::Value* zero = builder_.index(0);
+  body_->set_packed_rows(&plan, zero);
+  for (const ValueId id : plan.run) body_->emit(id);
+  LaneScope wide(plan.lanes);
+  body_->splat_operands(plan_.before[0].instrs, plan_.before[0].stores);
+  PackedColumns columns(plan.points);
+  for (int v = 0; v < plan.points; ++v) {
+    body_->set_packed_points(&plan, zero, v, /*windows=*/false);
+    for (const ValueId id : plan.columns) {
+      body_->emit(id);
+      columns[v].push_back(body_->value(id));
+    }
+  }
+  llvm::Value* rows = body_->extent(program_.packed_row_dim());
+  llvm::Value* lanes = builder_.index(plan.lanes);
+  builder_.loop(first, last, lanes, {}, [&](llvm::Value* row, const Values&) {
+    llvm::Value* is_whole = ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
+    if (plan.rows_after > 0) {
+      llvm::Value* after = ir_.CreateAdd(row, builder_.index(plan.rows_after));
+      is_whole = ir_.CreateAnd(is_whole, ir_.CreateICmpSLE(after, rows));
+      llvm::Value* is_after = ir_.CreateICmpSGE(row, builder_.index(plan.rows_before));
+      is_whole = ir_.CreateAnd(is_whole, is_after);
+    }
+    builder_.if_then_else(
+        is_whole, [&] { emit_packed_block(plan, columns, row, nullptr); },
+        [&] {
+          llvm::Value* count = builder_.min(ir_.CreateSub(last, row), lanes);
+          emit_packed_block(plan, columns, row, count);
+        });
+    return Values{};
+  });
+  body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumns& columns,
+                                      llvm::Value* row, llvm::Value* count) {
+  llvm::Type* word = ir_.getInt32Ty();
+  // Lanes of which the sum of number and `before` is below `end`.
+  auto set_active = [&](int before, llvm::Value* end) {
+    if (count == nullptr) return body_->set_active(nullptr);
+    llvm::Value* number =
+        ir_.CreateAdd(builder_.iota(word), builder_.splat(ir_.getInt32(before), plan.lanes));
+    llvm::Value* bound = builder_.splat(ir_.CreateTrunc(end, word), plan.lanes);
+    body_->set_active(ir_.CreateICmpULT(number, bound));
+  };
+  body_->set_packed_rows(&plan, row);
+  set_active(0, count);
+  Values rows;
+  for (const ValueId id : plan.rows) {
+    body_->emit(id);
+    rows.push_back(body_->value(id));
+  }
+  for (const ValueId id : plan.both) {
+    if (plan.interleaved[id]) body_->load_columns(id);
+  }
+  llvm::Value* points =
+      count == nullptr ? nullptr : ir_.CreateMul(count, builder_.index(plan.points));
+  for (int v = 0; v < plan.points; ++v) {
+    body_->set_packed_points(&plan, row, v, /*windows=*/count == nullptr);
+    set_active(v * plan.lanes, points);
+    for (size_t k = 0; k < plan.columns.size(); ++k) {
+      body_->set_value(plan.columns[k], columns[v][k]);
+    }
+    std::vector<int> row_of_lane;
+    for (int lane = 0; lane < plan.lanes; ++lane) row_of_lane.push_back(plan.row_of(v, lane));
+    for (size_t k = 0; k < plan.rows.size(); ++k) {
+      body_->set_value(plan.rows[k], ir_.CreateShuffleVector(rows[k], row_of_lane));
+    }
+    for (const ValueId id : plan.both) body_->emit(id);
+    for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
+  }
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,49 @@
+// How compiled code packs short rows (fusion::Program::packed) into vectors.
+//
+// Rows of E points are taken in blocks of as many rows as a vector has lanes, L. The L * E points
+// of a block are E whole vectors, and which row and column of the block a lane belongs to is known
+// when the code is emitted: lane l of vector v is point v * L + l.
+#ifndef SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
+#define SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
+
+#include <vector>
+
+#include "fusion/ir/program.h"
+
+namespace sluice::kernels {
+
+struct PackedPlan {
+  // `instrs`: all but the uniform ones, in body order.
+  PackedPlan(const fusion::Program& program, const std::vector<fusion::ValueId>& instrs, int lanes);
+
+  // The row and the point in the row of a lane of vector `v` of a block.
+  int row_of(int v, int lane) const { return (v * lanes + lane) / points; }
+  int column_of(int v, int lane) const { return (v * lanes + lane) % points; }
+
+  int lanes;
+  int points;  // of a row
+  // Values by where they vary, each in body order: not at all along a run of rows (scalars), inside
+  // a row only (computed once a run), along the rows only (lanes are rows; once a block), or both.
+  std::vector<fusion::ValueId> run, columns, rows, both;
+  // Of `both`, by value. Loads of rows that lie close to each other: away from the ends of a run
+  // the vectors around them are loaded whole and their lanes picked.
+  std::vector<bool> windows;
+  // Loads that are consecutive along the rows: each column is loaded and the columns interleaved.
+  std::vector<bool> interleaved;
+  // The rows at both ends of a run where a window may leave the memory that the rows span.
+  int rows_before = 0;
+  int rows_after = 0;  // counted from the first row of a block
+};
+
+// The elements that the lanes of vector `v` take of rows `row_stride` apart, relative to the
+// block's first.
+struct Window {
+  std::vector<int> elements;  // by lane
+  int first = 0;
+  int vectors = 0;  // loads from `first` on
+};
+Window window_of(const PackedPlan& plan, int v, int row_stride);
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
