@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/types/span.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
 #include "fusion/graph/index_map.h"
 #include "fusion/lower/program_builder.h"
 #include "fusion/partition/partition.h"

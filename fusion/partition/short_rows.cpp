@@ -26,7 +26,8 @@ void unroll_short_rows(const Graph& graph, Group* group) {
   if (group->axes.empty() || !group->unrolled.empty()) return;
   if (!is_short_row(group->space, group->axes)) return;
   int64_t weight = 0;
-  for (const NodeId member : group->members) weight += weight_of(graph.nodes[member].op, graph.nodes[member].dtype);
+  for (const NodeId member : group->members)
+    weight += weight_of(graph.nodes[member].op, graph.nodes[member].dtype);
   if (weight * row_length(group->space, group->axes) > kMaxUnrolledWeight) return;
   std::swap(group->axes, group->unrolled);
 }
