@@ -18,6 +18,8 @@ constexpr int64_t kBlockPanels = 8, kMaxBlockPanels = 32, kChunkPanels = 4;
 constexpr int64_t kMaxLines = 4096;
 // A matrix of so few elements is read as well where it is.
 constexpr int64_t kMaxUnpacked = 16384;
+// Of so few vectors, of so many elements, products with a matrix are sums along its lines.
+constexpr int64_t kMaxVectors = 16, kMinVectorDepth = 128;
 // In multiplications; and in elements, where they are read once.
 constexpr int64_t kMinTask = 400'000, kMinRead = 65'536;
 
@@ -162,32 +164,46 @@ class Slab {
   char* b_ = nullptr;
 };
 
-// True if it was a product of the lines of `matrix` with `vector`, of which each element of the
-// matrix is read once.
-bool multiply_vector(const MatrixProduct& x, const ProductOperand& matrix,
-                     const ProductOperand& vector, int64_t lines) {
+// True if it was a product of the lines of `matrix` with so few `vectors` that the matrix is read
+// where it is, once. Element (line, vector) of the result is at line * c_line + vector * c_vector.
+bool multiply_vectors(const MatrixProduct& x, const ProductOperand& matrix, int64_t lines,
+                      int64_t c_line, const ProductOperand& vectors, int64_t count,
+                      int64_t c_vector) {
   const ProductLoops& loops = x.loops;
   const bool along_depth = matrix.depth_stride == 1 || x.k == 1;
-  if (!along_depth && matrix.line_stride != 1 && lines > 1) return false;
-  const bool is_packed = vector.depth_stride == 1 && loops.element_size == loops.sum_size;
-  const Scratch packed(is_packed ? 0 : static_cast<size_t>(x.k) * loops.sum_size);
-  const void* v = vector.data;
+  if (count > 1 ? !along_depth || count > kMaxVectors || x.k < kMinVectorDepth
+                : !along_depth && matrix.line_stride != 1 && lines > 1) {
+    return false;
+  }
+  const bool is_packed = vectors.depth_stride == 1 && (count == 1 || vectors.line_stride == x.k) &&
+                         loops.element_size == loops.sum_size;
+  const Scratch packed(is_packed ? 0 : static_cast<size_t>(count * x.k) * loops.sum_size);
+  const void* v = vectors.data;
   if (!is_packed) {
-    loops.pack(vector.data, 0, vector.depth_stride, 1, x.k, 1, packed.data());
+    loops.pack(vectors.data, vectors.line_stride, vectors.depth_stride, count, x.k, 1,
+               packed.data());
     v = packed.data();
   }
   // Which lines are summed side by side is a matter of their place.
   const int64_t group = along_depth ? 16 : 256;
-  parallel_for(ceil_div(lines, group), 1 + kMinRead / (group * x.k),
+  parallel_for(ceil_div(lines, group), 1 + kMinRead / (group * x.k * count),
                [&](int64_t begin, int64_t end) {
                  const int64_t first = begin * group;
-                 const int64_t count = std::min(end * group, lines) - first;
+                 const int64_t part = std::min(end * group, lines) - first;
                  const void* from = at(matrix.data, first * matrix.line_stride, loops.element_size);
-                 void* to = at(x.c, first, loops.element_size);
+                 void* to = at(x.c, first * c_line, loops.element_size);
                  if (along_depth) {
-                   loops.dots(from, matrix.line_stride, v, count, x.k, to);
+                   loops.dots({.lines = part,
+                               .columns = count,
+                               .depth = x.k,
+                               .x = from,
+                               .line_stride = matrix.line_stride,
+                               .v = v,
+                               .y = to,
+                               .y_line_stride = c_line,
+                               .y_column_stride = c_vector});
                  } else {
-                   loops.sums(from, matrix.depth_stride, v, count, x.k, to);
+                   loops.sums(from, matrix.depth_stride, v, part, x.k, to);
                  }
                });
   return true;
@@ -196,8 +212,8 @@ bool multiply_vector(const MatrixProduct& x, const ProductOperand& matrix,
 }  // namespace
 
 void multiply(const MatrixProduct& x) {
-  if (x.n == 1 && multiply_vector(x, x.a, x.b, x.m)) return;
-  if (x.m == 1 && multiply_vector(x, x.b, x.a, x.n)) return;
+  if (x.n <= x.m && multiply_vectors(x, x.a, x.m, x.n, x.b, x.n, 1)) return;
+  if (x.m <= x.n && multiply_vectors(x, x.b, x.n, 1, x.a, x.m, x.n)) return;
   for (int64_t row = 0; row < x.m; row += kMaxLines) {
     for (int64_t column = 0; column < x.n; column += kMaxLines) {
       for (int64_t first = 0; first < x.k; first += kDepth) Slab(x, row, column, first).run();

@@ -28,6 +28,18 @@ struct ProductTile {
   bool adds = false;
 };
 
+// y[i * y_line_stride + j * y_column_stride] = the sum over p < depth of
+// x[i * line_stride + p] * v[j * depth + p], i < lines, j < columns. v has the type of sums. The
+// order of a sum depends on depth, columns, j and whether i is in the last group of four lines.
+struct ProductDots {
+  int64_t lines = 0, columns = 0, depth = 0;
+  const void* x = nullptr;
+  int64_t line_stride = 0;
+  const void* v = nullptr;
+  void* y = nullptr;
+  int64_t y_line_stride = 0, y_column_stride = 0;
+};
+
 // Products too small to be packed: c[i] = a[i] b[i] for i < batch. Strides as in MatmulShape.
 struct SmallProducts {
   int64_t batch = 0, m = 0, n = 0, k = 0;
@@ -53,9 +65,7 @@ struct ProductLoops {
                int64_t depth, int64_t width, void* out);
   void (*tile)(const ProductTile& tile);
 
-  // y[i] = the sum over p < depth of x[i * line_stride + p] * v[p], i < lines.
-  void (*dots)(const void* x, int64_t line_stride, const void* v, int64_t lines, int64_t depth,
-               void* y);
+  void (*dots)(const ProductDots& dots);
   // y[i] = the sum over p < depth of x[i + p * depth_stride] * v[p], i < lines.
   void (*sums)(const void* x, int64_t depth_stride, const void* v, int64_t lines, int64_t depth,
                void* y);

@@ -70,8 +70,6 @@ struct Products {
     }
   }
 
-  // ---- Packing.
-
   // out[q * width + i] = x[i * line_stride + q] for i, q < kShort.
   static constexpr int kShort = 16 / sizeof(S);
   typedef S Short __attribute__((vector_size(16), aligned(alignof(S))));
@@ -158,8 +156,6 @@ struct Products {
     }
   }
 
-  // ---- Tiles.
-
   template <int kRows, int kVectors>
   static void tile_of(const ProductTile& t) {
     Vector sums[kRows][kVectors];
@@ -219,53 +215,69 @@ struct Products {
     kTiles[(t.rows - 1) * kTileVectors + vectors - 1](t);
   }
 
-  // ---- Products with a vector.
-
-  template <int kLines>
-  static void dots_of(const T* x, int64_t line_stride, const S* v, int64_t depth, T* y) {
-    constexpr int kSums = kLines == 1 ? 8 : 2;  // as many additions at a time as hide their latency
-    Vector sums[kLines][kSums] = {};
+  // kSums additions at a time of each, so that all together hide their latency.
+  template <int kLines, int kColumns, int kSums>
+  static void dots_of(const ProductDots& d, int64_t line, int64_t column) {
+    const T* const x = elements(d.x) + line * d.line_stride;
+    const S* const v = sums_of(d.v) + column * d.depth;
+    Vector sums[kLines][kColumns][kSums] = {};
     int64_t p = 0;
-    for (; p + kSums * kLanes <= depth; p += kSums * kLanes) {
+    for (; p + kSums * kLanes <= d.depth; p += kSums * kLanes) {
 #pragma GCC unroll 8
-      for (int j = 0; j < kSums; ++j) {
-        const Vector factors = *reinterpret_cast<const Unaligned*>(v + p + j * kLanes);
+      for (int s = 0; s < kSums; ++s) {
+        Vector factors[kColumns];
+#pragma GCC unroll 4
+        for (int j = 0; j < kColumns; ++j) {
+          factors[j] = *reinterpret_cast<const Unaligned*>(v + j * d.depth + p + s * kLanes);
+        }
 #pragma GCC unroll 4
         for (int i = 0; i < kLines; ++i) {
-          sums[i][j] += load(x + i * line_stride + p + j * kLanes) * factors;
+          const Vector loaded = load(x + i * d.line_stride + p + s * kLanes);
+#pragma GCC unroll 4
+          for (int j = 0; j < kColumns; ++j) sums[i][j][s] += loaded * factors[j];
         }
       }
     }
+    T* const y = static_cast<T*>(d.y) + line * d.y_line_stride + column * d.y_column_stride;
     for (int i = 0; i < kLines; ++i) {
-      Vector all = sums[i][0];
-      for (int j = 1; j < kSums; ++j) all += sums[i][j];
-      int64_t q = p;
-      for (; q + kLanes <= depth; q += kLanes) {
-        all += load(x + i * line_stride + q) * *reinterpret_cast<const Unaligned*>(v + q);
+      for (int j = 0; j < kColumns; ++j) {
+        y[i * d.y_line_stride + j * d.y_column_stride] =
+            finish_dot<kSums>(sums[i][j], x + i * d.line_stride, v + j * d.depth, p, d.depth);
       }
-      for (int half = kLanes / 2; half > 0; half /= 2) {
-        for (int lane = 0; lane < half; ++lane) {
-          all[lane] = static_cast<S>(all[lane] + all[lane + half]);
-        }
-      }
-      S sum = all[0];
-      for (; q < depth; ++q) {
-        sum = multiply_add(static_cast<S>(x[i * line_stride + q]), v[q], sum);
-      }
-      y[i] = stored(sum);
     }
   }
 
-  static void dots(const void* x, int64_t line_stride, const void* v, int64_t lines, int64_t depth,
-                   void* y) {
-    constexpr int kLines = 4;
-    const T* line = elements(x);
-    T* out = static_cast<T*>(y);
-    int64_t i = 0;
-    for (; i + kLines <= lines; i += kLines) {
-      dots_of<kLines>(line + i * line_stride, line_stride, sums_of(v), depth, out + i);
+  // Adds the products from `p` on.
+  template <int kSums>
+  static T finish_dot(const Vector* sums, const T* x, const S* v, int64_t p, int64_t depth) {
+    Vector all = sums[0];
+    for (int s = 1; s < kSums; ++s) all += sums[s];
+    for (; p + kLanes <= depth; p += kLanes) {
+      all += load(x + p) * *reinterpret_cast<const Unaligned*>(v + p);
     }
-    for (; i < lines; ++i) dots_of<1>(line + i * line_stride, 0, sums_of(v), depth, out + i);
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) {
+        all[lane] = static_cast<S>(all[lane] + all[lane + half]);
+      }
+    }
+    S sum = all[0];
+    for (; p < depth; ++p) sum = multiply_add(static_cast<S>(x[p]), v[p], sum);
+    return stored(sum);
+  }
+
+  template <int kLines>
+  static void dots_of_lines(const ProductDots& d, int64_t line) {
+    constexpr int kColumns = 4;
+    int64_t j = 0;
+    for (; j + kColumns <= d.columns; j += kColumns) dots_of<kLines, kColumns, 1>(d, line, j);
+    for (; j < d.columns; ++j) dots_of<kLines, 1, kLines == 1 ? 8 : 2>(d, line, j);
+  }
+
+  static void dots(const ProductDots& d) {
+    constexpr int kLines = kTileRows > 6 ? 4 : 2;  // as registers allow
+    int64_t i = 0;
+    for (; i + kLines <= d.lines; i += kLines) dots_of_lines<kLines>(d, i);
+    for (; i < d.lines; ++i) dots_of_lines<1>(d, i);
   }
 
   static void sums(const void* x, int64_t depth_stride, const void* v, int64_t lines, int64_t depth,
@@ -297,8 +309,6 @@ struct Products {
       for (int64_t i = 0; i < count; ++i) out[begin + i] = stored(strip[i]);
     }
   }
-
-  // ---- What is left.
 
   // Of kColumns columns, whose rows in b are contiguous.
   template <int kColumns>
