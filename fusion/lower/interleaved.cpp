@@ -35,7 +35,7 @@ std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, cons
   const std::vector<Role> roles = roles_of(program);
   const int lane = program.lane_dim();
   // By what must be equal, the accesses by offset.
-  using Kind = std::tuple<Role, uint16_t, DType, std::array<int64_t, kMaxDims>>;
+  using Kind = std::tuple<Role, uint16_t, DType, decltype(Affine::coefficient)>;
   std::map<Kind, std::map<int64_t, uint16_t>> candidates;
   for (size_t a = 0; a < nest.addresses.size(); ++a) {
     const Access& access = program.accesses[a];
