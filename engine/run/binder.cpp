@@ -7,6 +7,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "engine/run/scheduler.h"
+#include "runtime/size_class.h"
 
 namespace sluice::engine {
 namespace {
@@ -116,9 +117,15 @@ class Binder {
 
   void allocate(int32_t r) {
     const auto bytes = static_cast<size_t>(plan_.results[r].bytes);
+    // Nobody asks for the size of what is not observed: a growing value takes its predecessors'
+    // blocks.
+    const bool similar = !plan_.results[r].observed;
+    auto fits = [&](size_t have) {
+      return have == bytes || (similar && runtime::size_class(have) == runtime::size_class(bytes));
+    };
     // A block that no later step reads: the stream runs steps in order.
     for (runtime::BufferRef& block : free_) {
-      if (block->data() != nullptr && block->bytes() == bytes) {
+      if (block->data() != nullptr && fits(block->bytes())) {
         set(r, std::exchange(block, free_.back()));
         free_.pop_back();
         return;

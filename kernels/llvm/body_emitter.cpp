@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "kernels/executable.h"
-#include "kernels/llvm/emit_ops.h"
 #include "kernels/llvm/host_functions.h"
+#include "kernels/llvm/ir/ops.h"
 #include "kernels/llvm/row_plan.h"
 
 namespace sluice::kernels {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fusion/ir/program.h"
-#include "kernels/llvm/ir_builder.h"
+#include "kernels/llvm/ir/builder.h"
 #include "kernels/llvm/packed_plan.h"
 
 namespace sluice::kernels {

@@ -4,7 +4,7 @@
 
 #include "kernels/llvm/body_emitter.h"
 #include "kernels/llvm/host.h"
-#include "kernels/llvm/interleave.h"
+#include "kernels/llvm/ir/interleave.h"
 
 namespace sluice::kernels {
 

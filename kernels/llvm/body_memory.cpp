@@ -3,8 +3,8 @@
 
 #include "kernels/executable.h"
 #include "kernels/llvm/body_emitter.h"
-#include "kernels/llvm/emit_ops.h"
 #include "kernels/llvm/host.h"
+#include "kernels/llvm/ir/ops.h"
 
 namespace sluice::kernels {
 

@@ -14,7 +14,7 @@
 #include "kernels/llvm/emit_kernel.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/host_functions.h"
-#include "kernels/llvm/llvm_compat.h"
+#include "kernels/llvm/ir/compat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"

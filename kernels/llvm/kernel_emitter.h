@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/llvm/body_emitter.h"
-#include "kernels/llvm/emit_ops.h"
+#include "kernels/llvm/ir/ops.h"
 #include "kernels/llvm/outcomes.h"
 #include "kernels/llvm/row_plan.h"
 #include "kernels/reduction.h"

@@ -1,7 +1,7 @@
 // The primitive operations that every function of kernels/math is written in, for plain C++
 // numbers.
 //
-// kernels/llvm/ir_value.h has the same set for a type that builds LLVM IR. A function template over
+// kernels/llvm/ir/value.h has the same set for a type that builds LLVM IR. A function template over
 // a value type V that uses only these gives the same bits in both. Rules for such templates:
 //   - no branches and no loops whose trip count depends on a value: use select();
 //   - no operator that C++ leaves undefined: integer arithmetic wraps (these functions see to it);

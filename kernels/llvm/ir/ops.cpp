@@ -1,4 +1,4 @@
-#include "kernels/llvm/emit_ops.h"
+#include "kernels/llvm/ir/ops.h"
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 // Where the APIs of LLVM 15 to 20 differ. Includes LLVM.
-#ifndef SLUICE_KERNELS_LLVM_LLVM_COMPAT_H_
-#define SLUICE_KERNELS_LLVM_LLVM_COMPAT_H_
+#ifndef SLUICE_KERNELS_LLVM_IR_COMPAT_H_
+#define SLUICE_KERNELS_LLVM_IR_COMPAT_H_
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
@@ -95,4 +95,4 @@ inline llvm::Error link_process_symbols(llvm::orc::LLJIT& jit, llvm::orc::JITDyl
 
 }  // namespace sluice::kernels::llvm_compat
 
-#endif  // SLUICE_KERNELS_LLVM_LLVM_COMPAT_H_
+#endif  // SLUICE_KERNELS_LLVM_IR_COMPAT_H_

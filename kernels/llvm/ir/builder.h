@@ -1,4 +1,4 @@
-// The IR builder behind ir_value.h: this thread's builder, its current lane count, and a few IR
+// The IR builder behind value.h: this thread's builder, its current lane count, and a few IR
 // idioms of the emitter. Includes LLVM.
 #ifndef SLUICE_KERNELS_LLVM_IR_BUILDER_H_
 #define SLUICE_KERNELS_LLVM_IR_BUILDER_H_
@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/llvm/ir_value.h"
+#include "kernels/llvm/ir/value.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace sluice::kernels::ir {

@@ -1,7 +1,7 @@
 // The value type that builds LLVM IR: the primitives of kernels/math/primitives.h for code that is
 // being emitted, so that the functions of kernels/math and the expressions of ops.def become IR.
 //
-// A Value<T> is either one T or a vector of them, whichever lane count is current (ir_builder.h)
+// A Value<T> is either one T or a vector of them, whichever lane count is current (builder.h)
 // when it is made; operands of one operation have the same lane count. Everything here may be
 // called only while an ir::Builder is alive on this thread. No LLVM header is needed to use it.
 #ifndef SLUICE_KERNELS_LLVM_IR_VALUE_H_

@@ -1,4 +1,4 @@
-#include "kernels/llvm/interleave.h"
+#include "kernels/llvm/ir/interleave.h"
 
 #include <functional>
 

@@ -1,10 +1,10 @@
 // The expressions of fusion/ir/ops.def as IR. Values are of compute types (half types are float32)
 // and of the current lane count of this thread's ir::Builder.
-#ifndef SLUICE_KERNELS_LLVM_EMIT_OPS_H_
-#define SLUICE_KERNELS_LLVM_EMIT_OPS_H_
+#ifndef SLUICE_KERNELS_LLVM_IR_OPS_H_
+#define SLUICE_KERNELS_LLVM_IR_OPS_H_
 
 #include "fusion/ir/op.h"
-#include "kernels/llvm/ir_value.h"
+#include "kernels/llvm/ir/value.h"
 
 namespace sluice::kernels::ir {
 
@@ -32,4 +32,4 @@ ReductionState emit_combine(fusion::Op op, DType dtype, const ReductionState& a,
 
 }  // namespace sluice::kernels::ir
 
-#endif  // SLUICE_KERNELS_LLVM_EMIT_OPS_H_
+#endif  // SLUICE_KERNELS_LLVM_IR_OPS_H_

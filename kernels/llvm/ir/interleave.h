@@ -1,6 +1,6 @@
 // Shuffles between vectors of consecutive elements and vectors of every n-th one. Includes LLVM.
-#ifndef SLUICE_KERNELS_LLVM_INTERLEAVE_H_
-#define SLUICE_KERNELS_LLVM_INTERLEAVE_H_
+#ifndef SLUICE_KERNELS_LLVM_IR_INTERLEAVE_H_
+#define SLUICE_KERNELS_LLVM_IR_INTERLEAVE_H_
 
 #include <vector>
 
@@ -17,4 +17,4 @@ std::vector<llvm::Value*> interleave(llvm::IRBuilder<>& ir, std::vector<llvm::Va
 
 }  // namespace sluice::kernels::ir
 
-#endif  // SLUICE_KERNELS_LLVM_INTERLEAVE_H_
+#endif  // SLUICE_KERNELS_LLVM_IR_INTERLEAVE_H_

@@ -1,4 +1,4 @@
-#include "kernels/llvm/ir_builder.h"
+#include "kernels/llvm/ir/builder.h"
 
 #include "kernels/llvm/host_functions.h"
 #include "llvm/IR/Intrinsics.h"

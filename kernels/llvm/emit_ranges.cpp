@@ -1,0 +1,127 @@
+// Pointwise kernels whose values depend on bounds along the lanes: runs are cut at the bounds.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::ValueId;
+using ir::LaneScope;
+
+void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
+  const RowPlan::Ranges& ranges = plan_.ranges;
+  if (ranges.values.empty()) return emit_versions(first, last, Outcomes(program_));
+  const int64_t lanes = builder_.lanes();
+  std::map<ValueId, llvm::Value*> changes;
+  for (const ValueId id : ranges.values) {
+    if (ranges.comparisons[id] && !ranges.moving[id]) changes[id] = body_->comparison_change(id);
+  }
+  builder_.walk(first, last, [&](llvm::Value* i) {
+    llvm::Value* next_vector = ir_.CreateAdd(i, builder_.index(lanes));
+    llvm::Value* end = last;
+    llvm::Value* changes_near = builder_.index(0);
+    {
+      LaneScope scalar(1);
+      for (const ValueId id : ranges.values) {
+        if (!ranges.comparisons[id]) {
+          body_->emit(id);
+          continue;
+        }
+        body_->set_value(id, body_->compare_index(id, i));
+        // What moves an index changes where another comparison does, behind which nothing is asked.
+        llvm::Value* change = ranges.moving[id] ? body_->comparison_change(id) : changes.at(id);
+        llvm::Value* ahead = ir_.CreateICmpSGT(change, i);
+        end = ir_.CreateSelect(ahead, builder_.min(end, change), end);
+        llvm::Value* near = ir_.CreateAnd(ahead, ir_.CreateICmpSLT(change, next_vector));
+        changes_near = ir_.CreateAdd(changes_near, ir_.CreateZExt(near, ir_.getInt64Ty()));
+      }
+    }
+    // One bound may be two comparisons, where one part ends and the next begins. Two vectors with a
+    // part of their lanes active are faster than one that decides by lane.
+    llvm::Value* agrees = ir_.CreateICmpSLE(changes_near, builder_.index(2));
+    if (program_.nontemporal) {
+      // Vectors stay aligned: whole ones, unless it is the last.
+      llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(end, i), -lanes);
+      llvm::Value* inside = ir_.CreateICmpSLT(end, last);
+      end = ir_.CreateSelect(inside, ir_.CreateAdd(i, whole), last);
+      agrees = ir_.CreateICmpSGT(end, i);
+    }
+    if (!ranges.by_lane) {
+      emit_versions(i, end, Outcomes(program_));
+      return end;
+    }
+    builder_.if_then_else(
+        agrees, [&] { emit_versions(i, end, Outcomes(program_)); },
+        [&] {
+          body_->set_lane_start(i);
+          set_active_below(i, last);
+          emit_stage(plan_.before[0]);
+        });
+    return ir_.CreateSelect(agrees, end, next_vector);
+  });
+  body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known) {
+  // Of all versions together: bounded by the instruction cache and by compile time.
+  constexpr size_t kMaxInstrs = 400;
+  const std::vector<ValueId> instrs = known.needed(plan_.ranges.rest);
+  // The outermost selection makes others unnecessary.
+  const auto select = std::find_if(instrs.rbegin(), instrs.rend(), [&](ValueId id) {
+    const fusion::Instr& instr = program_.body[id];
+    return op_info(instr.op).rule == fusion::TypeRule::kSelect &&
+           plan_.ranges.uniform[instr.operands[0]] && !known.of(instr.operands[0]);
+  });
+  if (select == instrs.rend()) {
+    version_instrs_ += instrs.size();
+    return emit_version(first, last, known, instrs);
+  }
+  const ValueId condition = program_.body[*select].operands[0];
+  Outcomes if_true = known, if_false = known;
+  if_true.learn(condition, true);
+  if_false.learn(condition, false);
+  // The parts of a concat have hardly anything in common: a loop for each is no more code.
+  const size_t both =
+      if_true.needed(plan_.ranges.rest).size() + if_false.needed(plan_.ranges.rest).size();
+  const bool repeats = both > instrs.size() + instrs.size() / 8;
+  if (repeats && version_instrs_ + both > kMaxInstrs) {
+    version_instrs_ += instrs.size();
+    return emit_version(first, last, known, instrs);
+  }
+  builder_.if_then_else(
+      body_->scalar(condition), [&] { emit_versions(first, last, if_true); },
+      [&] { emit_versions(first, last, if_false); });
+}
+
+void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Outcomes& known,
+                                 const std::vector<ValueId>& instrs) {
+  std::vector<std::pair<ValueId, llvm::Value*>> before;
+  for (size_t i = 0; i < program_.body.size(); ++i) {
+    const ValueId id = static_cast<ValueId>(i);
+    const std::optional<bool> outcome = known.of(id);
+    if (!outcome) continue;
+    before.emplace_back(id, body_->scalar(id));
+    body_->set_value(id, ir_.getInt1(*outcome));
+  }
+  auto emit_vector = [&](llvm::Value* i, const Values&) {
+    body_->set_lane_start(i);
+    for (const ValueId id : instrs) {
+      const fusion::Instr& instr = program_.body[id];
+      if (const std::optional<ValueId> operand = known.selected(instr)) {
+        body_->set_value(id, body_->round(instr.dtype, body_->value(*operand)));
+      } else {
+        body_->emit(id);
+      }
+    }
+    for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
+    return Values{};
+  };
+  lane_loop(first, last, {}, emit_vector);
+  body_->set_active(nullptr);
+  for (const auto& [id, value] : before) body_->set_value(id, value);
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,120 @@
+// Pointwise programs over many rows of a few points, which compiled code packs into vectors: the
+// same bits as interpreted, for every way in which an operand can vary along such rows.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+// Operands over rows of `points`.
+struct Inputs {
+  Inputs(int64_t rows, int64_t points)
+      : x(randn({rows, points})),
+        row(randn({points})),
+        column(randn({rows, 1})),
+        wide(randn({rows, points + 3})),
+        turned(randn({points, rows})),
+        batch(randn({3, rows, points})),
+        half(astype(randn({rows, points}), DType::kFloat16)),
+        bytes(randint(-50, 50, {rows, points}, DType::kInt8)),
+        doubles(randn({rows, points}, DType::kFloat64)),
+        mask(randn({rows, 1}) > 0.f),
+        indices(randint(-rows, rows, {rows})),
+        points(points) {
+    for (const Tensor* tensor :
+         {&x, &row, &column, &wide, &turned, &batch, &half, &bytes, &doubles, &mask, &indices}) {
+      tensor->eval();
+    }
+  }
+
+  Tensor x, row, column, wide, turned, batch, half, bytes, doubles, mask, indices;
+  int64_t points;
+};
+
+struct Case {
+  std::string name;
+  Tensor (*f)(const Inputs& in);
+};
+
+const Case kCases[] = {
+    {"row", [](const Inputs& in) { return in.x * in.row; }},
+    {"column", [](const Inputs& in) { return in.x - in.column; }},
+    {"row and column", [](const Inputs& in) { return in.row * in.column; }},
+    {"slice", [](const Inputs& in) { return in.wide.slice(1, 1, 1 + in.points) + 1.f; }},
+    {"transposed", [](const Inputs& in) { return in.turned.transpose() + in.x; }},
+    {"rows taken", [](const Inputs& in) { return take(in.x, in.indices, 0) + 1.f; }},
+    {"concat",
+     [](const Inputs& in) {
+       return concat({in.x, in.column}, 1) * 2.f;
+     }},
+    {"concat of slices",
+     [](const Inputs& in) {
+       return concat({in.x, in.x.slice(1, 0, 1), in.wide}, 1) + 1.f;
+     }},
+    {"pad",
+     [](const Inputs& in) {
+       return pad(in.x, {{0, 0}, {1, 2}}) + 0.5f;
+     }},
+    {"pad of rows and points",
+     [](const Inputs& in) {
+       return pad(in.x, {{2, 1}, {0, 1}}) + 0.5f;
+     }},
+    {"roll", [](const Inputs& in) { return roll(in.x, 1, 1) + in.column; }},
+    {"roll of rows", [](const Inputs& in) { return roll(in.x, -1, 0) * in.row; }},
+    {"flip", [](const Inputs& in) { return flip(in.x, 1) * in.row; }},
+    {"batch and column", [](const Inputs& in) { return in.batch * in.x + in.column; }},
+    {"batch and row", [](const Inputs& in) { return in.batch * in.row; }},
+    {"half", [](const Inputs& in) { return in.half * astype(in.row, DType::kFloat16); }},
+    {"bytes", [](const Inputs& in) { return in.bytes + in.bytes.slice(0, 0, 1); }},
+    {"bytes and floats",
+     [](const Inputs& in) { return astype(in.bytes, DType::kFloat32) * in.row; }},
+    {"bytes joined",
+     [](const Inputs& in) {
+       return concat({in.bytes, in.bytes}, 1);
+     }},
+    {"doubles", [](const Inputs& in) { return in.doubles * astype(in.row, DType::kFloat64); }},
+    {"where", [](const Inputs& in) { return where(in.mask, in.x, in.row * in.column); }},
+    {"to integers",
+     [](const Inputs& in) {
+       return astype(in.x + in.wide.slice(1, 2, 2 + in.points), DType::kInt32);
+     }},
+    {"three dims",
+     [](const Inputs& in) {
+       return in.x.reshape({-1, in.points, 1}) * in.row.slice(0, 0, 2) + in.row.reshape({-1, 1});
+     }},
+};
+
+TEST(PackedRows, HaveTheBitsOfInterpretedOnes) {
+  const ConfigGuard guard;
+  // Whole blocks of rows, and not.
+  for (const int64_t rows : {1024, 1031, 3001}) {
+    for (const int64_t points : {2, 3, 4, 5, 7, 8, 9, 15, 17}) {
+      const Inputs in(rows, points);
+      for (const Case& test : kCases) {
+        config().compile = CompileMode::kOff;
+        const auto interpreted = read_bytes(test.f(in));
+        config().compile = CompileMode::kBlocking;
+        EXPECT_EQ(read_bytes(test.f(in)), interpreted)
+            << test.name << ", " << rows << " rows of " << points;
+      }
+    }
+  }
+}
+
+TEST(PackedRows, ReportTheIndexOutOfRange) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  const Tensor x = randn({2000, 3});
+  std::vector<int64_t> numbers(2000, 1);
+  numbers[1999] = 2000;
+  EXPECT_THROW(take(x.eval(), Tensor::from(numbers), 0).to_vector<float>(), Error);
+  sync();
+}
+
+}  // namespace
+}  // namespace sluice::test
