@@ -18,7 +18,7 @@ constexpr int64_t kMaxCode = 512;
 
 bool has_bounds(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
-    return instr.op == Op::kGather || (instr.op == Op::kLoad && instr.num_operands > 0);
+    return instr.op == Op::kLoad && instr.num_operands > 0;
   });
 }
 

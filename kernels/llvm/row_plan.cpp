@@ -33,7 +33,7 @@ std::vector<bool> find_invariant(const Program& program) {
         (instr.op == Op::kLoad && instr.num_operands == 0) || instr.op == Op::kCoordinate;
     invariant[i] =
         is_read ||
-        (is_pointwise(instr.op) &&
+        ((is_pointwise(instr.op) || instr.op == Op::kCheckIndex) &&
          std::all_of(instr.operands, instr.operands + instr.num_operands, [&](ValueId operand) {
            return program.body[operand].level == Level::kUniform || invariant[operand];
          }));
