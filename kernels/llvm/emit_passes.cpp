@@ -76,6 +76,39 @@ void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
   for (const fusion::Store& store : pass.stores) body_->emit_store(store);
 }
 
+KernelEmitter::Accumulators KernelEmitter::leaf_start(const std::vector<ValueId>& reductions) {
+  Accumulators result = identities(reductions);
+  for (size_t k = 0; k < result.size(); ++k) {
+    if (!is_arg_reduction(program_.body[reductions[k]].op)) continue;
+    llvm::Type* word = ir_.getInt32Ty();
+    result[k].position = lanes_reduced() ? builder_.iota(word)
+                                         : llvm::Constant::getNullValue(builder_.with_lanes(word));
+  }
+  return result;
+}
+
+ReductionState KernelEmitter::leaf_element(ValueId reduction, llvm::Value* r, llvm::Value* first) {
+  ReductionState element{body_->value(program_.body[reduction].operands[0]), nullptr};
+  if (is_arg_reduction(program_.body[reduction].op)) {
+    llvm::Type* word = ir_.getInt32Ty();
+    element.position =
+        builder_.splat(ir_.CreateTrunc(ir_.CreateSub(r, first), word), builder_.lanes());
+    if (lanes_reduced()) {
+      element.position = ir_.CreateAdd(element.position, builder_.iota(word));
+    }
+  }
+  return element;
+}
+
+void KernelEmitter::widen_positions(llvm::Value* first, Accumulators* leaf) {
+  for (ReductionState& state : *leaf) {
+    if (state.position == nullptr) continue;
+    llvm::Type* words = builder_.with_lanes(ir_.getInt64Ty());
+    state.position = ir_.CreateAdd(ir_.CreateZExt(state.position, words),
+                                   builder_.splat(first, builder_.lanes()));
+  }
+}
+
 ReductionState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
   ReductionState element{body_->value(program_.body[reduction].operands[0]), nullptr};
   if (is_arg_reduction(program_.body[reduction].op)) {
@@ -95,7 +128,10 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
     Accumulators state = unflatten(pass.reductions, program_, in);
     for (size_t k = 0; k < state.size(); ++k) {
       const ValueId id = pass.reductions[k];
-      const ReductionState next = combine(id, state[k], element_of(id, r));
+      const ir::ContractionScope contraction(program_.contracts &&
+                                             program_.body[id].op == Op::kSum);
+      const ReductionState next = ir::emit_combine_next(program_.body[id].op, type_of(id), state[k],
+                                                        leaf_element(id, r, first));
       // Where lanes are rows, those that don't exist have a state of their own that nobody reads.
       llvm::Value* active = lanes_reduced() ? body_->active() : nullptr;
       if (active == nullptr) {
@@ -110,20 +146,22 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
     return flatten(state);
   };
   if (!lanes_reduced()) {
-    const Values result = builder_.loop(first, last, builder_.index(1),
-                                        flatten(identities(pass.reductions)), emit_elements);
-    return unflatten(pass.reductions, program_, result);
+    const Values values = builder_.loop(first, last, builder_.index(1),
+                                        flatten(leaf_start(pass.reductions)), emit_elements);
+    Accumulators result = unflatten(pass.reductions, program_, values);
+    widen_positions(first, &result);
+    return result;
   }
   Accumulators result;
   {
     LaneScope wide(plan_.lanes);
     body_->splat_operands(pass.instrs, pass.stores);
-    const Values lanes =
-        program_.reduced_rank == 1
-            ? lane_loop(first, last, flatten(identities(pass.reductions)), emit_elements)
-            : run_loop(first, last, flatten(identities(pass.reductions)), emit_elements);
+    const Values start = flatten(leaf_start(pass.reductions));
+    const Values lanes = program_.reduced_rank == 1 ? lane_loop(first, last, start, emit_elements)
+                                                    : run_loop(first, last, start, emit_elements);
     body_->set_active(nullptr);
     result = unflatten(pass.reductions, program_, lanes);
+    widen_positions(first, &result);
   }
   for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
   return result;

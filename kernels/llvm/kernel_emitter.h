@@ -130,6 +130,11 @@ class KernelEmitter {
   void emit_element(const RowPlan::Stage& pass, llvm::Value* r);
   // The element that `reduction` takes at `r`.
   ReductionState element_of(ValueId reduction, llvm::Value* r);
+  // In a leaf, positions are of 32 bits and count from its first element, and a lane starts at its
+  // own first element: of what follows only better ones are taken, without comparing positions.
+  Accumulators leaf_start(const std::vector<ValueId>& reductions);
+  ReductionState leaf_element(ValueId reduction, llvm::Value* r, llvm::Value* first);
+  void widen_positions(llvm::Value* first, Accumulators* leaf);
   Accumulators load_partials(llvm::Value* row);
   void store_partials(const Accumulators& partials, llvm::Value* row);
   llvm::Value* partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane, DType dtype);

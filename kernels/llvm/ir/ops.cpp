@@ -39,6 +39,19 @@ ReductionState emit_identity(Op op, DType dtype) {
   return state;
 }
 
+ReductionState emit_combine_next(Op op, DType dtype, const ReductionState& a,
+                                 const ReductionState& b) {
+  if (!fusion::is_arg_reduction(op)) return emit_combine(op, dtype, a, b);
+  Value<bool> better{Ir::combine(op, dtype, a.value, b.value)};
+  if (is_float(dtype)) {
+    const Value<bool> nan_a{raw::compare(raw::Compare::kNe, dtype, a.value, a.value)};
+    const Value<bool> nan_b{raw::compare(raw::Compare::kNe, dtype, b.value, b.value)};
+    better = mask_or(better, mask_and(nan_b, mask_not(nan_a)));
+  }
+  return {raw::select(better.raw, b.value, a.value),
+          raw::select(better.raw, b.position, a.position)};
+}
+
 ReductionState emit_combine(Op op, DType dtype, const ReductionState& a, const ReductionState& b) {
   if (!fusion::is_arg_reduction(op)) return {Ir::combine(op, dtype, a.value, b.value), nullptr};
   Value<bool> better{Ir::combine(op, dtype, a.value, b.value)};

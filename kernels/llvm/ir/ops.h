@@ -29,6 +29,9 @@ ReductionState emit_identity(fusion::Op op, DType dtype);
 // Of equal values, and of NaNs, the lesser position wins.
 ReductionState emit_combine(fusion::Op op, DType dtype, const ReductionState& a,
                             const ReductionState& b);
+// Likewise, where every position of `b` is after those of `a`; positions of any integer type.
+ReductionState emit_combine_next(fusion::Op op, DType dtype, const ReductionState& a,
+                                 const ReductionState& b);
 
 }  // namespace sluice::kernels::ir
 
