@@ -290,7 +290,9 @@ TEST(CudaRealLibrary, HasTheFunctionsAndTheAttributes) {
   ASSERT_EQ(library.operation_create(&operation, LtCompute::kFloat32, LtDataType::kFloat32),
             kSuccess);
   const auto set = [&](LtOperationAttribute attribute, const auto& value) {
-    EXPECT_EQ(library.operation_set(operation, attribute, &value, sizeof(value)), kSuccess);
+    EXPECT_EQ(library.operation_set(operation, attribute, static_cast<const void*>(&value),
+                                    sizeof(value)),
+              kSuccess);
   };
   set(LtOperationAttribute::kTransposeA, LtTranspose::kYes);
   set(LtOperationAttribute::kTransposeB, LtTranspose::kNo);

@@ -146,7 +146,7 @@ class FakeCublasLt {
   template <typename T>
   static Status set(T* target, const void* value, size_t bytes) {
     if (bytes != sizeof(T)) return Status::kInvalidValue;
-    std::memcpy(target, value, bytes);
+    std::memcpy(static_cast<void*>(target), value, bytes);
     return Status::kSuccess;
   }
 

@@ -43,7 +43,7 @@ std::vector<T> expected(Kind kind, std::vector<T> values, int64_t length, int64_
       std::vector<Word> leaves;
       for (int64_t k = 0; k < length; ++k) {
         T& value = values[j + k * inner];
-        const auto word = static_cast<Word>(static_cast<Total>(value));
+        const auto word = static_cast<Word>(+static_cast<Total>(value));
         if (k % kLeaf == 0)
           leaves.push_back(word);
         else
@@ -120,7 +120,7 @@ TEST_P(Scan, EveryAxis) {
   for (const Shape& shape :
        {Shape{1}, Shape{7}, Shape{3000}, Shape{3, 70, 5}, Shape{300, 2}, Shape{2, 1500, 3}}) {
     for (const Kind kind : {Kind::kSum, Kind::kProduct}) {
-      for (int axis = -1; axis < static_cast<int>(shape.rank()); ++axis) {
+      for (int axis = -1; axis < shape.rank(); ++axis) {
         check(kind, sample(shape, GetParam()), axis);
       }
     }

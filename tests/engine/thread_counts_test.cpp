@@ -59,7 +59,7 @@ std::string results(CompileMode mode) {
   for (const Shape& shape : {Shape{600'000}, Shape{3, 200'000}, Shape{1'000, 600},
                              Shape{200'000, 3}, Shape{100, 60, 100}}) {
     const Tensor y = x.reshape(shape);
-    for (int axis = 0; axis < static_cast<int>(shape.size()); ++axis) {
+    for (int axis = 0; axis < shape.rank(); ++axis) {
       add(sum(exp(y), {axis}));
       add(argmax(y, {axis}));
       add(softmax(y, axis));

@@ -217,7 +217,7 @@ template <typename T>
 void check_division() {
   using Limits = std::numeric_limits<T>;
   const auto check = [](T a, T b) {
-    const auto n = static_cast<__int128>(a), d = static_cast<__int128>(b);
+    const auto n = static_cast<__int128>(+a), d = static_cast<__int128>(+b);
     __int128 q = 0, r = 0;
     if (d != 0) q = n / d, r = n % d;
     if (r != 0 && (r < 0) != (d < 0)) q -= 1, r += d;
