@@ -102,7 +102,7 @@ void CompileThreads::stop() {
 }
 
 void CompileThreads::stop_at_exit() {
-  constexpr int kRegistrations = 16;
+  constexpr int kRegistrations = 512;  // those of the first few compilations
   static std::atomic<int> registrations{0};
   if (registrations.fetch_add(1, std::memory_order_relaxed) < kRegistrations) {
     std::atexit([] { get().stop(); });

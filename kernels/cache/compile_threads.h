@@ -29,7 +29,7 @@ class CompileThreads {
   void stop();
 
   // Registers stop() to run before handlers registered earlier. Compilers register static objects
-  // as they run, so it is called again after each task.
+  // as they run, so it is called again after each task, and for each pass of a compiler that tells.
   static void stop_at_exit();
 
  private:

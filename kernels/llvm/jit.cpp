@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/cache/compile_threads.h"
 #include "kernels/cache/disk_cache.h"
 #include "kernels/llvm/compiler.h"
 #include "kernels/llvm/emit_kernel.h"
@@ -17,6 +18,7 @@
 #include "kernels/llvm/ir/compat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/CodeGen/SelectionDAGNodes.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -91,6 +93,16 @@ llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> make_jit() {
   return jit;
 }
 
+// Constructs the tables of types that instruction selection would construct as its first static
+// objects: if another thread calls exit() meanwhile, handlers registered after this call run before
+// those tables go.
+void construct_type_tables() {
+  struct Node : llvm::SDNode {
+    static void construct() { (void)getSDVTList(llvm::MVT::i32); }
+  };
+  Node::construct();
+}
+
 // The process's JIT. Never destroyed: executables may outlive static objects.
 llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
   struct Made {
@@ -100,6 +112,8 @@ llvm::Expected<llvm::orc::LLJIT*> shared_jit() {
   static const Made& made = *[] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    construct_type_tables();
+    CompileThreads::stop_at_exit();
     auto* result = new Made;
     auto jit = make_jit();
     if (jit)
@@ -128,7 +142,7 @@ absl::StatusOr<std::unique_ptr<llvm::Module>> emit_module(const Program& program
                                                           const llvm::TargetMachine& machine,
                                                           llvm::LLVMContext& context) {
   if (absl::Status status = check_supported(program); !status.ok()) return status;
-  llvm_compat::restrict_passes(context);
+  llvm_compat::restrict_passes(context, &CompileThreads::stop_at_exit);
   auto module = std::make_unique<llvm::Module>("kernel", context);
   module->setTargetTriple(machine.getTargetTriple().str());
   module->setDataLayout(machine.createDataLayout());

@@ -33,10 +33,13 @@ inline constexpr auto kOptLess = llvm::CodeGenOpt::Less;
 
 // Skips code generation passes that cost more compile time than kernels gain by them, since IR is
 // emitted in good order: loop strength reduction, scheduling, sinking, ... (a quarter of the time).
-inline void restrict_passes(llvm::LLVMContext& context) {
+// `before_pass` is called as each pass begins.
+inline void restrict_passes(llvm::LLVMContext& context, void (*before_pass)()) {
 #if LLVM_VERSION_MAJOR >= 17
   struct Gate : llvm::OptPassGate {
+    explicit Gate(void (*called)()) : before_pass(called) {}
     bool shouldRunPass(const llvm::StringRef name, llvm::StringRef) override {
+      before_pass();
       constexpr const char* kKept[] = {
           "Instruction Selection", "CodeGen Prepare", "Loop Invariant Code Motion",
           "Machine Common Subexpression Elimination", "Remove dead machine instructions"};
@@ -46,11 +49,13 @@ inline void restrict_passes(llvm::LLVMContext& context) {
       return false;
     }
     bool isEnabled() const override { return true; }
+    void (*const before_pass)();
   };
-  static Gate gate;
+  static Gate& gate = *new Gate(before_pass);  // outlives compilations that exit() interrupts
   context.setOptPassGate(gate);
 #else
   (void)context;
+  (void)before_pass;
 #endif
 }
 
