@@ -19,7 +19,7 @@ namespace {
 // All in multiplications. A product of at most kSmall whose operands would be packed takes less
 // than packing. Of a batch, products below kBatched run side by side; larger ones are divided
 // themselves.
-constexpr double kSmall = 256, kBatched = 4e6, kMinTask = 2e5;
+constexpr double kSmall = 256, kBatched = 4e6;
 
 // A result of so few elements, from so many products, is summed in parts: it would be the work of
 // one thread.
@@ -89,7 +89,7 @@ void multiply_all(const Matmul& x) {
   const ProductLoops& loops = product_loops(x.dtype);
   const double work =
       static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
-  const auto grain = static_cast<int64_t>(1 + kMinTask / work);
+  const int64_t grain = 1 + kMinProductTask / product_cost(x.m, x.n, x.k);
   if (is_small(loops, work)) {
     parallel_for(x.batch, grain,
                  [&](int64_t begin, int64_t end) { multiply_small(x, loops, begin, end); });

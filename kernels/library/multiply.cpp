@@ -16,11 +16,11 @@ namespace {
 constexpr int64_t kDepth = 384;
 constexpr int64_t kBlockPanels = 8, kMaxBlockPanels = 32, kChunkPanels = 4;
 // Lines of an operand that are packed at a time.
-constexpr int64_t kMaxLines = 4096;
+constexpr int64_t kMaxPacked = 4096;
 // An operand is read where it is if that is one that the tiles can read and it has so few elements,
 // or if it has so few panels to be multiplied with that packing would take longer than it saves.
 constexpr int64_t kMaxUnpacked = 16384;
-constexpr int64_t kFewRowPanels = 2, kFewColumnPanels = 4;
+constexpr int64_t kFewRowPanels = 4, kFewColumnPanels = 4;
 // Rows of so many bytes, or of multiples, are at the same place in a cache of which each place has
 // room for a few.
 constexpr int64_t kCacheWay = 4096, kWays = 8;
@@ -32,8 +32,8 @@ constexpr int64_t kAhead = 12;
 // products of so few multiplications, of lines that a vector holds.
 constexpr int64_t kMaxVectors = 16, kMinVectorDepth = 128;
 constexpr int64_t kMaxShort = 4096;
-// In multiplications; and in elements, where they are read once.
-constexpr int64_t kMinTask = 400'000, kMinRead = 65'536;
+// In elements, where they are read once.
+constexpr int64_t kMinRead = 65'536;
 
 const char* at(const void* data, int64_t element, size_t size) {
   return static_cast<const char*>(data) + element * static_cast<int64_t>(size);
@@ -68,14 +68,17 @@ bool reads_a(const MatrixProduct& x) {
   return x.loops.direct && (x.n <= kFewColumnPanels * x.loops.columns || x.m <= x.loops.rows);
 }
 
+// Of one slab.
+int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked; }
+int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
+
 // The lines of one panel of a: all panels have about as many. Four at a time are transposed.
 int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
-  const int64_t max = x.loops.rows;
   const bool direct = reads_a(x);
-  const int64_t stride = x.a.line_stride * static_cast<int64_t>(x.loops.element_size);
-  if (direct && stride % kCacheWay == 0 && x.a.line_stride != 0) {
-    return std::min({lines, max, kWays});
-  }
+  const bool conflicts =
+      direct && x.a.line_stride != 0 &&
+      x.a.line_stride * static_cast<int64_t>(x.loops.element_size) % kCacheWay == 0;
+  const int64_t max = conflicts ? std::min<int64_t>(kWays, x.loops.rows) : x.loops.rows;
   const int64_t even = ceil_div(lines, ceil_div(lines, max));
   return !direct && round_up(even, 4) <= max ? round_up(even, 4) : even;
 }
@@ -93,9 +96,10 @@ class Slab {
         column_(column),
         first_(first),
         depth_(std::min(kDepth, product.k - first)),
-        rows_(lines_of(product.m - row), panel_rows(product, lines_of(product.m - row)),
+        rows_(std::min(max_rows(product), product.m - row),
+              panel_rows(product, std::min(max_rows(product), product.m - row)),
               row_panels(product, loops_.rows, depth_)),
-        columns_(lines_of(product.n - column),
+        columns_(std::min(max_columns(product), product.n - column),
                  product.n <= loops_.lanes ? loops_.lanes : loops_.columns,
                  std::min(kMaxBlockPanels, kBlockPanels * kDepth / depth_)),
         reads_a_(reads_a(product)),
@@ -122,15 +126,13 @@ class Slab {
         }
       }
     });
-    const int64_t task =
-        std::min(rows_.block, rows_.lines) * std::min(columns_.block, columns_.lines) * depth_;
-    parallel_for(chunks * blocks, 1 + kMinTask / task,
+    const int64_t task = product_cost(std::min(rows_.block, rows_.lines),
+                                      std::min(columns_.block, columns_.lines), depth_);
+    parallel_for(chunks * blocks, 1 + kMinProductTask / task,
                  [&](int64_t begin, int64_t end) { multiply_tasks(begin, end); });
   }
 
  private:
-  static int64_t lines_of(int64_t lines) { return std::min(kMaxLines, lines); }
-
   size_t bytes(int64_t lines) const {
     return static_cast<size_t>(lines * depth_) * loops_.sum_size;
   }
@@ -184,24 +186,32 @@ class Slab {
     }
     // One column of panels takes rows in turn.
     const bool is_column = last_column - first_column <= columns_.width;
-    for (int64_t row = first_row; row < last_row; row += tile.count * tile.rows) {
+    const int64_t next_row = reads_a_ ? tile.a_line_stride : depth_;
+    const int64_t next_column = reads_b_ ? 1 : depth_;
+    for (int64_t row = first_row; row < last_row;) {
       tile.rows = static_cast<int>(std::min(rows_.width, last_row - row));
-      if (is_column) {
-        tile.count = (last_row - row) / tile.rows;
-        tile.a_next = tile.rows * (reads_a_ ? tile.a_line_stride : depth_);
-        tile.c_next = tile.rows * x_.n;
-      }
-      tile.a = reads_a_ ? at(x_.a.data, (row_ + row) * tile.a_line_stride + first_ * tile.a_stride,
+      tile.a = reads_a_ ? at(x_.a.data, (row_ + row) * next_row + first_ * tile.a_stride,
                              loops_.element_size)
                         : a + bytes(row - first_row);
-      for (int64_t column = first_column; column < last_column; column += columns_.width) {
+      for (int64_t column = first_column; column < last_column;) {
         tile.columns = std::min(columns_.width, last_column - column);
         tile.b = reads_b_
                      ? at(x_.b.data, first_ * tile.b_stride + column_ + column, loops_.element_size)
                      : b + bytes(column - first_column);
         tile.c = at(x_.c, (row_ + row) * x_.n + column_ + column, loops_.element_size);
+        if (is_column) {
+          tile.count = (last_row - row) / tile.rows;
+          tile.a_next = tile.rows * next_row;
+          tile.c_next = tile.rows * x_.n;
+        } else {
+          tile.count = (last_column - column) / tile.columns;
+          tile.b_next = tile.columns * next_column;
+          tile.c_next = tile.columns;
+        }
         loops_.tile(tile);
+        column += is_column ? tile.columns : tile.count * tile.columns;
       }
+      row += is_column ? tile.count * tile.rows : tile.rows;
     }
   }
 
@@ -256,7 +266,7 @@ struct VectorProducts {
   const ProductOperand& vectors;
   int64_t num_vectors, c_vector;
 
-  bool along_depth() const { return matrix.depth_stride == 1 || x.k == 1; }
+  bool along_depth() const { return x.k == 1 ? matrix.line_stride != 1 : matrix.depth_stride == 1; }
   // Without a copy.
   bool reads_vectors() const {
     return (vectors.depth_stride == 1 || x.k == 1) && x.loops.element_size == x.loops.sum_size;
@@ -268,7 +278,9 @@ struct VectorProducts {
              (matrix.line_stride == 1 && !(x.loops.direct && x.k * lines <= kMaxUnpacked));
     }
     if (!along_depth()) return false;
-    if (num_vectors <= kMaxVectors && x.k >= kMinVectorDepth) return true;
+    if (num_vectors <= kMaxVectors && x.k >= kMinVectorDepth) {
+      return !has_rows(x) || 2 * num_vectors <= x.loops.lanes;
+    }
     return x.loops.direct && reads_vectors() && !has_rows(x) && x.k <= x.loops.lanes &&
            x.m * x.n * x.k <= kMaxShort;
   }
@@ -351,8 +363,8 @@ void multiply(const MatrixProduct& x) {
     one.a.data = at(x.a.data, i * x.a.next, size);
     one.b.data = at(x.b.data, i * x.b.next, size);
     one.c = at(x.c, i * x.m * x.n, size);
-    for (int64_t row = 0; row < x.m; row += kMaxLines) {
-      for (int64_t column = 0; column < x.n; column += kMaxLines) {
+    for (int64_t row = 0; row < x.m; row += max_rows(x)) {
+      for (int64_t column = 0; column < x.n; column += max_columns(x)) {
         for (int64_t first = 0; first < x.k; first += kDepth) Slab(one, row, column, first).run();
       }
     }

@@ -26,6 +26,13 @@ struct MatrixProduct {
   void* c = nullptr;
 };
 
+// What a product takes, in multiplications: it reads and writes elements too. And how much is worth
+// being a task.
+constexpr int64_t product_cost(int64_t m, int64_t n, int64_t k) {
+  return m * n * k + 12 * (m * k + k * n + m * n);
+}
+constexpr int64_t kMinProductTask = 400'000;
+
 // The bits of each depend on m, n, k, the strides and the loops alone. Many small products share
 // what a call takes.
 void multiply(const MatrixProduct& product);

@@ -24,6 +24,16 @@ struct Fold {
     return __builtin_shufflevector(x, y, kFrom(lane)...) +
            __builtin_shufflevector(x, y, kFrom(lane) + kHalf...);
   }
+  // lines[0] alone, in the same order.
+  template <int kGroup = L::kCount>
+  static Vector one(Vector line) {
+    if constexpr (kGroup == 1) {
+      return line;
+    } else {
+      return one<kGroup / 2>(
+          halves<kGroup>(line, line, std::make_integer_sequence<int, L::kCount>()));
+    }
+  }
   template <int kGroup = L::kCount>
   static Vector all(Vector* lines) {
     if constexpr (kGroup == 1) {
@@ -43,6 +53,7 @@ template <typename T, typename S>
 struct Dots {
   using Widest = Lanes<T, S>;
   static constexpr int kLanes = Widest::kCount;
+  static constexpr int kLines = kVectorBytes == 64 ? 4 : 2;  // at a time, as registers allow
   using Vector = typename Widest::Vector;
 
   static const T* line_of(const ProductDots& d, int64_t line) {
@@ -68,38 +79,44 @@ struct Dots {
 
   // Of lines that a vector holds.
   template <typename L>
-  static void short_dots(const ProductDots& d) {
-    const typename L::Mask mask(d.depth);
-    for (int64_t line = 0; line < d.lines; line += L::kCount) {
-      const int64_t count = d.lines - line < L::kCount ? d.lines - line : L::kCount;
-      for (int64_t column = 0; column < d.columns; ++column) {
-        const typename L::Vector v = L::load(vector_of(d, column), mask);
-        const T* x = line_of(d, line);
-        typename L::Vector products[L::kCount];
-        if (count == L::kCount) {
-#pragma GCC unroll 16
-          for (int i = 0; i < L::kCount; ++i, x += d.line_stride) {
-            products[i] = typename L::Vector{} + L::load(x, mask) * v;
-          }
-        } else {
-#pragma GCC unroll 16
-          for (int i = 0; i < L::kCount; ++i, x += d.line_stride) {
-            products[i] = typename L::Vector{};
-            if (i < count) products[i] += L::load(x, mask) * v;
+  static void short_dots(const ProductDots& given) {
+    const typename L::Mask mask(given.depth);
+    ProductDots d = given;
+    for (int64_t item = 0; item < given.count; ++item, next(&d)) {
+      typename L::Vector v = L::load(vector_of(d, 0), mask);
+      for (int64_t line = 0; line < d.lines; line += L::kCount) {
+        const int64_t count = d.lines - line < L::kCount ? d.lines - line : L::kCount;
+        for (int64_t column = 0; column < d.columns; ++column) {
+          if (d.columns > 1) v = L::load(vector_of(d, column), mask);
+          if (count == L::kCount) {
+            store<L>(d, line, L::kCount, column, short_group<L, true>(d, line, count, mask, v));
+          } else {
+            store<L>(d, line, count, column, short_group<L, false>(d, line, count, mask, v));
           }
         }
-        store<L>(d, line, count, column, Fold<L>::all(products));
       }
     }
   }
+  template <typename L, bool kAll>
+  static typename L::Vector short_group(const ProductDots& d, int64_t line, int64_t count,
+                                        const typename L::Mask& mask, typename L::Vector v) {
+    const T* x = line_of(d, line);
+    typename L::Vector products[L::kCount];
+#pragma GCC unroll 16
+    for (int i = 0; i < L::kCount; ++i, x += d.line_stride) {
+      products[i] = typename L::Vector{};  // which a sum begins with
+      if (kAll || i < count) products[i] += L::load(x, mask) * v;
+    }
+    return Fold<L>::all(products);
+  }
 
   // kSums additions at a time of each, so that all together hide their latency. The sums of line i
-  // and column j go to out[j * kLanes + i].
-  template <int kLines, int kColumns, int kSums>
+  // and column j are added to out[j * kLanes + i].
+  template <int kNumLines, int kColumns, int kSums>
   static void dots_of(const ProductDots& d, int64_t line, int64_t column, Vector* out) {
     const T* const x = line_of(d, line);
     const S* const v = vector_of(d, column);
-    Vector sums[kLines][kColumns][kSums] = {};
+    Vector sums[kNumLines][kColumns][kSums] = {};
     int64_t p = 0;
     for (; p + kSums * kLanes <= d.depth; p += kSums * kLanes) {
 #pragma GCC unroll 8
@@ -110,16 +127,18 @@ struct Dots {
           factors[j] = Widest::load_sums(v + j * d.v_stride + p + s * kLanes);
         }
 #pragma GCC unroll 4
-        for (int i = 0; i < kLines; ++i) {
+        for (int i = 0; i < kNumLines; ++i) {
           const Vector loaded = Widest::load(x + i * d.line_stride + p + s * kLanes);
 #pragma GCC unroll 4
           for (int j = 0; j < kColumns; ++j) sums[i][j][s] += loaded * factors[j];
         }
       }
     }
-    for (int i = 0; i < kLines; ++i) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kNumLines; ++i) {
+#pragma GCC unroll 4
       for (int j = 0; j < kColumns; ++j) {
-        out[j * kLanes + i] =
+        out[j * kLanes + i] +=
             finish<kSums>(sums[i][j], x + i * d.line_stride, v + j * d.v_stride, p, d.depth);
       }
     }
@@ -152,57 +171,89 @@ struct Dots {
     }
   }
 
+  // `count` lines, at most kLines, and kColumns columns.
   template <int kColumns>
-  static void dots_of_columns(const ProductDots& d, int64_t line, int64_t count, int64_t column) {
-    constexpr int kLines = kVectorBytes == 64 ? 4 : 2;  // as registers allow
-    Vector sums[kColumns * kLanes];
-    int64_t i = 0;
-    for (; i + kLines <= count; i += kLines) {
-      dots_of<kLines, kColumns, kColumns == 1 ? 2 : 1>(d, line + i, column, sums + i);
+  static void dots_of_lines(const ProductDots& d, int64_t line, int64_t count, int64_t column,
+                            Vector* out) {
+    if (count == kLines) {
+      dots_of<kLines, kColumns, kColumns == 1 ? 2 : 1>(d, line, column, out);
+      return;
     }
-    for (; i < count; ++i) {
-      dots_of<1, kColumns, kColumns == 1 ? 8 : 1>(d, line + i, column, sums + i);
+    for (int64_t i = 0; i < count; ++i) {
+      dots_of<1, kColumns, kColumns == 1 ? 8 : 1>(d, line + i, column, out + i);
     }
-    for (int j = 0; j < kColumns; ++j) {
-      for (int64_t rest = count; rest < kLanes; ++rest) sums[j * kLanes + rest] = Vector{};
-      Vector all = Fold<Widest>::all(sums + j * kLanes);
-      if constexpr (!Widest::kMasks) add_rest(d, line, count, column + j, &all);
-      store<Widest>(d, line, count, column + j, all);
+  }
+  static void dots_of_columns(const ProductDots& d, int64_t line, int64_t count, int64_t column,
+                              int64_t columns, Vector* out) {
+    for (; columns >= 4; columns -= 4, column += 4, out += 4 * kLanes) {
+      dots_of_lines<4>(d, line, count, column, out);
+    }
+    switch (columns) {
+      case 3: dots_of_lines<3>(d, line, count, column, out); break;
+      case 2: dots_of_lines<2>(d, line, count, column, out); break;
+      case 1: dots_of_lines<1>(d, line, count, column, out); break;
+      default: break;
     }
   }
 
   static void long_dots(const ProductDots& d) {
-    constexpr int kColumns = 4;
-    for (int64_t line = 0; line < d.lines; line += kLanes) {
-      const int64_t count = d.lines - line < kLanes ? d.lines - line : kLanes;
-      int64_t j = 0;
-      for (; j + kColumns <= d.columns; j += kColumns) dots_of_columns<kColumns>(d, line, count, j);
-      for (; j < d.columns; ++j) dots_of_columns<1>(d, line, count, j);
+    constexpr int kMaxColumns = 16, kFewLines = 2;
+    // Of several vectors as much as stays in the first-level cache, beside a few lines.
+    constexpr int64_t kBlock = 2048 / sizeof(S);
+    Vector sums[kMaxColumns * kLanes];
+    for (int64_t first = 0; first < d.columns; first += kMaxColumns) {
+      const int64_t columns = d.columns - first < kMaxColumns ? d.columns - first : kMaxColumns;
+      const int64_t block = columns <= 4 ? d.depth : kBlock;
+      for (int64_t line = 0; line < d.lines; line += kLanes) {
+        const int64_t count = d.lines - line < kLanes ? d.lines - line : kLanes;
+        const int64_t used = count > kFewLines ? kLanes : count;
+        for (int64_t j = 0; j < columns; ++j) {
+          for (int64_t i = 0; i < used; ++i) sums[j * kLanes + i] = Vector{};
+        }
+        for (int64_t i = 0; i < count; i += kLines) {
+          const int64_t lines = count - i < kLines ? count - i : kLines;
+          ProductDots part = d;
+          for (int64_t p = 0; p < d.depth; p += block) {
+            part.depth = d.depth - p < block ? d.depth - p : block;
+            part.x = static_cast<const T*>(d.x) + p;
+            part.v = static_cast<const S*>(d.v) + p;
+            dots_of_columns(part, line + i, lines, first, columns, sums + i);
+          }
+        }
+        for (int64_t j = 0; j < columns; ++j) {
+          Vector* const of_column = sums + j * kLanes;
+          Vector all{};
+          if (count > kFewLines) {
+            all = Fold<Widest>::all(of_column);
+          } else {
+            for (int64_t i = 0; i < count; ++i) all[i] = Fold<Widest>::one(of_column[i])[0];
+          }
+          if constexpr (!Widest::kMasks) add_rest(d, line, count, first + j, &all);
+          store<Widest>(d, line, count, first + j, all);
+        }
+      }
     }
   }
 
-  static void dots_of_item(const ProductDots& d) {
-    const int64_t bytes = d.depth * static_cast<int64_t>(sizeof(S));
-    if constexpr (Widest::kMasks) {
-      if constexpr (kVectorBytes > 16) {
-        if (bytes <= 16) return short_dots<Lanes<T, S, 16>>(d);
-      }
-      if constexpr (kVectorBytes > 32) {
-        if (bytes <= 32) return short_dots<Lanes<T, S, 32>>(d);
-      }
-      if (bytes <= kVectorBytes) return short_dots<Widest>(d);
-    }
-    long_dots(d);
+  static void next(ProductDots* d) {
+    d->x = static_cast<const T*>(d->x) + d->x_next;
+    d->v = static_cast<const S*>(d->v) + d->v_next;
+    d->y = static_cast<T*>(d->y) + d->y_next;
   }
 
   static void dots(const ProductDots& given) {
-    ProductDots d = given;
-    for (int64_t i = 0; i < given.count; ++i) {
-      d.x = static_cast<const T*>(given.x) + i * given.x_next;
-      d.v = static_cast<const S*>(given.v) + i * given.v_next;
-      d.y = static_cast<T*>(given.y) + i * given.y_next;
-      dots_of_item(d);
+    if constexpr (Widest::kMasks) {
+      const int64_t bytes = given.depth * static_cast<int64_t>(sizeof(S));
+      if constexpr (kVectorBytes > 16) {
+        if (bytes <= 16) return short_dots<Lanes<T, S, 16>>(given);
+      }
+      if constexpr (kVectorBytes > 32) {
+        if (bytes <= 32) return short_dots<Lanes<T, S, 32>>(given);
+      }
+      if (bytes <= kVectorBytes) return short_dots<Widest>(given);
     }
+    ProductDots d = given;
+    for (int64_t item = 0; item < given.count; ++item, next(&d)) long_dots(d);
   }
 };
 

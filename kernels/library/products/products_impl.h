@@ -49,16 +49,40 @@ struct Products : Lanes<T, S> {
     }
   }
 
+  // Lines out of rows of a matrix.
+  static void pack_lines(const T* x, int64_t depth_stride, int64_t lines, int64_t depth, S* out) {
+    int64_t i = 0;
+    if constexpr (kSame && (kShort == 2 || kShort == 4)) {
+      const int64_t whole = depth / kShort * kShort;
+      for (; i + kShort <= lines; i += kShort, x += kShort, out += kShort * depth) {
+        for (int64_t p = 0; p < whole; p += kShort) {
+          transpose(x + p * depth_stride, depth_stride, depth, out + p);
+        }
+        for (int64_t q = 0; q < kShort; ++q) {
+          for (int64_t p = whole; p < depth; ++p) out[q * depth + p] = x[p * depth_stride + q];
+        }
+      }
+    }
+    for (; i < lines; ++i, ++x, out += depth) {
+      for (int64_t p = 0; p < depth; ++p) out[p] = static_cast<S>(x[p * depth_stride]);
+    }
+  }
+
   // Whole panels of `width` lines each, which is kWidth unless that is 0.
   template <int kWidth>
   static void pack_panels(const T* x, int64_t line_stride, int64_t depth_stride, int64_t panels,
                           int64_t depth, int64_t given_width, S* out) {
     const int64_t width = kWidth > 0 ? kWidth : given_width;
+    if (line_stride == 1 && width == 1) return pack_lines(x, depth_stride, panels, depth, out);
     if (line_stride == 1) {  // in the order of memory
+      constexpr int64_t kAhead = 8, kLine = 64 / sizeof(T);
       for (int64_t p = 0; p < depth; ++p, x += depth_stride, out += width) {
         for (int64_t panel = 0; panel < panels; ++panel) {
           const T* const from = x + panel * width;
           S* const to = out + panel * depth * width;
+          for (int64_t i = 0; i < width; i += kLine) {
+            __builtin_prefetch(from + kAhead * depth_stride + i);  // rows may be pages apart
+          }
           for (int64_t i = 0; i < width; ++i) to[i] = static_cast<S>(from[i]);
         }
       }

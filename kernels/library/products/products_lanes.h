@@ -70,7 +70,10 @@ struct LaneMask {
   bool all;  // an ordinary store is several times faster on some processors
 
   explicit LaneMask(int64_t count) : all(count == kBytes / kSize) {
-    for (int i = 0; i < kBytes / kSize; ++i) lanes[i] = i < count ? -1 : 0;
+    Lanes places;
+#pragma GCC unroll 8
+    for (int i = 0; i < kBytes / kSize; ++i) places[i] = i;
+    lanes = places < Lanes{} + static_cast<Lane>(count);
   }
   Bits load(const void* x) const {
     if constexpr (kSize == 4) {
@@ -116,10 +119,12 @@ struct LaneMask {
 #else
 inline constexpr bool kHasMasks = false;
 template <int kBytes, int kSize>
-struct LaneMask {
-  explicit LaneMask(int64_t /*count*/) {}
-};
+struct LaneMask;
 #endif
+
+struct NoMask {
+  explicit NoMask(int64_t /*count*/) {}
+};
 
 // An element of a product. T: of operands and result; S: of sums.
 template <typename T, typename S>
@@ -171,7 +176,7 @@ struct Lanes : Element<T, S> {
 
   // The first lanes of a vector; others are not read, which gives zeros, nor written.
   static constexpr bool kMasks = kSame && kHasMasks && sizeof(S) >= 4;
-  using Mask = LaneMask<kBytes, sizeof(S)>;
+  using Mask = std::conditional_t<kMasks, LaneMask<kBytes, sizeof(S)>, NoMask>;
   static Vector load(const S* x, const Mask& mask) {
     return reinterpret_cast<Vector>(mask.load(x));
   }

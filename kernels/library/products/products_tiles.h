@@ -13,6 +13,7 @@ namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 // A tile's sums, a row of b and an element of a are in registers: 32 of 64 bytes, or 16.
 inline constexpr int kTileRows = kVectorBytes == 64 ? 14 : 6;
 inline constexpr int kTileVectors = 2;  // in a row
+inline constexpr int64_t kFetchedDepth = 16;
 
 template <typename T, typename S>
 struct Tiles {
@@ -40,6 +41,18 @@ struct Tiles {
       for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
         for (int j = 0; j < kVectors; ++j) sums[i][j] = Vector{};
+      }
+      // Where this takes little beside the rest: what the tile after the next one reads, or writes.
+      if (t.depth >= kFetchedDepth) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kRows; ++i) __builtin_prefetch(a + 2 * t.a_next + i * a_line);
+      } else if (kVectors == 2 && t.count > 1) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kRows; ++i) {
+          T* const row = c + 2 * t.c_next + i * t.c_stride;
+          __builtin_prefetch(row, 1);
+          __builtin_prefetch(row + L::kCount, 1);
+        }
       }
       // There are not enough registers for the address of each line.
       constexpr int kLinesOfAddress = 3, kAddresses = (kRows + 2) / kLinesOfAddress;
