@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -23,14 +24,29 @@ std::span<const int64_t> leading(const Tensor& x) {
   return std::span<const int64_t>(x.shape()).first(x.ndim() - 2);
 }
 
+// What products on the CPU are computed in. Half types accumulate in float32 and are rounded once.
+// Short integers wrap in any wider type: products of little depth and width, which vectors of short
+// ones would be too long for, are those of 32 bits.
+constexpr int64_t kShortProduct = 256, kManyProducts = 4096;
+
+DType product_type(DType dtype, int64_t count, int64_t m, int64_t n, int64_t k) {
+  const bool is_short = is_integer(dtype) && size_of(dtype) < 4;
+  if (is_short && k * std::min(m, n) <= kShortProduct && count * m * n * k >= kManyProducts) {
+    return DType::kInt32;
+  }
+  return compute_type(dtype);
+}
+
 // a and b of rank 2 or 3, and of equal leading axes.
 Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
   const int rank = a.ndim();
   const int64_t m = a.shape(-2);
   const int64_t n = b.shape(-1);
-  // Half types go through float32: products accumulate there and are rounded once.
-  const DType sum_dtype = compute_type(dtype);
-  if (sum_dtype == DType::kFloat32 || a.device().type() == DeviceType::kCpu) {
+  const bool on_cpu = a.device().type() == DeviceType::kCpu;
+  const DType sum_dtype = on_cpu
+                              ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, a.shape(-1))
+                              : compute_type(dtype);
+  if (sum_dtype == DType::kFloat32 || on_cpu) {
     const Tensor left = astype(a, sum_dtype);
     const Tensor right = astype(b, sum_dtype);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};

@@ -423,10 +423,16 @@ def products():
     yield row("matrix^T by vector f32 2048x2048", given("f32", 2048, 2048, view="T"),
               given("f32", 2048))
     for m, k, n in ((100_000, 3, 3), (100_000, 3, 1), (4096, 64, 4096), (8, 2048, 2048),
-                    (1, 2048, 2048), (64, 100_000, 8), (100_000, 16, 16), (2000, 2000, 3)):
+                    (1, 2048, 2048), (64, 100_000, 8), (100_000, 16, 16), (2000, 2000, 3),
+                    (100_000, 16, 1), (1000, 1, 1000), (3, 3, 100_000), (32, 784, 10),
+                    (8, 2048, 512), (33, 33, 33), (100, 100, 100), (1000, 128, 10),
+                    (16, 1000, 1000)):
         yield row(f"matmul f32 {m}x{k} by {k}x{n}", given("f32", m, k), given("f32", k, n))
     yield row("matmul f64 100000x3 by 3x3", given("f64", 100_000, 3), given("f64", 3, 3))
-    for count, n in ((10_000, 3), (10_000, 4), (1000, 16), (100, 64), (8, 256)):
+    yield row("matmul i8 100000x3 by 3x1", given("i8", 100_000, 3, between=(-2, 2)),
+              given("i8", 3, 1, between=(-2, 2)))
+    for count, n in ((10_000, 3), (10_000, 4), (10_000, 8), (1000, 16), (100, 32), (100, 64),
+                     (8, 256)):
         yield row(f"matmul f32 {count} of {n}x{n}", given("f32", count, n, n),
                   given("f32", count, n, n))
     yield row("matmul f64 10000 of 4x4", given("f64", 10_000, 4, 4), given("f64", 10_000, 4, 4))
@@ -436,6 +442,12 @@ def products():
     yield row("matmul f32 100 of 64x64 by one", given("f32", 100, 64, 64), given("f32", 64, 64))
     yield row("matmul f32 10000 of 3x3 by vectors", given("f32", 10_000, 3, 3),
               given("f32", 10_000, 3, 1))
+    yield row("matmul f32 1000 of 16x16 by vectors", given("f32", 1000, 16, 16),
+              given("f32", 1000, 16, 1))
+    yield row("matmul f32 32 of 128x64 by 64x128", given("f32", 32, 128, 64),
+              given("f32", 32, 64, 128))
+    yield row("matmul A B^T f32 10000 of 3x3", given("f32", 10_000, 3, 3),
+              given("f32", 10_000, 3, 3, view="T"))
     yield row("matmul A B^T f32 64 of 128x64", given("f32", 64, 128, 64),
               given("f32", 64, 128, 64, view="T"))
     yield row("matmul + bias + GELU f32 512x512x512", given("f32", 512, 512),

@@ -16,10 +16,10 @@
 namespace sluice::kernels {
 namespace {
 
-// All in multiplications. A product of at most kSmall gains nothing from being packed, nor one of
-// kSmallRows with short contiguous rows. Of a batch, products below kBatched run side by side;
-// larger ones are divided themselves.
-constexpr double kSmall = 256, kSmallRows = 1024, kBatched = 4e6, kMinTask = 2e5;
+// All in multiplications. A product of at most kSmall whose operands would be packed takes less
+// than packing. Of a batch, products below kBatched run side by side; larger ones are divided
+// themselves.
+constexpr double kSmall = 256, kBatched = 4e6;
 
 // A result of so few elements, from so many products, is summed in parts: it would be the work of
 // one thread.
@@ -35,28 +35,26 @@ int64_t num_parts(const Matmul& x) {
   return std::min(kMaxParts, x.k / kMinPartDepth);
 }
 
-// Product `batch` of x, of the columns of a from `begin` to `end`.
-MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t batch, int64_t begin,
-                         int64_t end) {
+// `count` products of x from `batch` on, of the columns of a from `begin` to `end`.
+MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t batch, int64_t count,
+                         int64_t begin, int64_t end) {
   const size_t size = loops.element_size;
   return {.loops = loops,
+          .count = count,
           .m = x.m,
           .n = x.n,
           .k = end - begin,
           .a = {at(x.a, batch * x.a_strides[0] + begin * x.a_strides[2], size), x.a_strides[1],
-                x.a_strides[2]},
+                x.a_strides[2], x.a_strides[0]},
           .b = {at(x.b, batch * x.b_strides[0] + begin * x.b_strides[1], size), x.b_strides[2],
-                x.b_strides[1]},
+                x.b_strides[1], x.b_strides[0]},
           .c = at(x.c, batch * x.m * x.n, size)};
 }
 
-bool is_small(const Matmul& x, double work) {
-  return work <= kSmall ||
-         (work <= kSmallRows && x.b_strides[2] == 1 && (x.n == 2 || x.n == 4 || x.n == 8));
-}
+bool is_small(const ProductLoops& loops, double work) { return work <= kSmall && !loops.direct; }
 
 void multiply_small(const Matmul& x, const ProductLoops& loops, int64_t begin, int64_t end) {
-  const MatrixProduct first = product_of(x, loops, begin, 0, x.k);
+  const MatrixProduct first = product_of(x, loops, begin, end - begin, 0, x.k);
   loops.small({.batch = end - begin,
                .m = x.m,
                .n = x.n,
@@ -75,7 +73,8 @@ void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts
   parallel_for(x.batch * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % parts * depth;
-      MatrixProduct product = product_of(x, loops, i / parts, first, std::min(first + depth, x.k));
+      MatrixProduct product =
+          product_of(x, loops, i / parts, 1, first, std::min(first + depth, x.k));
       product.c = at(sums.data(), i * size, loops.element_size);
       multiply(product);
     }
@@ -90,18 +89,18 @@ void multiply_all(const Matmul& x) {
   const ProductLoops& loops = product_loops(x.dtype);
   const double work =
       static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
-  const auto grain = static_cast<int64_t>(1 + kMinTask / work);
-  if (is_small(x, work)) {
+  const int64_t grain = 1 + kMinProductTask / product_cost(x.m, x.n, x.k);
+  if (is_small(loops, work)) {
     parallel_for(x.batch, grain,
                  [&](int64_t begin, int64_t end) { multiply_small(x, loops, begin, end); });
   } else if (const int64_t parts = num_parts(x); parts > 1) {
     multiply_in_parts(x, loops, parts);
   } else if (x.batch > 1 && work < kBatched) {
     parallel_for(x.batch, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) multiply(product_of(x, loops, i, 0, x.k));
+      multiply(product_of(x, loops, begin, end - begin, 0, x.k));
     });
   } else {
-    for (int64_t i = 0; i < x.batch; ++i) multiply(product_of(x, loops, i, 0, x.k));
+    multiply(product_of(x, loops, 0, x.batch, 0, x.k));
   }
 }
 

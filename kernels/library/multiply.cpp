@@ -1,6 +1,7 @@
 #include "kernels/library/multiply.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/library/scratch.h"
 #include "runtime/cpu/parallel.h"
@@ -15,13 +16,24 @@ namespace {
 constexpr int64_t kDepth = 384;
 constexpr int64_t kBlockPanels = 8, kMaxBlockPanels = 32, kChunkPanels = 4;
 // Lines of an operand that are packed at a time.
-constexpr int64_t kMaxLines = 4096;
-// A matrix of so few elements is read as well where it is.
+constexpr int64_t kMaxPacked = 4096;
+// An operand is read where it is if that is one that the tiles can read and it has so few elements,
+// or if it has so few panels to be multiplied with that packing would take longer than it saves.
 constexpr int64_t kMaxUnpacked = 16384;
-// Of so few vectors, of so many elements, products with a matrix are sums along its lines.
+constexpr int64_t kFewRowPanels = 4, kFewColumnPanels = 4;
+// Rows of so many bytes, or of multiples, are at the same place in a cache of which each place has
+// room for a few.
+constexpr int64_t kCacheWay = 4096, kWays = 8;
+// Of an unpacked operand, in elements: what the first-level cache keeps for others.
+constexpr int64_t kChunk = 4096;
+// Rows of b that are fetched ahead, where they come from memory.
+constexpr int64_t kAhead = 12;
+// Of so few vectors, of so many elements, products with a matrix are sums along its lines; so are
+// products of so few multiplications, of lines that a vector holds.
 constexpr int64_t kMaxVectors = 16, kMinVectorDepth = 128;
-// In multiplications; and in elements, where they are read once.
-constexpr int64_t kMinTask = 400'000, kMinRead = 65'536;
+constexpr int64_t kMaxShort = 4096;
+// In elements, where they are read once.
+constexpr int64_t kMinRead = 65'536;
 
 const char* at(const void* data, int64_t element, size_t size) {
   return static_cast<const char*>(data) + element * static_cast<int64_t>(size);
@@ -43,11 +55,35 @@ struct Panels {
   int64_t padded(int64_t count) const { return round_up(count, width); }
 };
 
-// The lines of one panel of a: all panels have about as many, and at most `max`. Four at a time are
-// transposed.
-int64_t panel_rows(int64_t lines, int64_t max) {
+// Whether tiles can read b where it is.
+bool has_rows(const MatrixProduct& x) {
+  return x.loops.direct && (x.b.line_stride == 1 || x.n == 1);
+}
+
+// Whether tiles do.
+bool reads_b(const MatrixProduct& x) {
+  return has_rows(x) && (x.k * x.n <= kMaxUnpacked || x.m <= kFewRowPanels * x.loops.rows);
+}
+bool reads_a(const MatrixProduct& x) {
+  return x.loops.direct && (x.n <= kFewColumnPanels * x.loops.columns || x.m <= x.loops.rows);
+}
+
+// Of one slab.
+int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked; }
+int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
+
+// The lines of one panel of a: all panels have about as many. Four at a time are transposed.
+int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
+  const bool direct = reads_a(x);
+  const bool conflicts =
+      direct && x.a.line_stride != 0 &&
+      x.a.line_stride * static_cast<int64_t>(x.loops.element_size) % kCacheWay == 0;
+  const int64_t max = conflicts ? std::min<int64_t>(kWays, x.loops.rows) : x.loops.rows;
   const int64_t even = ceil_div(lines, ceil_div(lines, max));
-  return round_up(even, 4) <= max ? round_up(even, 4) : even;
+  return !direct && round_up(even, 4) <= max ? round_up(even, 4) : even;
+}
+int64_t row_panels(const MatrixProduct& x, int64_t rows, int64_t depth) {
+  return reads_a(x) ? std::max(kChunkPanels, kChunk / (rows * depth)) : kChunkPanels;
 }
 
 // The products of one slab of the depth, for some rows and columns of c.
@@ -60,19 +96,20 @@ class Slab {
         column_(column),
         first_(first),
         depth_(std::min(kDepth, product.k - first)),
-        rows_(std::min(kMaxLines, product.m - row),
-              panel_rows(std::min(kMaxLines, product.m - row), loops_.rows), kChunkPanels),
-        columns_(std::min(kMaxLines, product.n - column),
+        rows_(std::min(max_rows(product), product.m - row),
+              panel_rows(product, std::min(max_rows(product), product.m - row)),
+              row_panels(product, loops_.rows, depth_)),
+        columns_(std::min(max_columns(product), product.n - column),
                  product.n <= loops_.lanes ? loops_.lanes : loops_.columns,
                  std::min(kMaxBlockPanels, kBlockPanels * kDepth / depth_)),
-        unpacked_(loops_.element_size == loops_.sum_size && x_.b.line_stride == 1 &&
-                  columns_.lines % loops_.lanes == 0 && x_.k * x_.n <= kMaxUnpacked) {}
+        reads_a_(reads_a(product)),
+        reads_b_(reads_b(product)) {}
 
   void run() {
     // What several tasks read is packed before them, the rest by the one that reads it.
     const int64_t chunks = rows_.blocks(), blocks = columns_.blocks();
-    const bool packs_a = blocks > 1;
-    const bool packs_b = chunks > 1 && !unpacked_;
+    const bool packs_a = blocks > 1 && !reads_a_;
+    const bool packs_b = chunks > 1 && !reads_b_;
     const Scratch a(packs_a ? bytes(rows_.padded(rows_.lines)) : 0);
     const Scratch b(packs_b ? bytes(columns_.padded(columns_.lines)) : 0);
     a_ = a.data();
@@ -89,9 +126,9 @@ class Slab {
         }
       }
     });
-    const int64_t task =
-        std::min(rows_.block, rows_.lines) * std::min(columns_.block, columns_.lines) * depth_;
-    parallel_for(chunks * blocks, 1 + kMinTask / task,
+    const int64_t task = product_cost(std::min(rows_.block, rows_.lines),
+                                      std::min(columns_.block, columns_.lines), depth_);
+    parallel_for(chunks * blocks, 1 + kMinProductTask / task,
                  [&](int64_t begin, int64_t end) { multiply_tasks(begin, end); });
   }
 
@@ -115,7 +152,7 @@ class Slab {
   }
 
   void multiply_tasks(int64_t begin, int64_t end) const {
-    const bool packs_a = a_ == nullptr, packs_b = b_ == nullptr && !unpacked_;
+    const bool packs_a = a_ == nullptr && !reads_a_, packs_b = b_ == nullptr && !reads_b_;
     const Scratch own_a(packs_a ? bytes(rows_.padded(std::min(rows_.block, rows_.lines))) : 0);
     const Scratch own_b(packs_b ? bytes(columns_.padded(std::min(columns_.block, columns_.lines)))
                                 : 0);
@@ -126,32 +163,55 @@ class Slab {
       if (packs_a) pack_rows(row, own_a.data());
       if (packs_b && packed != column) pack_columns(packed = column, own_b.data());
       multiply_block(row, column, packs_a ? own_a.data() : a_ + bytes(row),
-                     packs_b     ? own_b.data()
-                     : unpacked_ ? nullptr
-                                 : b_ + bytes(column));
+                     packs_b ? own_b.data() : b_ + bytes(column));
     }
   }
 
   // a, b: where the blocks that begin at a row and a column are packed.
   void multiply_block(int64_t first_row, int64_t first_column, const char* a, const char* b) const {
-    for (int64_t row = first_row; row < rows_.end_of_block(first_row); row += rows_.width) {
-      ProductTile tile{
-          .rows = static_cast<int>(std::min(rows_.width, rows_.end_of_block(first_row) - row)),
-          .depth = depth_,
-          .a = a + bytes(row - first_row),
-          .a_stride = rows_.width,
-          .b_stride = unpacked_ ? x_.b.depth_stride : columns_.width,
-          .c_stride = x_.n,
-          .adds = first_ > 0};
-      const int64_t last_column = columns_.end_of_block(first_column);
-      for (int64_t column = first_column; column < last_column; column += columns_.width) {
+    const int64_t last_row = rows_.end_of_block(first_row);
+    const int64_t last_column = columns_.end_of_block(first_column);
+    ProductTile tile{.depth = depth_, .c_stride = x_.n, .adds = first_ > 0};
+    if (reads_a_) {
+      tile.a_line_stride = x_.a.line_stride;
+      tile.a_stride = x_.a.depth_stride;
+    } else {
+      tile.a_stride = rows_.width;
+    }
+    if (reads_b_) {
+      tile.b_stride = x_.b.depth_stride;
+      tile.b_ahead = x_.k * x_.n > kMaxUnpacked ? kAhead * tile.b_stride : 0;
+    } else {
+      tile.b_stride = columns_.width;
+    }
+    // One column of panels takes rows in turn.
+    const bool is_column = last_column - first_column <= columns_.width;
+    const int64_t next_row = reads_a_ ? tile.a_line_stride : depth_;
+    const int64_t next_column = reads_b_ ? 1 : depth_;
+    for (int64_t row = first_row; row < last_row;) {
+      tile.rows = static_cast<int>(std::min(rows_.width, last_row - row));
+      tile.a = reads_a_ ? at(x_.a.data, (row_ + row) * next_row + first_ * tile.a_stride,
+                             loops_.element_size)
+                        : a + bytes(row - first_row);
+      for (int64_t column = first_column; column < last_column;) {
         tile.columns = std::min(columns_.width, last_column - column);
-        tile.b = unpacked_ ? at(x_.b.data, first_ * x_.b.depth_stride + column_ + column,
-                                loops_.element_size)
-                           : b + bytes(column - first_column);
+        tile.b = reads_b_
+                     ? at(x_.b.data, first_ * tile.b_stride + column_ + column, loops_.element_size)
+                     : b + bytes(column - first_column);
         tile.c = at(x_.c, (row_ + row) * x_.n + column_ + column, loops_.element_size);
+        if (is_column) {
+          tile.count = (last_row - row) / tile.rows;
+          tile.a_next = tile.rows * next_row;
+          tile.c_next = tile.rows * x_.n;
+        } else {
+          tile.count = (last_column - column) / tile.columns;
+          tile.b_next = tile.columns * next_column;
+          tile.c_next = tile.columns;
+        }
         loops_.tile(tile);
+        column += is_column ? tile.columns : tile.count * tile.columns;
       }
+      row += is_column ? tile.count * tile.rows : tile.rows;
     }
   }
 
@@ -159,64 +219,154 @@ class Slab {
   const ProductLoops& loops_;
   const int64_t row_, column_, first_, depth_;
   const Panels rows_, columns_;
-  const bool unpacked_;  // b is read where it is
-  char* a_ = nullptr;    // packed blocks, one after another, or null
+  const bool reads_a_, reads_b_;  // where they are
+  char* a_ = nullptr;             // packed blocks, one after another, or null
   char* b_ = nullptr;
 };
 
-// True if it was a product of the lines of `matrix` with so few `vectors` that the matrix is read
-// where it is, once. Element (line, vector) of the result is at line * c_line + vector * c_vector.
-bool multiply_vectors(const MatrixProduct& x, const ProductOperand& matrix, int64_t lines,
-                      int64_t c_line, const ProductOperand& vectors, int64_t count,
-                      int64_t c_vector) {
-  const ProductLoops& loops = x.loops;
-  const bool along_depth = matrix.depth_stride == 1 || x.k == 1;
-  if (count > 1 ? !along_depth || count > kMaxVectors || x.k < kMinVectorDepth
-                : !along_depth && matrix.line_stride != 1 && lines > 1) {
-    return false;
+// Products of few tiles, which read their operands where they are: tile by tile, each of several
+// products in turn.
+void multiply_items(const MatrixProduct& x) {
+  const size_t size = x.loops.element_size;
+  const int64_t chunk = std::max(int64_t{1}, kChunk / (x.m * x.k + x.k * x.n + x.m * x.n));
+  const int64_t width = panel_rows(x, x.m);
+  for (int64_t item = 0; item < x.count; item += chunk) {
+    ProductTile tile{.a_line_stride = x.a.line_stride,
+                     .a_stride = x.a.depth_stride,
+                     .b_stride = x.b.depth_stride,
+                     .c_stride = x.n,
+                     .count = std::min(chunk, x.count - item),
+                     .a_next = x.a.next,
+                     .b_next = x.b.next,
+                     .c_next = x.m * x.n};
+    for (int64_t first = 0; first < x.k; first += kDepth) {
+      tile.depth = std::min(kDepth, x.k - first);
+      tile.adds = first > 0;
+      for (int64_t row = 0; row < x.m; row += width) {
+        tile.rows = static_cast<int>(std::min(width, x.m - row));
+        tile.a = at(x.a.data, item * tile.a_next + row * tile.a_line_stride + first * tile.a_stride,
+                    size);
+        for (int64_t column = 0; column < x.n; column += x.loops.columns) {
+          tile.columns = std::min<int64_t>(x.loops.columns, x.n - column);
+          tile.b = at(x.b.data, item * tile.b_next + first * tile.b_stride + column, size);
+          tile.c = at(x.c, item * tile.c_next + row * x.n + column, size);
+          x.loops.tile(tile);
+        }
+      }
+    }
   }
-  const bool is_packed = vectors.depth_stride == 1 && (count == 1 || vectors.line_stride == x.k) &&
-                         loops.element_size == loops.sum_size;
-  const Scratch packed(is_packed ? 0 : static_cast<size_t>(count * x.k) * loops.sum_size);
-  const void* v = vectors.data;
-  if (!is_packed) {
-    loops.pack(vectors.data, vectors.line_stride, vectors.depth_stride, count, x.k, 1,
-               packed.data());
-    v = packed.data();
+}
+
+// The sums over the depth of the lines of `matrix`, multiplied by a few vectors; it is read where
+// it is, once. Element (line, vector) of c is at line * c_line + vector * c_vector.
+struct VectorProducts {
+  const MatrixProduct& x;
+  const ProductOperand& matrix;
+  int64_t lines, c_line;
+  const ProductOperand& vectors;
+  int64_t num_vectors, c_vector;
+
+  bool along_depth() const { return x.k == 1 ? matrix.line_stride != 1 : matrix.depth_stride == 1; }
+  // Without a copy.
+  bool reads_vectors() const {
+    return (vectors.depth_stride == 1 || x.k == 1) && x.loops.element_size == x.loops.sum_size;
   }
-  // Which lines are summed side by side is a matter of their place.
-  const int64_t group = along_depth ? 16 : 256;
-  parallel_for(ceil_div(lines, group), 1 + kMinRead / (group * x.k * count),
-               [&](int64_t begin, int64_t end) {
-                 const int64_t first = begin * group;
-                 const int64_t part = std::min(end * group, lines) - first;
-                 const void* from = at(matrix.data, first * matrix.line_stride, loops.element_size);
-                 void* to = at(x.c, first * c_line, loops.element_size);
-                 if (along_depth) {
-                   loops.dots({.lines = part,
-                               .columns = count,
+  // Whether tiles would take longer.
+  bool pays() const {
+    if (num_vectors == 1) {
+      return along_depth() ||
+             (matrix.line_stride == 1 && !(x.loops.direct && x.k * lines <= kMaxUnpacked));
+    }
+    if (!along_depth()) return false;
+    if (num_vectors <= kMaxVectors && x.k >= kMinVectorDepth) {
+      return !has_rows(x) || 2 * num_vectors <= x.loops.lanes;
+    }
+    return x.loops.direct && reads_vectors() && !has_rows(x) && x.k <= x.loops.lanes &&
+           x.m * x.n * x.k <= kMaxShort;
+  }
+
+  void run() const {
+    const ProductLoops& loops = x.loops;
+    const size_t size = loops.element_size;
+    if (along_depth() && reads_vectors()) {
+      dots(vectors.data, vectors.line_stride, matrix.data, x.c, x.count);
+      return;
+    }
+    const Scratch packed(static_cast<size_t>(num_vectors * x.k) * loops.sum_size);
+    for (int64_t i = 0; i < x.count; ++i) {
+      const void* v = at(vectors.data, i * vectors.next, size);
+      const void* from = at(matrix.data, i * matrix.next, size);
+      void* to = at(x.c, i * x.m * x.n, size);
+      if (!reads_vectors()) {
+        loops.pack(v, vectors.line_stride, vectors.depth_stride, num_vectors, x.k, 1,
+                   packed.data());
+        v = packed.data();
+      }
+      if (along_depth()) {
+        dots(v, x.k, from, to, 1);
+      } else {
+        parallel_for(lines, 1 + kMinRead / x.k, [&](int64_t begin, int64_t end) {
+          loops.sums(at(from, begin, size), matrix.depth_stride, v, end - begin, x.k,
+                     at(to, begin, size));
+        });
+      }
+    }
+  }
+
+ private:
+  // Of `count` products.
+  void dots(const void* v, int64_t v_stride, const void* from, void* to, int64_t count) const {
+    const ProductLoops& loops = x.loops;
+    // Which lines are summed side by side is a matter of their place.
+    const int64_t group = loops.lanes;
+    parallel_for(ceil_div(lines, group), 1 + kMinRead / (group * x.k * num_vectors * count),
+                 [&](int64_t begin, int64_t end) {
+                   const int64_t first = begin * group;
+                   loops.dots({.lines = std::min(end * group, lines) - first,
+                               .columns = num_vectors,
                                .depth = x.k,
-                               .x = from,
+                               .x = at(from, first * matrix.line_stride, loops.element_size),
                                .line_stride = matrix.line_stride,
                                .v = v,
-                               .y = to,
+                               .v_stride = v_stride,
+                               .y = at(to, first * c_line, loops.element_size),
                                .y_line_stride = c_line,
-                               .y_column_stride = c_vector});
-                 } else {
-                   loops.sums(from, matrix.depth_stride, v, part, x.k, to);
-                 }
-               });
-  return true;
-}
+                               .y_column_stride = c_vector,
+                               .count = count,
+                               .x_next = matrix.next,
+                               .v_next = vectors.next,
+                               .y_next = x.m * x.n});
+                 });
+  }
+};
 
 }  // namespace
 
 void multiply(const MatrixProduct& x) {
-  if (x.n <= x.m && multiply_vectors(x, x.a, x.m, x.n, x.b, x.n, 1)) return;
-  if (x.m <= x.n && multiply_vectors(x, x.b, x.n, 1, x.a, x.m, x.n)) return;
-  for (int64_t row = 0; row < x.m; row += kMaxLines) {
-    for (int64_t column = 0; column < x.n; column += kMaxLines) {
-      for (int64_t first = 0; first < x.k; first += kDepth) Slab(x, row, column, first).run();
+  const VectorProducts of_a{x, x.a, x.m, x.n, x.b, x.n, 1};
+  const VectorProducts of_b{x, x.b, x.n, 1, x.a, x.m, x.n};
+  if (x.n <= x.m && of_a.pays()) return of_a.run();
+  if (x.m <= x.n && of_b.pays()) return of_b.run();
+  if (x.n == 1 && x.m > 1 && x.loops.direct && x.a.line_stride == 1) {
+    // A row is a column as well.
+    MatrixProduct turned = x;
+    std::swap(turned.m, turned.n);
+    std::swap(turned.a, turned.b);
+    return multiply(turned);
+  }
+  if (x.count > 1 && reads_a(x) && reads_b(x) && x.m <= kFewRowPanels * x.loops.rows) {
+    return multiply_items(x);
+  }
+  const size_t size = x.loops.element_size;
+  for (int64_t i = 0; i < x.count; ++i) {
+    MatrixProduct one = x;
+    one.a.data = at(x.a.data, i * x.a.next, size);
+    one.b.data = at(x.b.data, i * x.b.next, size);
+    one.c = at(x.c, i * x.m * x.n, size);
+    for (int64_t row = 0; row < x.m; row += max_rows(x)) {
+      for (int64_t column = 0; column < x.n; column += max_columns(x)) {
+        for (int64_t first = 0; first < x.k; first += kDepth) Slab(one, row, column, first).run();
+      }
     }
   }
 }

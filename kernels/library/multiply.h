@@ -1,4 +1,4 @@
-// One product of matrices, divided between threads.
+// Products of matrices, divided between threads.
 #ifndef SLUICE_KERNELS_LIBRARY_MULTIPLY_H_
 #define SLUICE_KERNELS_LIBRARY_MULTIPLY_H_
 
@@ -13,17 +13,28 @@ namespace sluice::kernels {
 struct ProductOperand {
   const void* data = nullptr;
   int64_t line_stride = 0, depth_stride = 0;
+  int64_t next = 0;  // to that of the next product
 };
 
-// c (m, n), row-major without gaps, = a (m, k) b (k, n). None of m, n, k is 0.
+// c (m, n), row-major without gaps, = a (m, k) b (k, n), `count` times, c after c. None of count,
+// m, n, k is 0.
 struct MatrixProduct {
   const ProductLoops& loops;
+  int64_t count = 1;
   int64_t m = 0, n = 0, k = 0;
   ProductOperand a, b;
   void* c = nullptr;
 };
 
-// Its bits depend on m, n, k, the strides and the loops alone.
+// What a product takes, in multiplications: it reads and writes elements too. And how much is worth
+// being a task.
+constexpr int64_t product_cost(int64_t m, int64_t n, int64_t k) {
+  return m * n * k + 12 * (m * k + k * n + m * n);
+}
+constexpr int64_t kMinProductTask = 400'000;
+
+// The bits of each depend on m, n, k, the strides and the loops alone. Many small products share
+// what a call takes.
 void multiply(const MatrixProduct& product);
 
 }  // namespace sluice::kernels

@@ -397,6 +397,20 @@ TEST(Matmul, ShapesMatchTheOracle) {
   }
 }
 
+// Sums of many short rows of short integers are made in 32 bits: they wrap as sums of their own
+// type.
+TEST(Matmul, ShortIntegersWrap) {
+  for (const DType dtype : {DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16}) {
+    std::vector<int64_t> numbers(2000 * 3);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i) * 7919 % 65536;
+    const Tensor x = astype(Tensor::from(numbers, Shape{2000, 3}), dtype);
+    const Tensor exact = matmul(astype(x, DType::kInt64), astype(x.slice(0, 5, 8), DType::kInt64));
+    const Tensor wrapped = matmul(x, x.slice(0, 5, 8));
+    EXPECT_EQ(wrapped.dtype(), dtype);
+    EXPECT_TRUE(all(wrapped == astype(exact, dtype)).item<bool>()) << name_of(dtype);
+  }
+}
+
 TEST(Matmul, OfViewsAndMixedTypes) {
   std::mt19937_64 rng(16);
   const NdArray a = random_array(rng, DType::kFloat32, {6, 4}, 0);

@@ -1,33 +1,16 @@
-#include "kernels/host_isa.h"
 #include "kernels/interp/loops/loops.h"
+#include "kernels/isa_table.h"
 
 namespace sluice::kernels::interp {
 
-// One of each for every set that loops_table.cpp is compiled for.
-namespace baseline {
-void fill(LoopTable& table);
-}
-#if defined(SLUICE_HAVE_ISA_LOOPS)
-namespace x86_64_v3 {
-void fill(LoopTable& table);
-}
-namespace x86_64_v4 {
-void fill(LoopTable& table);
-}
-#endif
+#define SLUICE_ISA_LOOPS(isa)  \
+  namespace isa {              \
+  void fill(LoopTable& table); \
+  }
+SLUICE_FOR_EACH_ISA(SLUICE_ISA_LOOPS)
 
 const LoopTable& loops() {
-  static const LoopTable* const table = [] {
-    LoopTable* result = new LoopTable{};
-    switch (host_isa()) {
-#if defined(SLUICE_HAVE_ISA_LOOPS)
-      case Isa::kX86_64V4: x86_64_v4::fill(*result); break;
-      case Isa::kX86_64V3: x86_64_v3::fill(*result); break;
-#endif
-      default: baseline::fill(*result);
-    }
-    return result;
-  }();
+  static const LoopTable* const table = table_for_host<LoopTable>(SLUICE_ISA_FILLS(fill));
   return *table;
 }
 

@@ -13,31 +13,37 @@
 
 namespace sluice::kernels {
 
-// c (rows, columns) = a (rows, depth) b (depth, columns), or is added to c. Both operands have the
-// type that sums have.
+// Tiles of a product, one after another. Each is c (rows, columns) = a (rows, depth) b (depth,
+// columns), or is added to c. Both operands have the type that sums have.
 struct ProductTile {
   int rows = 0;         // at most ProductLoops::rows
   int64_t columns = 0;  // at most ProductLoops::columns
   int64_t depth = 0;
-  const void* a = nullptr;  // packed: its columns `a_stride` apart
-  int64_t a_stride = 0;
-  const void* b = nullptr;  // its rows `b_stride` apart; whole vectors of them are read
-  int64_t b_stride = 0;
+  const void* a = nullptr;  // element (i, p) is a[i * a_line_stride + p * a_stride]
+  int64_t a_line_stride = 1, a_stride = 0;
+  const void* b = nullptr;  // its rows `b_stride` apart, and fetched from `b_ahead` on
+  int64_t b_stride = 0, b_ahead = 0;
   void* c = nullptr;
   int64_t c_stride = 0;
   bool adds = false;
+  int64_t count = 1;  // of tiles
+  int64_t a_next = 0, b_next = 0, c_next = 0;
 };
 
 // y[i * y_line_stride + j * y_column_stride] = the sum over p < depth of
-// x[i * line_stride + p] * v[j * depth + p], i < lines, j < columns. v has the type of sums. The
-// order of a sum depends on depth, columns, j and whether i is in the last group of four lines.
+// x[i * line_stride + p] * v[j * v_stride + p], i < lines, j < columns; the same for `count` of x,
+// v and y. v has the type of sums. The order of a sum depends on depth, columns, j and whether i is
+// in the last group of ProductLoops::lanes lines.
 struct ProductDots {
   int64_t lines = 0, columns = 0, depth = 0;
   const void* x = nullptr;
   int64_t line_stride = 0;
   const void* v = nullptr;
+  int64_t v_stride = 0;
   void* y = nullptr;
   int64_t y_line_stride = 0, y_column_stride = 0;
+  int64_t count = 1;
+  int64_t x_next = 0, v_next = 0, y_next = 0;
 };
 
 // Products too small to be packed: c[i] = a[i] b[i] for i < batch. Strides as in MatmulShape.
@@ -57,6 +63,9 @@ struct ProductLoops {
   int rows = 0, columns = 0;  // of the largest tile
   int lanes = 0;              // of a vector of sums
   size_t element_size = 0, sum_size = 0;
+  // Whether elements are of the type of sums, and tiles and dots read no more than they are told.
+  // Else they take packed operands only, and tiles read whole vectors of b.
+  bool direct = false;
 
   // Copies lines x[i * line_stride + p * depth_stride], p < depth, to panels of `width` of them,
   // the last of which is filled up with zeros: out[p * width + i] is of line i of the first panel.

@@ -1,0 +1,262 @@
+// Sums along contiguous lines. Included like products_lanes.h.
+#ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_DOTS_H_
+#define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_DOTS_H_
+
+#include <utility>
+
+#include "kernels/library/products/products.h"
+#include "kernels/library/products/products_lanes.h"
+
+namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
+
+// As many vectors as one has lanes, folded by halving: lane i of the result is the sum of lines[i].
+template <typename L>
+struct Fold {
+  using Vector = typename L::Vector;
+
+  // The halves of each group of kGroup lanes of x, added; and the same of y, beside it.
+  template <int kGroup, int... lane>
+  static Vector halves(Vector x, Vector y, std::integer_sequence<int, lane...>) {
+    constexpr int kHalf = kGroup / 2;
+    constexpr auto kFrom = [](int i) {
+      return i / kGroup * kGroup + i % kHalf + (i % kGroup < kHalf ? 0 : L::kCount);
+    };
+    return __builtin_shufflevector(x, y, kFrom(lane)...) +
+           __builtin_shufflevector(x, y, kFrom(lane) + kHalf...);
+  }
+  // lines[0] alone, in the same order.
+  template <int kGroup = L::kCount>
+  static Vector one(Vector line) {
+    if constexpr (kGroup == 1) {
+      return line;
+    } else {
+      return one<kGroup / 2>(
+          halves<kGroup>(line, line, std::make_integer_sequence<int, L::kCount>()));
+    }
+  }
+  template <int kGroup = L::kCount>
+  static Vector all(Vector* lines) {
+    if constexpr (kGroup == 1) {
+      return lines[0];
+    } else {
+#pragma GCC unroll 16
+      for (int i = 0; i < kGroup / 2; ++i) {
+        lines[i] = halves<kGroup>(lines[i], lines[i + kGroup / 2],
+                                  std::make_integer_sequence<int, L::kCount>());
+      }
+      return all<kGroup / 2>(lines);
+    }
+  }
+};
+
+template <typename T, typename S>
+struct Dots {
+  using Widest = Lanes<T, S>;
+  static constexpr int kLanes = Widest::kCount;
+  static constexpr int kLines = kVectorBytes == 64 ? 4 : 2;  // at a time, as registers allow
+  using Vector = typename Widest::Vector;
+
+  static const T* line_of(const ProductDots& d, int64_t line) {
+    return static_cast<const T*>(d.x) + line * d.line_stride;
+  }
+  static const S* vector_of(const ProductDots& d, int64_t column) {
+    return static_cast<const S*>(d.v) + column * d.v_stride;
+  }
+
+  // The sums of `count` lines from `line` on.
+  template <typename L>
+  static void store(const ProductDots& d, int64_t line, int64_t count, int64_t column,
+                    typename L::Vector sums) {
+    T* const y = static_cast<T*>(d.y) + line * d.y_line_stride + column * d.y_column_stride;
+    if constexpr (L::kMasks) {
+      sums = L::canonical(sums);
+      if (d.y_line_stride == 1) return L::store(y, typename L::Mask(count), sums);
+    }
+    S all[L::kCount];
+    __builtin_memcpy(all, &sums, sizeof(all));
+    for (int64_t i = 0; i < count; ++i) y[i * d.y_line_stride] = L::stored(all[i]);
+  }
+
+  // Of lines that a vector holds.
+  template <typename L>
+  static void short_dots(const ProductDots& given) {
+    const typename L::Mask mask(given.depth);
+    ProductDots d = given;
+    for (int64_t item = 0; item < given.count; ++item, next(&d)) {
+      typename L::Vector v = L::load(vector_of(d, 0), mask);
+      for (int64_t line = 0; line < d.lines; line += L::kCount) {
+        const int64_t count = d.lines - line < L::kCount ? d.lines - line : L::kCount;
+        for (int64_t column = 0; column < d.columns; ++column) {
+          if (d.columns > 1) v = L::load(vector_of(d, column), mask);
+          if (count == L::kCount) {
+            store<L>(d, line, L::kCount, column, short_group<L, true>(d, line, count, mask, v));
+          } else {
+            store<L>(d, line, count, column, short_group<L, false>(d, line, count, mask, v));
+          }
+        }
+      }
+    }
+  }
+  template <typename L, bool kAll>
+  static typename L::Vector short_group(const ProductDots& d, int64_t line, int64_t count,
+                                        const typename L::Mask& mask, typename L::Vector v) {
+    const T* x = line_of(d, line);
+    typename L::Vector products[L::kCount];
+#pragma GCC unroll 16
+    for (int i = 0; i < L::kCount; ++i, x += d.line_stride) {
+      products[i] = typename L::Vector{};  // which a sum begins with
+      if (kAll || i < count) products[i] += L::load(x, mask) * v;
+    }
+    return Fold<L>::all(products);
+  }
+
+  // kSums additions at a time of each, so that all together hide their latency. The sums of line i
+  // and column j are added to out[j * kLanes + i].
+  template <int kNumLines, int kColumns, int kSums>
+  static void dots_of(const ProductDots& d, int64_t line, int64_t column, Vector* out) {
+    const T* const x = line_of(d, line);
+    const S* const v = vector_of(d, column);
+    Vector sums[kNumLines][kColumns][kSums] = {};
+    int64_t p = 0;
+    for (; p + kSums * kLanes <= d.depth; p += kSums * kLanes) {
+#pragma GCC unroll 8
+      for (int s = 0; s < kSums; ++s) {
+        Vector factors[kColumns];
+#pragma GCC unroll 4
+        for (int j = 0; j < kColumns; ++j) {
+          factors[j] = Widest::load_sums(v + j * d.v_stride + p + s * kLanes);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < kNumLines; ++i) {
+          const Vector loaded = Widest::load(x + i * d.line_stride + p + s * kLanes);
+#pragma GCC unroll 4
+          for (int j = 0; j < kColumns; ++j) sums[i][j][s] += loaded * factors[j];
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kNumLines; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kColumns; ++j) {
+        out[j * kLanes + i] +=
+            finish<kSums>(sums[i][j], x + i * d.line_stride, v + j * d.v_stride, p, d.depth);
+      }
+    }
+  }
+
+  // Adds the products from `p` on; without masks, of whole vectors only.
+  template <int kSums>
+  static Vector finish(const Vector* sums, const T* x, const S* v, int64_t p, int64_t depth) {
+    Vector all = sums[0];
+    for (int s = 1; s < kSums; ++s) all += sums[s];
+    for (; p + kLanes <= depth; p += kLanes) {
+      all += Widest::load(x + p) * Widest::load_sums(v + p);
+    }
+    if constexpr (Widest::kMasks) {
+      const typename Widest::Mask mask(depth - p);
+      if (p < depth) all += Widest::load(x + p, mask) * Widest::load(v + p, mask);
+    }
+    return all;
+  }
+
+  // The products that finish() left, for whom one lane is as good as another.
+  static void add_rest(const ProductDots& d, int64_t line, int64_t count, int64_t column,
+                       Vector* sums) {
+    for (int64_t p = d.depth / kLanes * kLanes; p < d.depth; ++p) {
+      const S factor = vector_of(d, column)[p];
+      for (int64_t i = 0; i < count; ++i) {
+        (*sums)[i] =
+            Widest::multiply_add(static_cast<S>(line_of(d, line + i)[p]), factor, (*sums)[i]);
+      }
+    }
+  }
+
+  // `count` lines, at most kLines, and kColumns columns.
+  template <int kColumns>
+  static void dots_of_lines(const ProductDots& d, int64_t line, int64_t count, int64_t column,
+                            Vector* out) {
+    if (count == kLines) {
+      dots_of<kLines, kColumns, kColumns == 1 ? 2 : 1>(d, line, column, out);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      dots_of<1, kColumns, kColumns == 1 ? 8 : 1>(d, line + i, column, out + i);
+    }
+  }
+  static void dots_of_columns(const ProductDots& d, int64_t line, int64_t count, int64_t column,
+                              int64_t columns, Vector* out) {
+    for (; columns >= 4; columns -= 4, column += 4, out += 4 * kLanes) {
+      dots_of_lines<4>(d, line, count, column, out);
+    }
+    switch (columns) {
+      case 3: dots_of_lines<3>(d, line, count, column, out); break;
+      case 2: dots_of_lines<2>(d, line, count, column, out); break;
+      case 1: dots_of_lines<1>(d, line, count, column, out); break;
+      default: break;
+    }
+  }
+
+  static void long_dots(const ProductDots& d) {
+    constexpr int kMaxColumns = 16, kFewLines = 2;
+    // Of several vectors as much as stays in the first-level cache, beside a few lines.
+    constexpr int64_t kBlock = 2048 / sizeof(S);
+    Vector sums[kMaxColumns * kLanes];
+    for (int64_t first = 0; first < d.columns; first += kMaxColumns) {
+      const int64_t columns = d.columns - first < kMaxColumns ? d.columns - first : kMaxColumns;
+      const int64_t block = columns <= 4 ? d.depth : kBlock;
+      for (int64_t line = 0; line < d.lines; line += kLanes) {
+        const int64_t count = d.lines - line < kLanes ? d.lines - line : kLanes;
+        const int64_t used = count > kFewLines ? kLanes : count;
+        for (int64_t j = 0; j < columns; ++j) {
+          for (int64_t i = 0; i < used; ++i) sums[j * kLanes + i] = Vector{};
+        }
+        for (int64_t i = 0; i < count; i += kLines) {
+          const int64_t lines = count - i < kLines ? count - i : kLines;
+          ProductDots part = d;
+          for (int64_t p = 0; p < d.depth; p += block) {
+            part.depth = d.depth - p < block ? d.depth - p : block;
+            part.x = static_cast<const T*>(d.x) + p;
+            part.v = static_cast<const S*>(d.v) + p;
+            dots_of_columns(part, line + i, lines, first, columns, sums + i);
+          }
+        }
+        for (int64_t j = 0; j < columns; ++j) {
+          Vector* const of_column = sums + j * kLanes;
+          Vector all{};
+          if (count > kFewLines) {
+            all = Fold<Widest>::all(of_column);
+          } else {
+            for (int64_t i = 0; i < count; ++i) all[i] = Fold<Widest>::one(of_column[i])[0];
+          }
+          if constexpr (!Widest::kMasks) add_rest(d, line, count, first + j, &all);
+          store<Widest>(d, line, count, first + j, all);
+        }
+      }
+    }
+  }
+
+  static void next(ProductDots* d) {
+    d->x = static_cast<const T*>(d->x) + d->x_next;
+    d->v = static_cast<const S*>(d->v) + d->v_next;
+    d->y = static_cast<T*>(d->y) + d->y_next;
+  }
+
+  static void dots(const ProductDots& given) {
+    if constexpr (Widest::kMasks) {
+      const int64_t bytes = given.depth * static_cast<int64_t>(sizeof(S));
+      if constexpr (kVectorBytes > 16) {
+        if (bytes <= 16) return short_dots<Lanes<T, S, 16>>(given);
+      }
+      if constexpr (kVectorBytes > 32) {
+        if (bytes <= 32) return short_dots<Lanes<T, S, 32>>(given);
+      }
+      if (bytes <= kVectorBytes) return short_dots<Widest>(given);
+    }
+    ProductDots d = given;
+    for (int64_t item = 0; item < given.count; ++item, next(&d)) long_dots(d);
+  }
+};
+
+}  // namespace sluice::kernels::SLUICE_ISA_NAMESPACE
+
+#endif  // SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_DOTS_H_

@@ -1,0 +1,190 @@
+// Vectors of sums, and how elements get into them and back. Included by the files that are compiled
+// for each instruction set: everything is in that set's namespace, since an inline function that
+// sets share would be linked with the instructions of any of them.
+#ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_LANES_H_
+#define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_LANES_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
+// The first `count` lanes, of kSize bytes each (4 or 8), of a vector of kBytes.
+#if defined(__AVX512F__)
+inline constexpr bool kHasMasks = true;
+template <int kBytes, int kSize>
+struct LaneMask {
+  typedef int64_t Bits __attribute__((vector_size(kBytes)));
+  using Lanes = std::conditional_t<kBytes / kSize == 16, uint16_t, uint8_t>;
+  Lanes lanes;
+
+  explicit LaneMask(int64_t count) : lanes(static_cast<Lanes>((uint32_t{1} << count) - 1)) {}
+  Bits load(const void* x) const {
+    if constexpr (kSize == 4) {
+      if constexpr (kBytes == 64) return reinterpret_cast<Bits>(_mm512_maskz_loadu_epi32(lanes, x));
+      if constexpr (kBytes == 32) return reinterpret_cast<Bits>(_mm256_maskz_loadu_epi32(lanes, x));
+      if constexpr (kBytes == 16) return reinterpret_cast<Bits>(_mm_maskz_loadu_epi32(lanes, x));
+    } else {
+      if constexpr (kBytes == 64) return reinterpret_cast<Bits>(_mm512_maskz_loadu_epi64(lanes, x));
+      if constexpr (kBytes == 32) return reinterpret_cast<Bits>(_mm256_maskz_loadu_epi64(lanes, x));
+      if constexpr (kBytes == 16) return reinterpret_cast<Bits>(_mm_maskz_loadu_epi64(lanes, x));
+    }
+  }
+  void store(void* x, Bits bits) const {
+    if constexpr (kSize == 4) {
+      if constexpr (kBytes == 64)
+        _mm512_mask_storeu_epi32(x, lanes, reinterpret_cast<__m512i>(bits));
+      if constexpr (kBytes == 32)
+        _mm256_mask_storeu_epi32(x, lanes, reinterpret_cast<__m256i>(bits));
+      if constexpr (kBytes == 16) _mm_mask_storeu_epi32(x, lanes, reinterpret_cast<__m128i>(bits));
+    } else {
+      if constexpr (kBytes == 64)
+        _mm512_mask_storeu_epi64(x, lanes, reinterpret_cast<__m512i>(bits));
+      if constexpr (kBytes == 32)
+        _mm256_mask_storeu_epi64(x, lanes, reinterpret_cast<__m256i>(bits));
+      if constexpr (kBytes == 16) _mm_mask_storeu_epi64(x, lanes, reinterpret_cast<__m128i>(bits));
+    }
+  }
+};
+#elif defined(__AVX2__)
+inline constexpr bool kHasMasks = true;
+template <int kBytes, int kSize>
+struct LaneMask {
+  typedef int64_t Bits __attribute__((vector_size(kBytes)));
+  using Lane = std::conditional_t<kSize == 4, int32_t, int64_t>;
+  typedef Lane Lanes __attribute__((vector_size(kBytes)));
+  typedef Bits Unaligned __attribute__((aligned(1), may_alias));
+  Lanes lanes;
+  bool all;  // an ordinary store is several times faster on some processors
+
+  explicit LaneMask(int64_t count) : all(count == kBytes / kSize) {
+    Lanes places;
+#pragma GCC unroll 8
+    for (int i = 0; i < kBytes / kSize; ++i) places[i] = i;
+    lanes = places < Lanes{} + static_cast<Lane>(count);
+  }
+  Bits load(const void* x) const {
+    if constexpr (kSize == 4) {
+      const auto* const from = static_cast<const int*>(x);
+      if constexpr (kBytes == 32) {
+        return reinterpret_cast<Bits>(
+            _mm256_maskload_epi32(from, reinterpret_cast<__m256i>(lanes)));
+      } else {
+        return reinterpret_cast<Bits>(_mm_maskload_epi32(from, reinterpret_cast<__m128i>(lanes)));
+      }
+    } else {
+      const auto* const from = static_cast<const long long*>(x);
+      if constexpr (kBytes == 32) {
+        return reinterpret_cast<Bits>(
+            _mm256_maskload_epi64(from, reinterpret_cast<__m256i>(lanes)));
+      } else {
+        return reinterpret_cast<Bits>(_mm_maskload_epi64(from, reinterpret_cast<__m128i>(lanes)));
+      }
+    }
+  }
+  void store(void* x, Bits bits) const {
+    if (all) {
+      *static_cast<Unaligned*>(x) = bits;
+    } else if constexpr (kSize == 4) {
+      auto* const to = static_cast<int*>(x);
+      if constexpr (kBytes == 32) {
+        _mm256_maskstore_epi32(to, reinterpret_cast<__m256i>(lanes),
+                               reinterpret_cast<__m256i>(bits));
+      } else {
+        _mm_maskstore_epi32(to, reinterpret_cast<__m128i>(lanes), reinterpret_cast<__m128i>(bits));
+      }
+    } else {
+      auto* const to = static_cast<long long*>(x);
+      if constexpr (kBytes == 32) {
+        _mm256_maskstore_epi64(to, reinterpret_cast<__m256i>(lanes),
+                               reinterpret_cast<__m256i>(bits));
+      } else {
+        _mm_maskstore_epi64(to, reinterpret_cast<__m128i>(lanes), reinterpret_cast<__m128i>(bits));
+      }
+    }
+  }
+};
+#else
+inline constexpr bool kHasMasks = false;
+template <int kBytes, int kSize>
+struct LaneMask;
+#endif
+
+struct NoMask {
+  explicit NoMask(int64_t /*count*/) {}
+};
+
+// An element of a product. T: of operands and result; S: of sums.
+template <typename T, typename S>
+struct Element {
+  static constexpr bool kSame = std::is_same_v<T, S>;
+
+  static S multiply_add(S a, S b, S sum) {
+    // Short integers would be promoted to int, which must not overflow.
+    if constexpr (std::is_integral_v<S> && sizeof(S) < 4) {
+      return static_cast<S>(static_cast<uint32_t>(a) * b + sum);
+    } else {
+      return a * b + sum;
+    }
+  }
+  static T stored(S sum) {
+    if constexpr (std::is_floating_point_v<S>) {
+      return sum == sum ? sum : static_cast<S>(__builtin_nan(""));
+    } else {
+      return static_cast<T>(sum);
+    }
+  }
+};
+
+// Vectors of kBytes bytes.
+template <typename T, typename S, int kBytes = kVectorBytes>
+struct Lanes : Element<T, S> {
+  using Element<T, S>::kSame;
+  typedef S Vector __attribute__((vector_size(kBytes)));
+  typedef S Unaligned __attribute__((vector_size(kBytes), aligned(alignof(S))));
+  static constexpr int kCount = kBytes / sizeof(S);
+  typedef T Elements __attribute__((vector_size(kCount * sizeof(T)), aligned(alignof(T))));
+
+  static Vector load_sums(const S* x) { return *reinterpret_cast<const Unaligned*>(x); }
+  static Vector load(const T* x) {
+    if constexpr (kSame) {
+      return load_sums(x);
+    } else {
+      return __builtin_convertvector(*reinterpret_cast<const Elements*>(x), Vector);
+    }
+  }
+  static Vector canonical(Vector sums) {
+    if constexpr (std::is_floating_point_v<S>) {
+      const Vector nan = Vector{} + static_cast<S>(__builtin_nan(""));
+      return sums == sums ? sums : nan;
+    } else {
+      return sums;
+    }
+  }
+
+  // The first lanes of a vector; others are not read, which gives zeros, nor written.
+  static constexpr bool kMasks = kSame && kHasMasks && sizeof(S) >= 4;
+  using Mask = std::conditional_t<kMasks, LaneMask<kBytes, sizeof(S)>, NoMask>;
+  static Vector load(const S* x, const Mask& mask) {
+    return reinterpret_cast<Vector>(mask.load(x));
+  }
+  static void store(S* x, const Mask& mask, Vector values) {
+    mask.store(x, reinterpret_cast<typename Mask::Bits>(values));
+  }
+};
+
+}  // namespace sluice::kernels::SLUICE_ISA_NAMESPACE
+
+#endif  // SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_LANES_H_
