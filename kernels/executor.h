@@ -78,8 +78,8 @@ class Run {
   virtual const ErrorSlot* error_slots(size_t step, size_t call) const = 0;
 };
 
-// A plan and its code for one device. Outlives its runs. Thread-safe, except that runs begin one
-// after another.
+// A plan and its code for one device. Outlives its runs. Thread-safe, except that runs on one
+// stream begin one after another.
 class PlanCode {
  public:
   explicit PlanCode(fusion::Plan plan) : plan_(std::move(plan)) {}
