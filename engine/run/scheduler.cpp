@@ -103,13 +103,11 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   if (!plan.ok()) throw Error(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
-  std::vector<std::string> labels;
   for (const fusion::Step& step : plan->steps) {
     (step.library ? ready->library_calls : ready->kernels) += 1;
     ready->bytes_read += step.bytes_read;
     ready->bytes_written += step.bytes_written;
     ready->cost += step.cost;
-    labels.push_back(label_of_step(graph, step));
     auto& slots_of_calls = ready->error_slots.emplace_back();
     for (size_t k = 0; k < step.num_calls(); ++k) {
       std::vector<ValueLabel>& slots = slots_of_calls.emplace_back();
@@ -121,8 +119,9 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   }
   {
     const StageScope stage(observer, FlushStage::kCompile);
-    ready->code =
-        kernels::executor(device).prepare(*std::move(plan), std::move(labels), tier_in_use());
+    ready->code = kernels::executor(device).prepare(
+        *std::move(plan), [&](const fusion::Step& step) { return label_of_step(graph, step); },
+        tier_in_use());
   }
   sort_results_by_step(ready.get());
   return ready;
