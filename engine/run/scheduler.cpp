@@ -10,7 +10,7 @@
 #include "engine/observe/debug.h"
 #include "engine/run/batch.h"
 #include "engine/run/binder.h"
-#include "fusion/plan/planner.h"
+#include "fusion/plan/plan_family.h"
 
 namespace sluice::engine {
 namespace {
@@ -95,11 +95,11 @@ kernels::Tier tier_in_use() {
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
                                          FlushObserver* observer) {
   absl::StatusOr<fusion::Plan> plan =
-      fusion::make_plan(graph, {.fuse = mode.fuse,
-                                .fast_math = mode.fast_math,
-                                // A GPU has an order of its own (docs/cuda.md).
-                                .unrolls_rows = device.type() == DeviceType::kCpu,
-                                .observer = pass_printer()});
+      fusion::PlanFamilies::get().make(graph, {.fuse = mode.fuse,
+                                               .fast_math = mode.fast_math,
+                                               // A GPU has an order of its own (docs/cuda.md).
+                                               .unrolls_rows = device.type() == DeviceType::kCpu,
+                                               .observer = pass_printer()});
   if (!plan.ok()) throw Error(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
