@@ -13,6 +13,7 @@
 #include <sluice/device.h>
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -78,8 +79,8 @@ class Run {
   virtual const ErrorSlot* error_slots(size_t step, size_t call) const = 0;
 };
 
-// A plan and its code for one device. Outlives its runs. Thread-safe, except that runs begin one
-// after another.
+// A plan and its code for one device. Outlives its runs. Thread-safe, except that runs on one
+// stream begin one after another.
 class PlanCode {
  public:
   explicit PlanCode(fusion::Plan plan) : plan_(std::move(plan)) {}
@@ -109,9 +110,10 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // `labels`: the name of each step in messages. `tier`: that of the first run, which follows soon.
-  virtual std::unique_ptr<PlanCode> prepare(fusion::Plan plan, std::vector<std::string> labels,
-                                            Tier tier) = 0;
+  // `label`: names a step in messages; not called afterwards. `tier`: that of the first run, which
+  // follows soon.
+  using StepLabel = absl::FunctionRef<std::string(const fusion::Step& step)>;
+  virtual std::unique_ptr<PlanCode> prepare(fusion::Plan plan, StepLabel label, Tier tier) = 0;
 
   virtual CacheStats cache_stats() const = 0;
   // Returns once no compilation is running or queued.

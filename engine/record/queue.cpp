@@ -37,7 +37,8 @@ Queue::Queue(Device device)
     : settings_(config()),
       device_(device),
       backend_(runtime::backend(device)),
-      stream_(make_stream(backend_)) {}
+      stream_(make_stream(backend_)),
+      shared_plans_(SharedPlanCache::of(device)) {}
 
 NodeRef Queue::append(const OpCall& call) { return append_inline(call, call.operands.size()); }
 
@@ -225,17 +226,20 @@ void Queue::run_marked(runtime::SubmitMode mode) {
 std::shared_ptr<const ReadyPlan> Queue::find_plan(Window* window) {
   const PlanMode mode{settings_.fuse, settings_.fast_math};
   std::shared_ptr<const ReadyPlan> plan;
-  bool is_hit = false;
+  bool is_hit = true;
   {
     const StageScope stage(observer_.get(), FlushStage::kPlan);
     window->complete(live_, mode);
     plan = plans_.find(window->signature());
-    is_hit = plan != nullptr;
-    count(is_hit ? counters().plan_hits : counters().plan_misses);
-    if (!is_hit) {
-      plan = prepare(window->to_graph(), mode, device_, observer_.get());
-      plans_.insert(window->signature(), plan, settings_.plan_cache_entries);
+    if (plan == nullptr) {
+      const int64_t max_entries = settings_.plan_cache_entries;
+      plan = shared_plans_.find_or_make(window->signature(), max_entries, [&] {
+        is_hit = false;
+        return prepare(window->to_graph(), mode, device_, observer_.get());
+      });
+      plans_.insert(window->signature(), plan, max_entries);
     }
+    count(is_hit ? counters().plan_hits : counters().plan_misses);
   }
   if (settings_.validate != Validate::kOff) [[unlikely]]
     validate(*window, plan, &backend_, stream_.get(), settings_.validate);

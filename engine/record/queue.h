@@ -16,6 +16,7 @@
 #include "engine/record/queue_mutex.h"
 #include "engine/record/window.h"
 #include "engine/run/plan_cache.h"
+#include "engine/run/shared_plan_cache.h"
 #include "runtime/backend.h"
 #include "runtime/fast_tls.h"
 
@@ -101,7 +102,8 @@ class Queue {
   const Device device_;
   runtime::Backend& backend_;
   const std::unique_ptr<runtime::Stream> stream_;
-  PlanCache plans_;
+  PlanCache plans_;  // that this queue has used
+  SharedPlanCache& shared_plans_;
 
   // Scratch of a flush.
   std::shared_ptr<FlushObserver> observer_;  // null if nobody watches

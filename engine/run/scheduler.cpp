@@ -10,7 +10,7 @@
 #include "engine/observe/debug.h"
 #include "engine/run/batch.h"
 #include "engine/run/binder.h"
-#include "fusion/plan/planner.h"
+#include "fusion/plan/plan_family.h"
 
 namespace sluice::engine {
 namespace {
@@ -95,21 +95,19 @@ kernels::Tier tier_in_use() {
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
                                          FlushObserver* observer) {
   absl::StatusOr<fusion::Plan> plan =
-      fusion::make_plan(graph, {.fuse = mode.fuse,
-                                .fast_math = mode.fast_math,
-                                // A GPU has an order of its own (docs/cuda.md).
-                                .unrolls_rows = device.type() == DeviceType::kCpu,
-                                .observer = pass_printer()});
+      fusion::PlanFamilies::get().make(graph, {.fuse = mode.fuse,
+                                               .fast_math = mode.fast_math,
+                                               // A GPU has an order of its own (docs/cuda.md).
+                                               .unrolls_rows = device.type() == DeviceType::kCpu,
+                                               .observer = pass_printer()});
   if (!plan.ok()) throw Error(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
-  std::vector<std::string> labels;
   for (const fusion::Step& step : plan->steps) {
     (step.library ? ready->library_calls : ready->kernels) += 1;
     ready->bytes_read += step.bytes_read;
     ready->bytes_written += step.bytes_written;
     ready->cost += step.cost;
-    labels.push_back(label_of_step(graph, step));
     auto& slots_of_calls = ready->error_slots.emplace_back();
     for (size_t k = 0; k < step.num_calls(); ++k) {
       std::vector<ValueLabel>& slots = slots_of_calls.emplace_back();
@@ -121,8 +119,9 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   }
   {
     const StageScope stage(observer, FlushStage::kCompile);
-    ready->code =
-        kernels::executor(device).prepare(*std::move(plan), std::move(labels), tier_in_use());
+    ready->code = kernels::executor(device).prepare(
+        *std::move(plan), [&](const fusion::Step& step) { return label_of_step(graph, step); },
+        tier_in_use());
   }
   sort_results_by_step(ready.get());
   return ready;

@@ -1,8 +1,10 @@
 #include "fusion/graph/graph.h"
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 
 namespace sluice::fusion {
 namespace {
@@ -27,18 +29,29 @@ bool is_identity(const GraphNode& node, const GraphNode& operand) {
   }
 }
 
-// A key that two nodes share only if they are equal.
-std::vector<int64_t> identity_of(const GraphNode& node) {
-  std::vector<int64_t> words = {static_cast<int64_t>(node.op), static_cast<int64_t>(node.dtype),
-                                static_cast<int64_t>(node.operand_dtype), node.shape.rank()};
-  words.insert(words.end(), node.shape.begin(), node.shape.end());
-  for (const GraphOperand& operand : node.operands) {
-    words.push_back(operand.node);
-    words.push_back(operand.scalar);
+// Nodes by what they compute: two are equal if their values are.
+struct NodeHash {
+  const Graph& graph;
+  size_t operator()(NodeId n) const {
+    const GraphNode& node = graph.nodes[n];
+    const absl::Span<const int64_t> shape(node.shape.data(), node.shape.size());
+    size_t hash = absl::HashOf(node.op, node.dtype, node.operand_dtype, shape,
+                               absl::MakeConstSpan(node.attrs));
+    for (const GraphOperand& operand : node.operands) {
+      hash = absl::HashOf(hash, operand.node, operand.scalar);
+    }
+    return hash;
   }
-  words.insert(words.end(), node.attrs.begin(), node.attrs.end());
-  return words;
-}
+};
+struct NodeEqual {
+  const Graph& graph;
+  bool operator()(NodeId m, NodeId n) const {
+    const GraphNode& a = graph.nodes[m];
+    const GraphNode& b = graph.nodes[n];
+    return a.op == b.op && a.dtype == b.dtype && a.operand_dtype == b.operand_dtype &&
+           a.shape == b.shape && a.operands == b.operands && a.attrs == b.attrs;
+  }
+};
 
 // Sets (*replacement)[n] = choose(n, node) for every node, in order, and makes later nodes use the
 // replacements as operands. Returns the number of nodes that are not their own replacement.
@@ -73,10 +86,10 @@ DType expected_operand_dtype(const GraphNode& node, int index) {
 }
 
 int eliminate_common_subexpressions(Graph& graph, std::vector<NodeId>* replacement) {
-  absl::flat_hash_map<std::vector<int64_t>, NodeId> seen;
+  absl::flat_hash_set<NodeId, NodeHash, NodeEqual> seen(graph.nodes.size(), NodeHash{graph},
+                                                        NodeEqual{graph});
   return replace_nodes(graph, replacement, [&](NodeId n, const GraphNode& node) {
-    if (node.op == Op::kInput) return n;
-    return seen.try_emplace(identity_of(node), n).first->second;
+    return node.op == Op::kInput ? n : *seen.insert(n).first;
   });
 }
 

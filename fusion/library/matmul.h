@@ -18,11 +18,18 @@ struct MatmulShape {
 };
 
 // Buffers: a, b, c.
-struct MatmulAttributes : LibraryAttributes {
+struct MatmulAttributes : SizedAttributes<MatmulAttributes> {
   MatmulShape shape;
   DType dtype = DType::kFloat32;       // of a, b and c: a number, no half type
   int64_t a_offset = 0, b_offset = 0;  // from the base of the block, in elements
 
+  template <typename Attributes, typename F>
+  static void for_each_number(Attributes& of, F f) {
+    auto& [batch, m, n, k, a_strides, b_strides] = of.shape;
+    for (auto* number : {&batch, &m, &n, &k, &of.a_offset, &of.b_offset}) f(*number);
+    for (auto& stride : a_strides) f(stride);
+    for (auto& stride : b_strides) f(stride);
+  }
   std::string text() const override;
   int64_t flops() const override { return 2 * shape.batch * shape.m * shape.n * shape.k; }
   double cost() const override;

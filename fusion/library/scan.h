@@ -31,11 +31,22 @@ struct ScanShape {
 };
 
 // Buffers: x, y. Both are of `dtype`, which is an integer of 64 bits or a float.
-struct ScanAttributes : LibraryAttributes {
+struct ScanAttributes : SizedAttributes<ScanAttributes> {
   DType dtype = DType::kFloat32;
   ScanShape shape;
   int64_t offset = 0;  // of x from the base of the block, in elements
 
+  template <typename Attributes, typename F>
+  static void for_each_number(Attributes& of, F f) {
+    auto& shape = of.shape;
+    for (auto* number : {&shape.length, &shape.stride, &shape.inner, &shape.lines, &of.offset}) {
+      f(*number);
+    }
+    for (int k = 0; k < shape.rank; ++k) {
+      f(shape.extents[k]);
+      f(shape.strides[k]);
+    }
+  }
   std::string text() const override;
   int64_t flops() const override { return shape.lines * shape.length; }
   double cost() const override { return static_cast<double>(flops()); }

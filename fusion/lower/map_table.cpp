@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "fusion/graph/projection.h"
 
 namespace sluice::fusion {
@@ -40,13 +39,18 @@ MapId MapTable::intern(const IndexMap& map, Conditions conditions) {
     if (!is_used(k)) conditions[k] = kNoValue;
   }
   while (!conditions.empty() && conditions.back() == kNoValue) conditions.pop_back();
-  IndexMap significant = map;
-  for (size_t d = 0; d < extents_.size(); ++d) {
-    if (extents_[d] != 1) continue;
-    for (int k = 0; k < map.rank; ++k) significant.axes[k].coefficient[d] = 0;
+  absl::InlinedVector<int64_t, 16> key = {map.rank, static_cast<int64_t>(conditions.size())};
+  for (int k = 0; k < map.rank; ++k) {
+    const Affine& axis = map.axes[k];
+    key.push_back(axis.offset);
+    for (size_t d = 0; d < extents_.size(); ++d) {
+      if (extents_[d] != 1) key.push_back(axis.coefficient[d]);
+    }
+    for (size_t c = 0; c < conditions.size(); ++c) {
+      key.push_back(axis.coefficient[extents_.size() + c]);
+    }
   }
-  std::string key(reinterpret_cast<const char*>(&significant.axes), sizeof(Affine) * map.rank);
-  for (const ValueId condition : conditions) key += absl::StrCat(condition, " ");
+  key.insert(key.end(), conditions.begin(), conditions.end());
   const auto [it, inserted] = ids_.try_emplace(key, static_cast<MapId>(maps_.size()));
   if (inserted) {
     maps_.push_back(map);

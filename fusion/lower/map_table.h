@@ -3,7 +3,6 @@
 #define SLUICE_FUSION_LOWER_MAP_TABLE_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -56,7 +55,8 @@ class MapTable {
   std::vector<int64_t> extents_;
   std::vector<IndexMap> maps_;
   std::vector<Conditions> conditions_;  // by map
-  absl::flat_hash_map<std::string, MapId> ids_;
+  // By what the points of the space tell apart: see intern().
+  absl::flat_hash_map<absl::InlinedVector<int64_t, 16>, MapId> ids_;
 };
 
 }  // namespace sluice::fusion

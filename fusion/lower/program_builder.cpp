@@ -1,7 +1,6 @@
 #include "fusion/lower/program_builder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "fusion/ir/cost.h"
@@ -14,12 +13,6 @@ namespace {
 // cache.
 constexpr int64_t kMaxCachedElements = 65536;
 constexpr int64_t kLanesOfColumn = 16;
-
-template <typename T>
-void append(std::string* key, const T& value) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  key->append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
 
 }  // namespace
 
@@ -46,10 +39,12 @@ uint16_t ProgramBuilder::buffer(const MemoryRef& memory) {
 }
 
 uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affine& address) {
-  std::string key;
-  append(&key, dtype);
-  if (memory != nullptr) append(&key, *memory);
-  append(&key, address);
+  auto end = address.coefficient.end();
+  while (end != address.coefficient.begin() && end[-1] == 0) --end;
+  const int64_t block =
+      memory == nullptr ? -1 : int64_t{memory->index} << 1 | static_cast<int64_t>(memory->kind);
+  absl::InlinedVector<int64_t, 8> key = {static_cast<int64_t>(dtype), block, address.offset};
+  key.insert(key.end(), address.coefficient.begin(), end);
   const auto [it, inserted] =
       access_numbers_.try_emplace(key, static_cast<uint16_t>(nest_.addresses.size()));
   if (inserted) {
@@ -85,11 +80,9 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
   if (is_reduction(op)) instr.level = Level::kRow;
   if (op == Op::kExpand) instr.level = Level::kElement;
 
-  std::string key;
-  append(&key, op);
-  append(&key, dtype);
-  append(&key, aux);
-  for (ValueId operand : instr.operands) append(&key, operand);
+  const auto [a, b, c] = instr.operands;
+  const std::array<uint16_t, 6> key = {
+      static_cast<uint16_t>(op), static_cast<uint16_t>(dtype), aux, a, b, c};
   const auto [it, inserted] = values_.try_emplace(key, static_cast<ValueId>(body.size()));
   if (inserted) {
     body.push_back(instr);

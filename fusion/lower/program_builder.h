@@ -2,12 +2,13 @@
 #ifndef SLUICE_FUSION_LOWER_PROGRAM_BUILDER_H_
 #define SLUICE_FUSION_LOWER_PROGRAM_BUILDER_H_
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "fusion/graph/index_map.h"
 #include "fusion/lower/count_bytes.h"
 #include "fusion/lower/loop_nest.h"
@@ -64,8 +65,9 @@ class ProgramBuilder {
 
   LoopNest nest_;
   Blocks blocks_;
-  absl::flat_hash_map<std::string, uint16_t> access_numbers_;
-  absl::flat_hash_map<std::string, ValueId> values_;
+  // By dtype and block, and the address up to its last coefficient that is not 0.
+  absl::flat_hash_map<absl::InlinedVector<int64_t, 8>, uint16_t> access_numbers_;
+  absl::flat_hash_map<std::array<uint16_t, 6>, ValueId> values_;  // by op, dtype, aux and operands
   KernelCall call_;
   int weight_ = 0;
 };

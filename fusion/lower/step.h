@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "fusion/graph/graph.h"
 #include "fusion/graph/memory_ref.h"
 #include "fusion/ir/program.h"
@@ -23,6 +24,8 @@ struct OutputDependence {
   int32_t buffer = 0;  // the output
   std::vector<int32_t> buffers;
   std::vector<int32_t> error_slots;
+
+  bool operator==(const OutputDependence&) const = default;
 };
 
 // What a kernel and a library call have in common.
@@ -35,6 +38,7 @@ struct Call {
   const MemoryRef& memory_of(const OutputDependence& output) const {
     return buffers[output.buffer];
   }
+  bool operator==(const Call&) const = default;
 };
 
 // A Program and its arguments; see kernels::KernelArgs.
@@ -76,6 +80,29 @@ class LibraryAttributes {
   // The length of the rows of the output, float32 and without gaps, to which the library applies
   // epilogues; 0 if it applies none.
   virtual int64_t epilogue_row() const { return 0; }
+  // All that sizes decide, in some order: extents, strides, offsets.
+  virtual std::vector<int64_t> numbers() const = 0;
+  // The same call of other sizes.
+  virtual std::shared_ptr<const LibraryAttributes> with(
+      absl::Span<const int64_t> numbers) const = 0;
+};
+
+// `Own`, which has a static for_each_number(attributes, f) that calls f for each of the numbers.
+template <typename Own>
+class SizedAttributes : public LibraryAttributes {
+ public:
+  std::vector<int64_t> numbers() const override {
+    std::vector<int64_t> result;
+    Own::for_each_number(static_cast<const Own&>(*this),
+                         [&](int64_t number) { result.push_back(number); });
+    return result;
+  }
+  std::shared_ptr<const LibraryAttributes> with(absl::Span<const int64_t> numbers) const override {
+    auto result = std::make_shared<Own>(static_cast<const Own&>(*this));
+    auto next = numbers.begin();
+    Own::for_each_number(*result, [&](int64_t& number) { number = *next++; });
+    return result;
+  }
 };
 
 // Its buffers are the node's operands, the one output, and the epilogues' operands, in this order.

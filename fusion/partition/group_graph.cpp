@@ -5,15 +5,45 @@
 #include <queue>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "fusion/ir/cost.h"
 #include "fusion/partition/row_facts.h"
 
 namespace sluice::fusion {
+namespace {
+
+// Between groups that are made one after another, so that moving one seldom moves others.
+constexpr int64_t kRankGap = int64_t{1} << 24;
+
+}  // namespace
 
 int GroupGraph::add(const Shape& space) {
-  states_.emplace_back();
-  states_.back().group.space = space;
-  return static_cast<int>(states_.size()) - 1;
+  const auto number = static_cast<int>(states_.size());
+  State& state = states_.emplace_back();
+  state.group.space = space;
+  state.rank = -kRankGap * number;  // nodes are placed in reverse order: it runs before the others
+  return number;
+}
+
+void GroupGraph::add_reader(int g, int reader) {
+  states_[g].readers.push_back(reader);
+  put_readers_behind(g);
+}
+
+// Restores the order of ranks behind `g`.
+void GroupGraph::put_readers_behind(int g) {
+  std::vector<int> moved = {g};
+  while (!moved.empty()) {
+    const int group = moved.back();
+    moved.pop_back();
+    const int64_t rank = states_[group].rank;
+    for (int reader : states_[group].readers) {
+      reader = find(reader);
+      if (reader == group || states_[reader].rank > rank) continue;
+      states_[reader].rank = rank + 1;
+      moved.push_back(reader);
+    }
+  }
 }
 
 int GroupGraph::find(int g) const {
@@ -69,17 +99,18 @@ bool GroupGraph::has_room_unrolled(int g, const std::vector<int>& axes) const {
 }
 
 bool GroupGraph::reaches(int from, int to) const {
-  std::vector<bool> seen(states_.size(), false);
+  const int64_t last = states_[to].rank;
+  if (states_[from].rank >= last) return false;
   std::vector<int> stack = {from};
+  absl::flat_hash_set<int> seen;
   while (!stack.empty()) {
     const int group = stack.back();
     stack.pop_back();
     for (int reader : states_[group].readers) {
       reader = find(reader);
       if (reader == to) return true;
-      if (reader == group || seen[reader]) continue;
-      seen[reader] = true;
-      stack.push_back(reader);
+      // What is not before `to` does not lead there.
+      if (states_[reader].rank < last && seen.insert(reader).second) stack.push_back(reader);
     }
   }
   return false;
@@ -119,6 +150,8 @@ void GroupGraph::merge(int into, int from) {
   source.parent = into;
   source.group = Group{};
   source.readers.clear();
+  target.rank = std::max(target.rank, source.rank);
+  put_readers_behind(into);
 }
 
 std::vector<Group> GroupGraph::in_order() && {

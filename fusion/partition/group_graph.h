@@ -2,6 +2,7 @@
 #ifndef SLUICE_FUSION_PARTITION_GROUP_GRAPH_H_
 #define SLUICE_FUSION_PARTITION_GROUP_GRAPH_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -48,7 +49,7 @@ class GroupGraph {
   // ---- Order.
 
   // `reader` reads something that `g` stores.
-  void add_reader(int g, int reader) { states_[g].readers.push_back(reader); }
+  void add_reader(int g, int reader);
   // True if some path of reads leads from `from` to `to`: they cannot be one kernel, nor can `from`
   // read what `to` stores.
   bool reaches(int from, int to) const;
@@ -67,10 +68,13 @@ class GroupGraph {
   struct State {
     Group group;
     GroupNumbers readers;
+    int64_t rank = 0;  // less than that of each reader
     int parent = -1;
     int weight = 0;  // of the members; those that merged groups had in common count twice
     int outputs = 0;
   };
+  void put_readers_behind(int g);
+
   struct Membership {
     int group;
     bool at_index;

@@ -9,9 +9,6 @@
 namespace sluice::fusion {
 namespace {
 
-// Outputs of less than this may still be in a cache when they are read.
-constexpr int64_t kLeastNontemporalBytes = 32LL << 20;
-
 // True if the kernel touches buffer `b` only where it stores that result, in elements of its size.
 bool is_read_in_place(const KernelCall& call, int32_t b, const Store& store) {
   const Program& program = call.program;

@@ -7,6 +7,9 @@
 
 namespace sluice::fusion {
 
+// Outputs of less than this may still be in a cache when they are read.
+inline constexpr int64_t kLeastNontemporalBytes = 32LL << 20;
+
 // Sets first_use and last_use of every result.
 void find_lifetimes(Plan* plan);
 

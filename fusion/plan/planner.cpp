@@ -11,6 +11,7 @@
 #include "fusion/plan/launches.h"
 #include "fusion/plan/memory_plan.h"
 #include "fusion/plan/plan_text.h"
+#include "fusion/rewrite/known_programs.h"
 #include "fusion/rewrite/simplify.h"
 
 namespace sluice::fusion {
@@ -46,10 +47,9 @@ class Planner {
         const std::string after = describe();
         if (after != before) options_.observer(pass.name, before, after);
       }
-      const bool last = &pass == std::end(kPasses) - 1;
-      if (absl::Status status = last || kVerifyEachPass ? verify_programs() : absl::OkStatus();
-          !status.ok()) {
-        return absl::InternalError(absl::StrCat("after ", pass.name, ": ", status.message()));
+      if (kVerifyEachPass && status_.ok()) verify_programs();
+      if (!status_.ok()) {
+        return absl::InternalError(absl::StrCat("after ", pass.name, ": ", status_.message()));
       }
     }
     return std::move(plan_);
@@ -83,15 +83,14 @@ class Planner {
     }
   }
 
-  absl::Status verify_programs() const {
-    absl::Status status;
-    for_each_call([&](const KernelCall& call) {
-      if (!status.ok()) return;
-      status = verify(call.program);
-      if (status.ok()) return;
-      status = absl::InternalError(absl::StrCat(status.message(), "\n", to_text(call.program)));
-    });
-    return status;
+  void verify_programs() {
+    for_each_call([&](const KernelCall& call) { note(verify(call.program), call.program); });
+  }
+
+  // Keeps the first error.
+  void note(const absl::Status& status, const Program& program) {
+    if (status.ok() || !status_.ok()) return;
+    status_ = absl::InternalError(absl::StrCat(status.message(), "\n", to_text(program)));
   }
 
   using GraphPass = int (*)(Graph&, std::vector<NodeId>*);
@@ -122,7 +121,7 @@ class Planner {
       for (KernelCall& call : step.kernels) {
         call.program.contracts = options_.fast_math;
         if (!options_.observer) {
-          fusion::simplify(&call.program, options_.fast_math);
+          note(simplify_once(&call.program, options_.fast_math), call.program);
           continue;
         }
         fusion::simplify(&call.program, options_.fast_math,
@@ -130,6 +129,7 @@ class Planner {
                            options_.observer(absl::StrCat("simplify programs: ", pass),
                                              to_text(before), to_text(after));
                          });
+        note(verify(call.program), call.program);
       }
     }
   }
@@ -216,6 +216,7 @@ class Planner {
   Constraints constraints_;
   MemoryMap memory_;
   Plan plan_;
+  absl::Status status_;  // of the programs
 };
 
 constexpr Planner::Pass Planner::kPasses[] = {

@@ -205,7 +205,7 @@ class CpuPlanCode : public PlanCode {
 
 class CpuExecutor : public Executor {
  public:
-  std::unique_ptr<PlanCode> prepare(Plan plan, std::vector<std::string>, Tier) override {
+  std::unique_ptr<PlanCode> prepare(Plan plan, StepLabel, Tier) override {
     return std::make_unique<CpuPlanCode>(std::move(plan));
   }
   CacheStats cache_stats() const override { return kernels::cache_stats(); }

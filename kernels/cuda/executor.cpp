@@ -39,8 +39,9 @@ class CudaExecutor : public Executor {
  public:
   explicit CudaExecutor(CudaDevice* device) : gpu_(device) {}
 
-  std::unique_ptr<PlanCode> prepare(fusion::Plan plan, std::vector<std::string> labels,
-                                    Tier) override {
+  std::unique_ptr<PlanCode> prepare(fusion::Plan plan, StepLabel label, Tier) override {
+    std::vector<std::string> labels;
+    for (const fusion::Step& step : plan.steps) labels.push_back(label(step));
     return std::make_unique<CudaPlanCode>(std::move(plan), std::move(labels), &gpu_);
   }
 

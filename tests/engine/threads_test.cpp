@@ -115,6 +115,37 @@ TEST(Threads, ManyKernelsCompiledAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(Threads, OnePlanForAllThreads) {
+  constexpr int kShapes = 300;
+  reset_stats();
+  std::atomic<int> wrong = 0;
+  in_threads([&](int) {
+    for (int n = 1; n <= kShapes; ++n) {
+      const Tensor x = full({n, 3}, 0.5f);
+      wrong += sum(x * 2.f + 1.f).item<float>() != 6.f * static_cast<float>(n);
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(stats().plan_misses, kShapes);
+  EXPECT_EQ(stats().plan_hits + stats().plan_misses, stats().windows);
+  EXPECT_EQ(stats().windows, kThreads * kShapes);
+}
+
+// Each thread's batches are of one plan, which a GPU replays as a graph.
+TEST(Threads, OnePlanWithManyStepsAtOnce) {
+  std::atomic<int> wrong = 0;
+  in_threads([&](int id) {
+    for (int i = 0; i < 40; ++i) {
+      Tensor x = full({64, 8}, 1.f + static_cast<float>(id));
+      for (int k = 0; k < 4; ++k) x = x - sum(x, {0}, true) * 0.5f + static_cast<float>(i);
+      double expected = 1 + id;
+      for (int k = 0; k < 4; ++k) expected = expected - 32 * expected + i;
+      wrong += x.to_vector<float>()[100] != static_cast<float>(expected);
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST(Threads, RandomCallsFromSeveralThreadsAreDistinct) {
   std::vector<std::vector<float>> draws(kThreads);
   in_threads([&](int id) { draws[id] = rand({100}).to_vector<float>(); });

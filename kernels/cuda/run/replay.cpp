@@ -78,4 +78,11 @@ bool Replay::patch(absl::Span<const Launch> launches, absl::Span<const uint64_t>
   return true;
 }
 
+Replay& Replays::on(const runtime::cuda::CudaStream* stream) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Replay>& replay = by_stream_[stream];
+  if (replay == nullptr) replay = std::make_unique<Replay>(gpu_);
+  return *replay;
+}
+
 }  // namespace sluice::kernels::cuda

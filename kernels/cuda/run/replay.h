@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "kernels/cuda/gpu.h"
 #include "runtime/cuda/cuda_stream.h"
@@ -26,7 +28,7 @@ struct Launch {
 
 runtime::cuda::KernelLaunch kernel_launch(const Launch& launch, absl::Span<const uint64_t> words);
 
-// The graph of one plan, whose runs begin one after another. Outlives them.
+// The graph of one plan on one stream, on which runs begin one after another. Outlives them.
 class Replay {
  public:
   explicit Replay(Gpu* gpu) : gpu_(*gpu) {}
@@ -51,6 +53,21 @@ class Replay {
   // The graph's current launches and parameters.
   std::vector<Launch> launches_;
   std::vector<uint64_t> words_;
+};
+
+// Of one plan, by stream: runs on different streams share no graph. Thread-safe.
+class Replays {
+ public:
+  explicit Replays(Gpu* gpu) : gpu_(gpu) {}
+
+  // Streams are never destroyed.
+  Replay& on(const runtime::cuda::CudaStream* stream);
+
+ private:
+  Gpu* const gpu_;
+  std::mutex mutex_;
+  absl::flat_hash_map<const runtime::cuda::CudaStream*, std::unique_ptr<Replay>>
+      by_stream_;  // guarded by mutex_
 };
 
 }  // namespace sluice::kernels::cuda

@@ -19,7 +19,7 @@ constexpr size_t kTableAlignment = 16;
 }  // namespace
 
 CudaCode::CudaCode(Gpu* gpu, std::vector<fusion::Step>* steps, std::vector<std::string> labels)
-    : gpu(gpu), steps(*steps), labels(std::move(labels)), replay(gpu) {
+    : gpu(gpu), steps(*steps), labels(std::move(labels)), replays(gpu) {
   if (!steps->empty()) {
     label = absl::StrCat(steps->size(), " steps from ", this->labels.front(), " to ",
                          this->labels.back());
@@ -129,7 +129,7 @@ void CudaRun::start(const Bindings& bindings) {
   }
   // The steps inside a graph cannot be timed.
   if (clock_ == nullptr && !code_.has_library_calls && copied.ok() &&
-      code_.replay.submit(&stream_, launches_, words_, code_.label)) {
+      code_.replays.on(&stream_).submit(&stream_, launches_, words_, code_.label)) {
     return;
   }
   size_t next = 0;

@@ -16,7 +16,7 @@
 
 namespace sluice::kernels::cuda {
 
-// The code of a plan. What is not const is used by one run at a time.
+// The code of a plan, for runs on any streams. Thread-safe once it is made.
 struct CudaCode {
   // `steps` outlives it; the programs are taken out of it. Library calls are prepared on another
   // thread.
@@ -30,7 +30,7 @@ struct CudaCode {
   size_t num_error_slots = 0;
   bool has_library_calls = false;
   std::string label;  // of all steps
-  Replay replay;
+  Replays replays;
 };
 
 // Arguments that do not fit into a kernel's parameters are copied to the device as tables, in one

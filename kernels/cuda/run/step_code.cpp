@@ -76,13 +76,16 @@ LaunchCode StepCode::launch_code(const std::string& label) const {
 }
 
 bool StepCode::is_encodable() {
-  if (encoded_.tried) return !encoded_.programs.empty();
-  encoded_.tried = true;
+  std::call_once(encoded_.once, [this] { encode(); });
+  return !encoded_.programs.empty();
+}
+
+void StepCode::encode() {
   for (const fusion::Program& program : programs_) {
     std::optional<std::vector<uint64_t>> code = encode_generic(program);
     if (!code) {
       encoded_.programs.clear();
-      return false;
+      return;
     }
     encoded_.programs.push_back(*std::move(code));
   }
@@ -90,7 +93,6 @@ bool StepCode::is_encodable() {
     encoded_.geometries.push_back(
         generic_geometry_of(programs_[call.program], call.call->extents.data(), multiprocessors_));
   }
-  return true;
 }
 
 size_t StepCode::table_bytes(bool generic) const {

@@ -3,6 +3,7 @@
 #define SLUICE_KERNELS_CUDA_RUN_STEP_CODE_H_
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ class StepCode {
   // `label`: what messages call it.
   LaunchCode launch_code(const std::string& label) const;
 
-  // Whether the generic kernel can run it. The first call encodes it.
+  // Whether the generic kernel can run it. The first call encodes it. Thread-safe; to be called
+  // before any function is given `generic`.
   bool is_encodable();
 
   bool uses_table(bool generic) const { return generic || by_table_; }
@@ -57,9 +59,11 @@ class StepCode {
   KernelRef kernel;  // set by the owner of the cache
 
  private:
+  void encode();
+
   // For the generic kernel.
   struct Encoded {
-    bool tried = false;
+    std::once_flag once;
     std::vector<std::vector<uint64_t>> programs;  // empty if some program cannot be encoded
     std::vector<Geometry> geometries;             // by call
   };
