@@ -292,7 +292,7 @@ TEST(CudaGenericTest, RunsOnADevice) {
   test::Rig rig;
   GenericKernel kernel(&rig.device().context());
   EXPECT_EQ(kernel.function(), nullptr);
-  kernel.compile(std::make_unique<emulated::HostCompiler>());
+  kernel.compile(emulated::make_test_compiler());
   while (kernel.function() == nullptr && kernel.failure().ok()) std::this_thread::yield();
   ASSERT_NE(kernel.function(), nullptr) << kernel.failure();
 
@@ -366,7 +366,7 @@ TEST(CudaGenericTest, SaysWhyItIsNotThere) {
   EXPECT_FALSE(kernel.load("no image").ok());
   EXPECT_EQ(kernel.function(), nullptr);
   // Ahead of time.
-  const auto code = emulated::HostCompiler().compile(generic_source(), /*contracts=*/false);
+  const auto code = emulated::make_test_compiler()->compile(generic_source(), /*contracts=*/false);
   EXPECT_TRUE(kernel.load(code->image.c_str()).ok());
   EXPECT_NE(kernel.function(), nullptr);
 }

@@ -20,7 +20,8 @@ class Machine;
 struct Geometry {
   unsigned grid[3];
   unsigned block[3];
-  unsigned shared_bytes;  // dynamic
+  unsigned shared_bytes;   // dynamic
+  size_t param_bytes = 0;  // 0: unknown
 };
 
 // Runs all blocks of a launch; returns null or an error message. `params` are the launch's, with
@@ -53,8 +54,8 @@ class EmulatedCuda {
 
   const runtime::cuda::Driver& driver() const;
 
-  // A module image is a shared object (see kernels.h), given as its bytes or as its absolute path
-  // with a terminating null byte, or registered_image(), which has the kernels of add_kernel().
+  // A module image is one of those of kernels.h, or registered_image(), which has the kernels of
+  // add_kernel(). Paths and PTX end with a null byte.
   void add_kernel(const std::string& name, KernelFunction function,
                   const KernelTraits& traits = {});
   static const void* registered_image();

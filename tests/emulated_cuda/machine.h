@@ -85,6 +85,7 @@ struct Function {
   ModuleHandle module;
   std::string name;
   KernelFunction run;
+  bool checks_memory = false;  // see kernels.h
   KernelTraits traits;
   int max_dynamic_shared = 48 << 10;
 };
