@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,9 @@ class PtxCompiler : public kernels::cuda::Compiler {
   absl::StatusOr<CompiledCode> compile(const std::string& text, bool contracts) override {
     absl::StatusOr<std::string> ptx = compile_to_ptx(text, contracts);
     if (!ptx.ok()) return ptx.status();
+    if (const std::string found = may_contract(*ptx); !contracts && !found.empty()) {
+      return absl::InternalError(absl::StrCat("NVRTC leaves open whether it contracts: ", found));
+    }
     CompiledCode code;
     code.is_ptx = true;
     // What contracts differs by that too.
@@ -113,8 +117,7 @@ absl::StatusOr<std::string> compile_to_ptx(const std::string& text, bool contrac
   const std::string head = absl::StrCat("// ", absl::Hex(std::hash<std::string>()(source)), " ",
                                         source.size(), " NVRTC ", (*nvrtc)->version_text(), " ",
                                         target.name(), " ", absl::StrJoin(options, " "), "\n");
-  const std::string path =
-      *home / absl::StrCat(absl::Hex(std::hash<std::string>()(head)), ".ptx");
+  const std::string path = *home / absl::StrCat(absl::Hex(std::hash<std::string>()(head)), ".ptx");
   if (std::string kept = contents_of(path); kept.starts_with(head)) return kept;
   absl::StatusOr<CompiledCode> code = (*nvrtc)->compile(source, target, options);
   if (!code.ok()) return code.status();
@@ -123,6 +126,18 @@ absl::StatusOr<std::string> compile_to_ptx(const std::string& text, bool contrac
   std::ofstream(mine, std::ios::binary) << ptx;
   fs::rename(mine, path);
   return ptx;
+}
+
+std::string may_contract(const std::string& ptx) {
+  for (const char* const op : {"add", "sub", "mul"}) {
+    for (const char* const type : {".f32", ".f64", ".ftz.f32"}) {
+      const std::string instruction = absl::StrCat(op, type, " ");
+      if (const size_t at = ptx.find(instruction); at != std::string::npos) {
+        return ptx.substr(at, ptx.find('\n', at) - at);
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace sluice::emulated

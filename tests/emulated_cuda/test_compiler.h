@@ -31,6 +31,10 @@ std::unique_ptr<kernels::cuda::Compiler> make_test_compiler();
 // What NVRTC makes of a text; kept on disk as the host's objects are.
 absl::StatusOr<std::string> compile_to_ptx(const std::string& text, bool contracts);
 
+// The first instruction of PTX that its translation to machine code may contract with another: an
+// addition or a product whose rounding is not said. "" if there is none.
+std::string may_contract(const std::string& ptx);
+
 }  // namespace sluice::emulated
 
 #endif  // SLUICE_TESTS_EMULATED_CUDA_TEST_COMPILER_H_

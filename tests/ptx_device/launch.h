@@ -86,16 +86,16 @@ class Launch {
 
   // Everything else. The functions return false if they do not know the instruction.
   void compute(const Instruction& insn, const Group& group);
-  bool move(const Instruction& insn, const Group& group);               // launch_move.cpp
-  bool read_special(const Instruction& insn, const Group& group);       // launch_move.cpp
-  bool compute_bits(const Instruction& insn, const Group& group);       // launch_bits.cpp
-  bool compute_integer(const Instruction& insn, const Group& group);    // launch_integer.cpp
-  bool divide_integer(const Instruction& insn, const Group& group);     // launch_integer.cpp
-  bool add_with_carry(const Instruction& insn, const Group& group);     // launch_integer.cpp
-  bool multiply(const Instruction& insn, const Group& group);           // launch_integer.cpp
-  bool compute_float(const Instruction& insn, const Group& group);      // launch_float.cpp
-  bool compare(const Instruction& insn, const Group& group);            // launch_compare.cpp
-  bool convert(const Instruction& insn, const Group& group);            // launch_convert.cpp
+  bool move(const Instruction& insn, const Group& group);             // launch_move.cpp
+  bool read_special(const Instruction& insn, const Group& group);     // launch_move.cpp
+  bool compute_bits(const Instruction& insn, const Group& group);     // launch_bits.cpp
+  bool compute_integer(const Instruction& insn, const Group& group);  // launch_integer.cpp
+  bool divide_integer(const Instruction& insn, const Group& group);   // launch_integer.cpp
+  bool add_with_carry(const Instruction& insn, const Group& group);   // launch_integer.cpp
+  bool multiply(const Instruction& insn, const Group& group);         // launch_integer.cpp
+  bool compute_float(const Instruction& insn, const Group& group);    // launch_float.cpp
+  bool compare(const Instruction& insn, const Group& group);          // launch_compare.cpp
+  bool convert(const Instruction& insn, const Group& group);          // launch_convert.cpp
 
   static const uint64_t* values(const Operand& operand, const uint64_t* regs) {
     return operand.kind == Operand::kReg ? regs + operand.reg * kWarp : operand.row;

@@ -27,9 +27,8 @@ template <typename T>
 uint64_t extracted(uint64_t from, uint64_t position, uint64_t length) {
   constexpr int kBits = 8 * sizeof(T);
   const int begin = static_cast<int>(position & 0xff), count = static_cast<int>(length & 0xff);
-  const uint64_t sign = std::is_signed_v<T> && count > 0
-                            ? from >> std::min(begin + count - 1, kBits - 1) & 1
-                            : 0;
+  const uint64_t sign =
+      std::is_signed_v<T> && count > 0 ? from >> std::min(begin + count - 1, kBits - 1) & 1 : 0;
   uint64_t r = 0;
   for (int i = 0; i < kBits; ++i) {
     r |= (i < count && begin + i < kBits ? from >> (begin + i) & 1 : sign) << i;

@@ -7,9 +7,7 @@
 namespace sluice::ptx {
 namespace {
 
-bool is_float(Type type) {
-  return type == kF32 || type == kF64 || type == kF16 || type == kBF16;
-}
+bool is_float(Type type) { return type == kF32 || type == kF64 || type == kF16 || type == kBF16; }
 
 double value_of(Type type, uint64_t bits, bool ftz) {
   switch (type) {

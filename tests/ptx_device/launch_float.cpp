@@ -60,9 +60,8 @@ bool Launch::compute_float(const Instruction& insn, const Group& group) {
         is_known = false;
         return;
       }
-      for_lanes(group.active, [&](int l) {
-        d[l] = finish(static_cast<T>(f(static_cast<double>(in(a, l)))));
-      });
+      for_lanes(group.active,
+                [&](int l) { d[l] = finish(static_cast<T>(f(static_cast<double>(in(a, l))))); });
     };
     switch (insn.op) {
       case kAdd:

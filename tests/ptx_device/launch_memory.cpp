@@ -155,9 +155,9 @@ void Launch::watch(const Instruction& insn, const Place& place, int offset, uint
   const auto thread = static_cast<uint32_t>(block_ * threads_ + warp_ * kWarp + lane + 1);
   const RaceWatch::Access me{thread, epoch_, warp.epoch, insn.line};
   const int size = bytes_of(insn.type);
-  const std::string wrong =
-      place.space == kShared ? races_.shared(insn, me, place.address + offset, size, value)
-                             : races_.global(insn, me, place.address + offset, size, value);
+  const std::string wrong = place.space == kShared
+                                ? races_.shared(insn, me, place.address + offset, size, value)
+                                : races_.global(insn, me, place.address + offset, size, value);
   if (!wrong.empty()) error(insn, lane, wrong);
 }
 
@@ -172,9 +172,8 @@ void Launch::atomic(const Instruction& insn, const Group& group, uint8_t* at, in
       break;
     case kExch: after = b; break;
     case kAtomAdd:
-      if (!by_float(insn.type, [&]<typename T>() {
-            after = put(canonical(T(get<T>(before) + get<T>(b))));
-          })) {
+      if (!by_float(insn.type,
+                    [&]<typename T>() { after = put(canonical(T(get<T>(before) + get<T>(b)))); })) {
         after = before + b;
       }
       break;
@@ -182,10 +181,12 @@ void Launch::atomic(const Instruction& insn, const Group& group, uint8_t* at, in
     case kAtomOr: after = before | b; break;
     case kAtomXor: after = before ^ b; break;
     case kAtomMin:
-      by_integer(insn.type, [&]<typename T>() { after = put(std::min(get<T>(before), get<T>(b))); });
+      by_integer(insn.type,
+                 [&]<typename T>() { after = put(std::min(get<T>(before), get<T>(b))); });
       break;
     case kAtomMax:
-      by_integer(insn.type, [&]<typename T>() { after = put(std::max(get<T>(before), get<T>(b))); });
+      by_integer(insn.type,
+                 [&]<typename T>() { after = put(std::max(get<T>(before), get<T>(b))); });
       break;
     default: error(insn, lane, "an atomic that is not known");
   }

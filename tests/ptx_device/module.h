@@ -11,14 +11,15 @@
 //    nothing orders blocks. Elements of one and two bytes in global memory are only watched at
 //    multiples of four bytes
 //  - ld.global.nc of memory that the launch writes
-//  - barrier that not all threads of a block come to, or the threads of a warp apart; bar.warp.sync,
+//  - barrier that not all threads of a block come to, or the threads of a warp apart;
+//  bar.warp.sync,
 //    shuffle or vote whose mask names other threads than take part
 //  - integer division by zero or overflow, trap, too many threads, too few bytes of parameters
 // A shuffle from a thread that takes no part gives 0xbadbeef5. Other memory that nobody has written
 // has patterns too.
 //
-// Approximate instructions (ex2.approx and such) are rounded correctly here, so they do not have the
-// bits of a GPU's tables. What ptxas makes of PTX is not seen.
+// Approximate instructions (ex2.approx and such) are rounded correctly here, so they do not have
+// the bits of a GPU's tables. What ptxas makes of PTX is not seen.
 #ifndef SLUICE_TESTS_PTX_DEVICE_MODULE_H_
 #define SLUICE_TESTS_PTX_DEVICE_MODULE_H_
 

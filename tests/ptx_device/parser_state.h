@@ -28,7 +28,7 @@ std::vector<std::string> split_operands(const std::string& text);
 std::string trim(const std::string& text);
 // The bits of a literal. Hexadecimal floats (0f3F800000) say their own type.
 uint64_t number_of(const std::string& text, Type type);
-Type type_of(const std::string& name);   // "f32"; kNoType if it is none
+Type type_of(const std::string& name);    // "f32"; kNoType if it is none
 int special_of(const std::string& name);  // "%tid.x" as a Special; -1 if it is none
 
 // Sets an instruction's op, types and flags from its opcode, "mad.lo.s32".

@@ -83,19 +83,19 @@ struct Instruction {
   Mode mode = kNoMode;
   Special special = kTidX;
   bool ftz = false, sat = false, approx = false, nan = false, carry_in = false, carry_out = false;
-  bool nc = false;               // a load through the cache that is not coherent
-  bool left = false;             // shf
-  bool wraps = false;            // shf
+  bool nc = false;     // a load through the cache that is not coherent
+  bool left = false;   // shf
+  bool wraps = false;  // shf
   bool guard_negated = false;
-  int guard = -1;                // the register of @p; -1: none
+  int guard = -1;  // the register of @p; -1: none
   uint8_t vector = 1;
   int nd = 0, ns = 0;
-  Operand d[4], s[8];            // destinations and sources
-  Operand base;                  // of an address; kNone: the frame's local memory
-  int64_t offset = 0;            // likewise
-  int target = -1;               // of bra and call: a place in Program::code
-  std::vector<int> targets;      // of brx.idx
-  int function = -1;             // of call
+  Operand d[4], s[8];        // destinations and sources
+  Operand base;              // of an address; kNone: the frame's local memory
+  int64_t offset = 0;        // likewise
+  int target = -1;           // of bra and call: a place in Program::code
+  std::vector<int> targets;  // of brx.idx
+  int function = -1;         // of call
   std::vector<Argument> arguments, results;
   int line = 0;
   const char* text = nullptr;
@@ -110,11 +110,11 @@ struct Function {
   std::string name;
   bool is_entry = false;
   bool is_defined = false;
-  int begin = 0;           // in Program::code
+  int begin = 0;  // in Program::code
   int registers = 0;
-  int param_bytes = 0;     // an entry's parameters; a function's frame of arguments and results
+  int param_bytes = 0;  // an entry's parameters; a function's frame of arguments and results
   int local_bytes = 0;
-  int max_threads = 0;     // 0: not limited
+  int max_threads = 0;  // 0: not limited
   std::vector<Variable> formals, returns, shared;
 };
 
@@ -122,7 +122,7 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<Function> functions;
   std::map<std::string, int> by_name;
-  std::vector<Variable> shared;  // of the module
+  std::vector<Variable> shared;                              // of the module
   std::vector<std::pair<uint64_t, uint64_t>> global_ranges;  // constants, by host address
   int shared_end = 0;
   int max_registers = 0, max_frame = 0, max_local = 0;

@@ -29,7 +29,8 @@ std::string RaceWatch::global(const Instruction& insn, const Access& me, uint64_
   // Small elements that share a place would be taken for one another.
   if (bytes < 4 && at % 4 != 0) return {};
   for (int i = 0; i < bytes; i += 4) {
-    std::string wrong = watch(insn, me, false, value >> (8 * i) & 0xffffffffu, &global_place(at + i));
+    std::string wrong =
+        watch(insn, me, false, value >> (8 * i) & 0xffffffffu, &global_place(at + i));
     if (!wrong.empty()) return wrong;
   }
   return {};
@@ -67,8 +68,8 @@ std::string RaceWatch::watch(const Instruction& insn, const Access& me, bool is_
   // Several threads may write one value to one place: an error slot, a padded row.
   if (!is_atomic(insn) && !is_ordered(place->writer, me, is_shared) &&
       (!writes || place->value != value)) {
-    return std::string("a race: ") + (writes ? "writes" : "reads") + memory +
-           who(place->writer) + " writes";
+    return std::string("a race: ") + (writes ? "writes" : "reads") + memory + who(place->writer) +
+           " writes";
   }
   if (writes) {
     for (const Access* reader : {&place->reader, &place->last_reader}) {
@@ -85,10 +86,9 @@ std::string RaceWatch::watch(const Instruction& insn, const Access& me, bool is_
     if (place->writer.thread != 0) return "reads by ld.global.nc what is written";
   }
   const Access& first = place->reader;
-  const bool is_replaced =
-      first.thread == 0 || first.thread == me.thread ||
-      ((first.thread - 1) / threads_ == (me.thread - 1) / threads_ &&
-       is_ordered(first, me, is_shared));
+  const bool is_replaced = first.thread == 0 || first.thread == me.thread ||
+                           ((first.thread - 1) / threads_ == (me.thread - 1) / threads_ &&
+                            is_ordered(first, me, is_shared));
   (is_replaced ? place->reader : place->last_reader) = me;
   return {};
 }
