@@ -56,7 +56,8 @@ absl::StatusOr<BufferRef> CudaDevice::allocate(size_t bytes, Stream* stream) {
 
 absl::StatusOr<BufferRef> CudaDevice::upload(const void* host, size_t bytes) {
   absl::StatusOr<BufferRef> buffer = allocator_->allocate_buffer(bytes, copies_->upload_stream());
-  if (!buffer.ok() || bytes == 0) return buffer;
+  if (!buffer.ok()) return buffer;
+  // Without bytes too: kernels are given the address, which is valid once its stream has come here.
   const absl::StatusOr<Event> written = copies_->upload((*buffer)->data(), host, bytes);
   if (!written.ok()) return written.status();
   buffer->get()->written = *written;
@@ -66,7 +67,7 @@ absl::StatusOr<BufferRef> CudaDevice::upload(const void* host, size_t bytes) {
 absl::StatusOr<BufferRef> CudaDevice::copy_from(Backend* source, const BufferRef& buffer,
                                                 size_t offset, size_t bytes) {
   absl::StatusOr<BufferRef> made = allocator_->allocate_buffer(bytes, copies_->upload_stream());
-  if (!made.ok() || bytes == 0) return made;
+  if (!made.ok()) return made;
   const absl::StatusOr<Event> written = copies_->copy(
       (*made)->data(), static_cast<CudaDevice*>(source)->context(), buffer, offset, bytes);
   if (!written.ok()) return written.status();

@@ -235,6 +235,23 @@ TEST_F(CudaDevices, AnIndexOutOfRangeFailsItsReaderOnce) {
   });
 }
 
+// Their memory is handed to kernels, so it must be there when these run.
+TEST_F(CudaDevices, EmptyOperandsAreWaitedFor) {
+  const auto empty = [](Shape shape) { return zeros(shape, DType::kFloat32, kCpu); };
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    with({.seed = seed}, [&](EmulatedCuda&) {
+      config().compile = CompileMode::kBlocking;
+      const Tensor a = empty({3, 0}).to(kFirst), b = empty({0, 5}).to(kFirst);
+      EXPECT_EQ(matmul(a, b).to_vector<float>(), std::vector<float>(15));
+      EXPECT_EQ(sum(a, {1}).to_vector<float>(), std::vector<float>(3));
+    });
+    with({.seed = seed, .devices = 2}, [&](EmulatedCuda&) {
+      const Tensor a = empty({3, 0}).to(kFirst).to(kSecond);
+      EXPECT_EQ(sum(a, {1}).to_vector<float>(), std::vector<float>(3));
+    });
+  }
+}
+
 TEST_F(CudaDevices, SynchronousLaunchesGiveTheSame) {
   std::vector<float> expected;
   ChildProcesses children(1);
