@@ -1,5 +1,7 @@
 #include "runtime/cuda/cuda_device.h"
 
+#include <pthread.h>
+
 #include <map>
 #include <utility>
 
@@ -17,6 +19,18 @@ struct Registry {
 Registry& registry() {
   static Registry* registry = new Registry;
   return *registry;
+}
+
+// A device that is being opened is finished first.
+void enter_fork() {
+  Registry& all = registry();
+  all.mutex.lock();
+  for (const auto& [index, device] : all.open) device->context().enter_fork();
+}
+void leave_fork(bool is_child) {
+  Registry& all = registry();
+  for (const auto& [index, device] : all.open) device->context().leave_fork(is_child);
+  all.mutex.unlock();
 }
 
 absl::StatusOr<int> count_devices(const Driver& driver) {
@@ -118,6 +132,8 @@ absl::StatusOr<CudaDevice*> cuda_device(int index) {
   }
   absl::StatusOr<std::unique_ptr<CudaDevice>> made = CudaDevice::make(*found, index);
   if (!made.ok()) return made.status();
+  [[maybe_unused]] static const int registered = pthread_atfork(
+      enter_fork, [] { leave_fork(false); }, [] { leave_fork(true); });
   return (all.open[index] = *std::move(made)).get();
 }
 

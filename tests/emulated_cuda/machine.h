@@ -186,6 +186,9 @@ class Machine {
 
   // The machine that receives driver calls.
   static Machine* running;
+  // No call has an effect any more.
+  static inline bool torn_down = false;
+  static inline bool ends_with_process = false;  // torn_down will be set
 
   std::mutex mutex;
   const Options options;
