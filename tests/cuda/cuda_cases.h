@@ -207,6 +207,13 @@ class Case {
   }
   KernelArgs args() { return builder_.args(); }
   bool is_wide() { return needs_wide_indices(program(), args()); }
+  // To the memory of the last args(), to the byte, so that an access past an end is found.
+  void give_access(std::deque<ptx::Accessible>* accessible) const {
+    for (const auto& [memory, bytes] : memory_) accessible->emplace_back(memory.get(), bytes, true);
+    for (int slot = 0; slot < program().num_error_slots; ++slot) {
+      accessible->emplace_back(&builder_.error(slot), sizeof(ErrorSlot), true);
+    }
+  }
   // What `f` leaves in outputs().
   template <typename F>
   std::vector<std::string> run_on(const F& f) {
@@ -214,12 +221,8 @@ class Case {
       std::memcpy(output.data, output.before.data(), output.before.size());
     }
     const KernelArgs args = builder_.args();
-    // To the byte, so that an access past an end is found.
     std::deque<ptx::Accessible> accessible;
-    for (const auto& [memory, bytes] : memory_) accessible.emplace_back(memory.get(), bytes, true);
-    for (int slot = 0; slot < program().num_error_slots; ++slot) {
-      accessible.emplace_back(&builder_.error(slot), sizeof(ErrorSlot), true);
-    }
+    give_access(&accessible);
     EXPECT_EQ(f(args), "") << name_;
     return outputs();
   }

@@ -27,7 +27,6 @@ using kernels::cuda::CompiledCode;
 using kernels::cuda::environment_variable;
 using kernels::cuda::Nvrtc;
 
-constexpr int kAnyDriver = 99000;
 constexpr int kDefaultArchitecture = 90;
 
 std::string contents_of(const fs::path& path) {
@@ -47,6 +46,13 @@ bool calls_functions(const std::string& text) {
       "sl_(exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|"
       "asinh|acosh|atanh|erf|erfc|lgamma|tgamma|pow|cbrt|hypot|rsqrt|activation)\\(");
   return std::regex_search(text, *functions);
+}
+
+absl::StatusOr<const Nvrtc*> nvrtc() {
+  static const auto* const nvrtc = new absl::StatusOr<std::unique_ptr<Nvrtc>>(
+      Nvrtc::load(environment_variable("SLUICE_PTX_NVRTC")));
+  if (!nvrtc->ok()) return nvrtc->status();
+  return nvrtc->value().get();
 }
 
 class PtxCompiler : public kernels::cuda::Compiler {
@@ -107,19 +113,19 @@ std::unique_ptr<kernels::cuda::Compiler> make_test_compiler() {
 
 absl::StatusOr<std::string> compile_to_ptx(const std::string& text, bool contracts) {
   static std::atomic<int> count{0};
-  const absl::StatusOr<const Nvrtc*> nvrtc = Nvrtc::get(kAnyDriver);
-  if (!nvrtc.ok()) return nvrtc.status();
+  const absl::StatusOr<const Nvrtc*> compiler = nvrtc();
+  if (!compiler.ok()) return compiler.status();
   const absl::StatusOr<fs::path> home = HostCompiler::folder();
   if (!home.ok()) return home.status();
   const Nvrtc::Target target{architecture(), /*is_exact=*/false};
   const std::string source = kernels::cuda::device_source(text);
   const std::vector<std::string> options = kernels::cuda::device_options(contracts);
   const std::string head = absl::StrCat("// ", absl::Hex(std::hash<std::string>()(source)), " ",
-                                        source.size(), " NVRTC ", (*nvrtc)->version_text(), " ",
+                                        source.size(), " NVRTC ", (*compiler)->version_text(), " ",
                                         target.name(), " ", absl::StrJoin(options, " "), "\n");
   const std::string path = *home / absl::StrCat(absl::Hex(std::hash<std::string>()(head)), ".ptx");
   if (std::string kept = contents_of(path); kept.starts_with(head)) return kept;
-  absl::StatusOr<CompiledCode> code = (*nvrtc)->compile(source, target, options);
+  absl::StatusOr<CompiledCode> code = (*compiler)->compile(source, target, options);
   if (!code.ok()) return code.status();
   std::string ptx = absl::StrCat(head, code->image.c_str());
   const std::string mine = absl::StrCat(path, ".", getpid(), ".", count++);

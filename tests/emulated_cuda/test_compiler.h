@@ -24,8 +24,8 @@ KernelCode kernel_code();
 // $SLUICE_PTX_SCHEDULE: the order of threads (ptx::Geometry::schedule); 0 if unset.
 uint64_t ptx_schedule();
 
-// Thread-safe. NVRTC is the one that $SLUICE_NVRTC names, or else is found; it compiles for
-// $SLUICE_PTX_ARCH, or 90.
+// Thread-safe. NVRTC is the one that $SLUICE_PTX_NVRTC names; it compiles for $SLUICE_PTX_ARCH,
+// or 90.
 std::unique_ptr<kernels::cuda::Compiler> make_test_compiler();
 
 // What NVRTC makes of a text; kept on disk as the host's objects are.
