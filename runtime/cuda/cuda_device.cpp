@@ -82,8 +82,10 @@ absl::StatusOr<BufferRef> CudaDevice::copy_from(Backend* source, const BufferRef
                                                 size_t offset, size_t bytes) {
   absl::StatusOr<BufferRef> made = allocator_->allocate_buffer(bytes, copies_->upload_stream());
   if (!made.ok()) return made;
-  const absl::StatusOr<Event> written = copies_->copy(
-      (*made)->data(), static_cast<CudaDevice*>(source)->context(), buffer, offset, bytes);
+  auto* const from = static_cast<CudaDevice*>(source);
+  if (from != this) from->allocator().give_access_to(context().info().ordinal);
+  const absl::StatusOr<Event> written =
+      copies_->copy((*made)->data(), from->context(), buffer, offset, bytes);
   if (!written.ok()) return written.status();
   made->get()->written = *written;
   return made;

@@ -235,6 +235,18 @@ TEST_F(CudaDevices, AnIndexOutOfRangeFailsItsReaderOnce) {
   });
 }
 
+TEST_F(CudaDevices, CopyToEachOtherDirectlyIfTheyCan) {
+  for (const bool are_peers : {true, false}) {
+    with({.devices = 2, .are_peers = are_peers}, [&](EmulatedCuda& emulator) {
+      const Tensor x = square_matrix(kFirst);
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(x.to(kSecond).to(kFirst).to_vector<float>(), x.to_vector<float>());
+      }
+      EXPECT_EQ(emulator.staged_copies(), are_peers ? 0 : 6);
+    });
+  }
+}
+
 // Their memory is handed to kernels, so it must be there when these run.
 TEST_F(CudaDevices, EmptyOperandsAreWaitedFor) {
   const auto empty = [](Shape shape) { return zeros(shape, DType::kFloat32, kCpu); };

@@ -72,6 +72,11 @@ Result device_get_name(Machine&, char* name, int size, DeviceHandle device) {
   return Result::kSuccess;
 }
 
+Result device_can_access_peer(Machine& machine, int* can, DeviceHandle device, DeviceHandle peer) {
+  *can = machine.options.are_peers && device != peer ? 1 : 0;
+  return Result::kSuccess;
+}
+
 Result device_get_attribute(Machine&, int* value, DeviceAttribute attribute, DeviceHandle) {
   switch (attribute) {
     case DeviceAttribute::kMaxThreadsPerBlock: *value = 1024; break;

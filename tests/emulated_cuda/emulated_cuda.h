@@ -42,6 +42,7 @@ struct Options {
   int devices = 1;
   size_t memory_bytes = size_t{256} << 20;  // of each device
   int driver_version = 13000;
+  bool are_peers = true;  // the devices can access each other's memory
 };
 
 // Replaces the driver of runtime/cuda during its lifetime. At most one exists.
@@ -69,6 +70,9 @@ class EmulatedCuda {
   void fail_kernel(int64_t n, runtime::cuda::Result result);
 
   int64_t kernels_run() const;
+  // Copies between devices of which neither may access the other's memory, as a driver makes them
+  // by way of the host.
+  int64_t staged_copies() const;
   // Bytes of device memory allocated and not yet freed by their stream.
   size_t memory_in_use(int device = 0) const;
   // Every misuse of the driver so far, one sentence each. The call also returns a real device's

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,7 @@ struct Event {
 
 struct Pool {
   Device* device;
+  std::set<int> peers;  // that may access its memory
 };
 
 // Pending copies hold a reference.
@@ -217,6 +219,7 @@ class Machine {
   std::vector<std::string> violations;
   int64_t calls = 0;
   int64_t kernels_run = 0;
+  int64_t staged_copies = 0;  // see emulated_cuda.h
   const char* last_call = "";
 
  private:
