@@ -58,8 +58,8 @@ class GpuCheck(unittest.TestCase):
             path.write_text(text)
             path.chmod(0o755)
 
-    def run_check(self, *arguments):
-        env = dict(os.environ, PATH=f"{self.tools}:{os.environ['PATH']}")
+    def run_check(self, *arguments, **variables):
+        env = dict(os.environ, PATH=f"{self.tools}:{os.environ['PATH']}", **variables)
         env.pop("CUDA_VISIBLE_DEVICES", None)
         done = subprocess.run([self.root / "scripts/gpu-check", *arguments], cwd=self.root, env=env,
                               capture_output=True, text=True, timeout=100)
@@ -110,6 +110,19 @@ class GpuCheck(unittest.TestCase):
             self.assertEqual(code, 2, said)
             self.assertRegex(said, "there is no NVIDIA driver here|lists no GPU|does not start")
             self.assertFalse(self.bundle.exists())
+
+    def test_the_driver_lists_no_gpu(self):
+        if shutil.which("cc") is None:
+            self.skipTest("there is no C compiler")
+        source = self.tools / "driver.c"
+        for result, sentence in ((100, "there is an NVIDIA driver here, but it lists no GPU"),
+                                 (999, "the NVIDIA driver does not start: error 999")):
+            source.write_text(f"int cuInit(unsigned flags) {{ (void)flags; return {result}; }}\n")
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", self.tools / "libcuda.so.1", source],
+                           check=True)
+            code, said = self.run_check(LD_LIBRARY_PATH=str(self.tools))
+            self.assertEqual(code, 2, said)
+            self.assertIn(sentence, said)
 
     def test_arguments_are_wrong(self):
         code, said = self.run_check("--rehearse", "--only", "nonsense")
