@@ -7,6 +7,7 @@
 set(SLUICE_CUDA AUTO CACHE STRING "Build the CUDA backend: AUTO, ON or OFF")
 set_property(CACHE SLUICE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SLUICE_HAVE_NVCC 0)
+include("${CMAKE_CURRENT_LIST_DIR}/SluiceNvcc.cmake")
 
 if(SLUICE_CUDA STREQUAL "OFF")
   message(STATUS "sluice: CUDA: left out")
@@ -24,11 +25,28 @@ else()
     HINTS "${CUDAToolkit_ROOT}" ENV CUDAToolkit_ROOT ENV CUDA_HOME ENV CUDA_PATH
     PATHS ${sluice_toolkits} ${sluice_wheels} PATH_SUFFIXES bin)
   mark_as_advanced(SLUICE_NVCC)
+  set(found "")
   if(SLUICE_NVCC)
+    # In the cache: what is not of this folder needs it too.
+    sluice_nvcc_version("${SLUICE_NVCC}" version)
+    set(SLUICE_NVCC_VERSION ${version} CACHE INTERNAL "13000: CUDA 13.0")
+    set(found "${SLUICE_NVCC} of version ${SLUICE_NVCC_VERSION} by ${CMAKE_CXX_COMPILER}")
+    if(NOT SLUICE_NVCC_PROBED STREQUAL found)
+      sluice_probe_nvcc("${SLUICE_NVCC}" "${PROJECT_BINARY_DIR}" arguments)
+      set(SLUICE_NVCC_ARGUMENTS "${arguments}" CACHE INTERNAL "Architectures that nvcc compiles for")
+      set(SLUICE_NVCC_PROBED "${found}" CACHE INTERNAL "What SLUICE_NVCC_ARGUMENTS are of")
+    endif()
+  endif()
+  if(found AND SLUICE_NVCC_ARGUMENTS)
     set(SLUICE_HAVE_NVCC 1)
     message(STATUS "sluice: CUDA: generic kernel by ${SLUICE_NVCC}")
+  elseif(SLUICE_CUDA STREQUAL "ON" AND found)
+    message(FATAL_ERROR "SLUICE_CUDA=ON, but ${SLUICE_NVCC} compiles for none of 8.0, 9.0 and 10.0")
   elseif(SLUICE_CUDA STREQUAL "ON")
     message(FATAL_ERROR "SLUICE_CUDA=ON, but there is no nvcc (set CUDAToolkit_ROOT)")
+  elseif(found)
+    message(STATUS "sluice: CUDA: ${SLUICE_NVCC} does not work, "
+      "NVRTC compiles the generic kernel at run time")
   else()
     message(STATUS "sluice: CUDA: no nvcc, NVRTC compiles the generic kernel at run time")
   endif()
@@ -43,12 +61,10 @@ function(sluice_generic_image target)
   target_include_directories(sluice_print_generic PRIVATE ${SLUICE_INCLUDES})
   target_link_libraries(sluice_print_generic PRIVATE sluice_lower_archive ${SLUICE_ABSL} ${tbb})
   set(stem "${PROJECT_BINARY_DIR}/generic_kernel")
-  # What devices of other kinds get is PTX, which their driver compiles and keeps.
   add_custom_command(OUTPUT "${stem}.fatbin"
     COMMAND sluice_print_generic > "${stem}.cu"
-    COMMAND "${SLUICE_NVCC}" -fatbin -std=c++17 --fmad=false -w
-      -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=sm_90
-      -gencode arch=compute_100,code=sm_100 -o "${stem}.fatbin" "${stem}.cu"
+    COMMAND "${SLUICE_NVCC}" -fatbin -std=c++17 --fmad=false -w ${SLUICE_NVCC_ARGUMENTS}
+      -o "${stem}.fatbin" "${stem}.cu"
     DEPENDS sluice_print_generic VERBATIM
     COMMENT "Compiling the generic kernel for GPUs")
   file(CONFIGURE OUTPUT "${stem}_image.cpp" @ONLY CONTENT

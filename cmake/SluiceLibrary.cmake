@@ -75,6 +75,8 @@ add_library(sluice::sluice ALIAS sluice)
 sluice_library_part(sluice)
 if(SLUICE_HAVE_NVCC)
   sluice_generic_image(sluice_generic_image)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/kernels/cuda/compile/generic_image.cpp"
+    PROPERTIES COMPILE_DEFINITIONS "SLUICE_NVCC_VERSION=${SLUICE_NVCC_VERSION}")
   target_sources(sluice PRIVATE $<TARGET_OBJECTS:sluice_generic_image>)
 endif()
 target_link_options(sluice PRIVATE -Wl,-Bsymbolic-functions)

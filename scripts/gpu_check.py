@@ -26,6 +26,13 @@ TEST_LIMIT = 150  # seconds of one process
 BENCH_LIMIT = 100  # of one group
 PROBE_LIMIT = 90
 TESTS_SHARE = 0.62  # of the time, where the bench is to follow
+# Suites run once in each mode. Without settings most of their programs run once, interpreted by the
+# generic kernel; compiled, each runs on a kernel of its own.
+MODES = {"": {}, "compiled": {"SLUICE_COMPILE": "blocking"},
+         "own products": {"SLUICE_COMPILE": "blocking", "SLUICE_CUBLASLT": "off"}}
+WITH_PRODUCTS = ("digits_step_test", "epilogue_test", "fused_programs_test", "fuzz_test")
+# A kernel for every op and dtype takes the host's compiler minutes.
+NOT_REHEARSED_COMPILED = ("ops_test", "reduction_test")
 FUZZ_PIECES, FUZZ_PROGRAMS = 8, 25
 # What a sanitizer slows down too much is left out.
 SANITIZED = {"fused_programs_test": "*", "ops_test": "Ops.*", "reduction_test": "*Sum*",
@@ -87,8 +94,8 @@ def environment(rehearse):
     """What the programs get: settings of the engine's that would change what is checked go."""
     kept = ("SLUICE_NVRTC", "SLUICE_CUBLASLT", "SLUICE_EMULATED_CUDA")
     env = {k: v for k, v in os.environ.items() if not k.startswith("SLUICE_") or k in kept}
-    # Tests count compilations, and the bench times them.
-    env.update(SLUICE_DISK_CACHE="off", SLUICE_DEVICE="cuda")
+    # Tests count compilations and windows, and the bench times them.
+    env.update(SLUICE_DISK_CACHE="off", SLUICE_DETERMINISTIC="1", SLUICE_DEVICE="cuda")
     if rehearse:
         env.setdefault("SLUICE_EMULATED_CUDA", "1")
     else:
@@ -96,6 +103,10 @@ def environment(rehearse):
     if sys.prefix != sys.base_prefix:  # NVIDIA's libraries may be among this Python's packages
         env.setdefault("VIRTUAL_ENV", sys.prefix)
     return env
+
+
+def name_of(suite, mode):
+    return f"{suite}, {mode}" if mode else suite
 
 
 def find_sanitizer():
@@ -143,53 +154,73 @@ class Check:
 
     # --- Tests and sanitizers.
 
+    def runs(self):
+        """(suite, mode) of everything to run."""
+        for mode in MODES:
+            for suite in self.suites():
+                if mode == "own products" and suite not in WITH_PRODUCTS:
+                    continue
+                if mode and self.options.rehearse and suite in NOT_REHEARSED_COMPILED:
+                    continue
+                yield suite, mode
+
+    def env_of(self, mode):
+        return dict(self.env, **MODES[mode])
+
     def pieces(self):
-        """(program, tests, environment) of everything to run; adds rows for what does not start."""
+        """(program, tests, mode, environment) of everything to run; adds rows for what does not
+        start."""
         result = []
-        for suite in self.suites():
+        for suite, mode in self.runs():
             program = self.program(suite)
             tests, said = gpu_suites.list_tests(program, self.env)
             if tests is None:
-                self.outcomes.append(Outcome(suite, "(the program)", "crashed", said))
+                self.outcomes.append(Outcome(suite, "(the program)", "crashed", said, mode=mode))
                 continue
             if suite == "fuzz_test" and not self.options.rehearse:
                 for n in range(FUZZ_PIECES):
-                    env = dict(self.env, SLUICE_FUZZ_SEED=str(1 + n * FUZZ_PROGRAMS),
+                    env = dict(self.env_of(mode), SLUICE_FUZZ_SEED=str(1 + n * FUZZ_PROGRAMS),
                                SLUICE_FUZZ_PROGRAMS=str(FUZZ_PROGRAMS))
-                    result.append((program, tests if n == 0 else tests[:1], env))
+                    result.append((program, tests if n == 0 else tests[:1], mode, env))
                 continue
-            result += [(*piece, self.env) for piece in gpu_suites.pieces_of(program, tests, 12)]
+            result += [(*piece, mode, self.env_of(mode))
+                       for piece in gpu_suites.pieces_of(program, tests, 12)]
         return result
 
     def run_tests(self, pool, clock):
-        def run_piece(program, tests, env):
+        def run_piece(program, tests, mode, env):
             outcomes = gpu_suites.run_piece(program, tests, env, TEST_LIMIT, clock)
-            say(f"{os.path.basename(program)}: {gpu_suites.count_states(outcomes)}")
+            for outcome in outcomes:
+                outcome.mode = mode
+            say(f"{name_of(os.path.basename(program), mode)}: "
+                f"{gpu_suites.count_states(outcomes)}")
             return outcomes
 
-        futures = [(env, pool.submit(run_piece, p, tests, env))
-                   for p, tests, env in self.pieces()]
+        futures = [(mode, env, pool.submit(run_piece, p, tests, mode, env))
+                   for p, tests, mode, env in self.pieces()]
 
         def finish():
-            confirmable = []  # what fails in a piece with settings of its own says them
-            for env, future in futures:
+            confirmable = {mode: [] for mode in MODES}
+            for mode, env, future in futures:
                 self.outcomes += future.result()
-                if env is self.env:
-                    confirmable += future.result()
+                if env == self.env_of(mode):  # what fails with settings of its own says them
+                    confirmable[mode] += future.result()
             programs = {s: self.program(s) for s in self.suites()}
-            gpu_suites.confirm_failures(confirmable, programs, self.env, TEST_LIMIT, clock, pool)
-            for suite in self.suites():
-                self.rows.append(self.suite_row(suite))
+            for mode, outcomes in confirmable.items():
+                gpu_suites.confirm_failures(outcomes, programs, self.env_of(mode), TEST_LIMIT,
+                                            clock, pool)
+            for suite, mode in self.runs():
+                self.rows.append(self.suite_row(suite, mode))
         return finish
 
-    def suite_row(self, suite):
-        mine = [o for o in self.outcomes if o.suite == suite]
+    def suite_row(self, suite, mode):
+        mine = [o for o in self.outcomes if (o.suite, o.mode) == (suite, mode)]
         bad = [o for o in mine if o.is_bad()]
-        self.findings += [(f"{o.suite} {o.test} {o.state} {o.note}".rstrip(), o.text)
+        self.findings += [(f"{name_of(suite, mode)}: {o.test} {o.state} {o.note}".rstrip(), o.text)
                           for o in bad if o.state != "not run"]
         text = gpu_suites.count_states(mine)
         names = ", ".join(o.test for o in bad)
-        return Row(suite, text or "nothing ran", names[:60], ALL_PASS, bool(mine) and not bad)
+        return Row(name_of(suite, mode), text or "nothing ran", names[:60], ALL_PASS, bool(mine) and not bad)
 
     def sanitize(self, tool, sanitizer, suite, clock):
         program, outputs = self.program(suite), []

@@ -99,15 +99,15 @@ def count_states(outcomes):
 class Outcome:
     """What became of one test: passed, skipped, failed, crashed, timed out or not run."""
 
-    def __init__(self, suite, test, state, text="", note=""):
+    def __init__(self, suite, test, state, text="", note="", mode=""):
         self.suite, self.test, self.state = suite, test, state
-        self.text, self.note = text, note
+        self.text, self.note, self.mode = text, note, mode
 
     def is_bad(self):
         return self.state not in ("passed", "skipped")
 
     def to_json(self):
-        return {"suite": self.suite, "test": self.test, "state": self.state,
+        return {"suite": self.suite, "mode": self.mode, "test": self.test, "state": self.state,
                 "note": self.note, "text": self.text}
 
 

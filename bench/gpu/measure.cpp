@@ -103,7 +103,16 @@ void Bench::time(Result result, const std::function<void()>& step) const {
 
 void Bench::time_samples(Result result, int count, const std::function<double()>& sample) const {
   std::vector<double> seconds;
+  const int64_t interpreted = stats().generic_tier_launches;
   for (int i = 0; i < count; ++i) seconds.push_back(sample());
+  // Without a compiler of CUDA kernels, the time would be the interpreting kernel's.
+  if (const int64_t launches = stats().generic_tier_launches - interpreted;
+      settings.on_gpu && config().compile == CompileMode::kBlocking && launches > 0) {
+    report->add_failure(result.workload, std::to_string(launches) +
+                                             " launches ran on the generic kernel: its own could "
+                                             "not be compiled");
+    return;
+  }
   std::sort(seconds.begin(), seconds.end());
   result.seconds = seconds[seconds.size() / 2];
   result.best = seconds[0];

@@ -20,15 +20,6 @@ class Registry {
 
   Queue* acquire(Device device) {
     std::lock_guard lock(mutex_);
-    // At exit, waits for work under way before what it runs on is torn down.
-    static struct ExitGuard {
-      ~ExitGuard() {
-        IdleStarter::stop();
-        for (Queue* queue : Registry::get().all()) {
-          queue->stream().wait(queue->stream().next_ticket() - 1);
-        }
-      }
-    } guard;
     const auto idle = std::find_if(idle_.begin(), idle_.end(),
                                    [&](const Queue* queue) { return queue->device() == device; });
     if (idle != idle_.end()) {
@@ -37,6 +28,7 @@ class Registry {
       return queue;
     }
     queues_.push_back(std::make_unique<Queue>(device));
+    wait_at_exit(device);
     return queues_.back().get();
   }
 
@@ -53,6 +45,25 @@ class Registry {
   }
 
  private:
+  // At exit, waits for work under way before what it runs on is torn down. What runs at exit runs
+  // in reverse order, so this comes after a device's library has been loaded: it may have been, and
+  // for GPUs is, after the CPU's first queue.
+  static void wait_at_exit(Device device) {
+    struct Guard {
+      ~Guard() {
+        IdleStarter::stop();
+        for (Queue* queue : Registry::get().all()) {
+          queue->stream().wait(queue->stream().next_ticket() - 1);
+        }
+      }
+    };
+    if (device.type() == DeviceType::kCpu) {
+      static Guard guard;
+    } else {
+      static Guard guard;
+    }
+  }
+
   std::mutex mutex_;
   std::vector<std::unique_ptr<Queue>> queues_;
   std::vector<Queue*> idle_;

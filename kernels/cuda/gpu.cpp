@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/compile/caching_compiler.h"
 #include "kernels/cuda/compile/generic_image.h"
+#include "kernels/cuda/compile/nvrtc.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -27,6 +28,14 @@ std::unique_ptr<Compiler> make_compiler(const runtime::cuda::Context& context) {
       make_nvrtc_compiler(context.info().compute_capability, driver_version(context)));
 }
 
+// Loads NVRTC, or waits for the thread that does.
+bool uses_generic_image(const runtime::cuda::Context& context) {
+  if (generic_image() == nullptr || compiler_for_testing()) return false;
+  const int driver = driver_version(context);
+  const absl::StatusOr<const Nvrtc*> nvrtc = Nvrtc::get(driver);
+  return fits_generic_image(generic_image_version(), driver, nvrtc.ok() ? (*nvrtc)->version() : 0);
+}
+
 }  // namespace
 
 void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make) {
@@ -45,8 +54,7 @@ Gpu::Gpu(runtime::cuda::CudaDevice* device)
 
 const runtime::cuda::Function* Gpu::generic() {
   std::call_once(generic_once_, [this] {
-    const bool is_ahead = generic_image() != nullptr && !compiler_for_testing();
-    if (is_ahead && generic_.load(generic_image()).ok()) return;
+    if (uses_generic_image(device_.context()) && generic_.load(generic_image()).ok()) return;
     generic_.compile(make_compiler(device_.context()));
   });
   return generic_.function();

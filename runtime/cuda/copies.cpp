@@ -202,6 +202,7 @@ absl::Status copy_between(CudaStream* stream, void* target, const Context& sourc
                           const void* source, size_t bytes) {
   Context& context = stream->device().context();
   if (source_context.poisoned()) return source_context.failure()->status;
+  if (bytes == 0) return absl::OkStatus();
   const std::string label =
       absl::StrCat("copy of ", bytes, " bytes from cuda:", source_context.info().ordinal);
   return stream->enqueue(label, [&] {

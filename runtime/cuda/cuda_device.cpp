@@ -1,5 +1,7 @@
 #include "runtime/cuda/cuda_device.h"
 
+#include <pthread.h>
+
 #include <map>
 #include <utility>
 
@@ -17,6 +19,18 @@ struct Registry {
 Registry& registry() {
   static Registry* registry = new Registry;
   return *registry;
+}
+
+// A device that is being opened is finished first.
+void enter_fork() {
+  Registry& all = registry();
+  all.mutex.lock();
+  for (const auto& [index, device] : all.open) device->context().enter_fork();
+}
+void leave_fork(bool is_child) {
+  Registry& all = registry();
+  for (const auto& [index, device] : all.open) device->context().leave_fork(is_child);
+  all.mutex.unlock();
 }
 
 absl::StatusOr<int> count_devices(const Driver& driver) {
@@ -56,7 +70,8 @@ absl::StatusOr<BufferRef> CudaDevice::allocate(size_t bytes, Stream* stream) {
 
 absl::StatusOr<BufferRef> CudaDevice::upload(const void* host, size_t bytes) {
   absl::StatusOr<BufferRef> buffer = allocator_->allocate_buffer(bytes, copies_->upload_stream());
-  if (!buffer.ok() || bytes == 0) return buffer;
+  if (!buffer.ok()) return buffer;
+  // Without bytes too: kernels are given the address, which is valid once its stream has come here.
   const absl::StatusOr<Event> written = copies_->upload((*buffer)->data(), host, bytes);
   if (!written.ok()) return written.status();
   buffer->get()->written = *written;
@@ -66,9 +81,11 @@ absl::StatusOr<BufferRef> CudaDevice::upload(const void* host, size_t bytes) {
 absl::StatusOr<BufferRef> CudaDevice::copy_from(Backend* source, const BufferRef& buffer,
                                                 size_t offset, size_t bytes) {
   absl::StatusOr<BufferRef> made = allocator_->allocate_buffer(bytes, copies_->upload_stream());
-  if (!made.ok() || bytes == 0) return made;
-  const absl::StatusOr<Event> written = copies_->copy(
-      (*made)->data(), static_cast<CudaDevice*>(source)->context(), buffer, offset, bytes);
+  if (!made.ok()) return made;
+  auto* const from = static_cast<CudaDevice*>(source);
+  if (from != this) from->allocator().give_access_to(context().info().ordinal);
+  const absl::StatusOr<Event> written =
+      copies_->copy((*made)->data(), from->context(), buffer, offset, bytes);
   if (!written.ok()) return written.status();
   made->get()->written = *written;
   return made;
@@ -117,6 +134,8 @@ absl::StatusOr<CudaDevice*> cuda_device(int index) {
   }
   absl::StatusOr<std::unique_ptr<CudaDevice>> made = CudaDevice::make(*found, index);
   if (!made.ok()) return made.status();
+  [[maybe_unused]] static const int registered = pthread_atfork(
+      enter_fork, [] { leave_fork(false); }, [] { leave_fork(true); });
   return (all.open[index] = *std::move(made)).get();
 }
 

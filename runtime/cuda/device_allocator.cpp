@@ -161,6 +161,24 @@ void DeviceAllocator::release(Buffer* buffer) {
   delete buffer;
 }
 
+void DeviceAllocator::give_access_to(int ordinal) {
+  std::lock_guard lock(mutex_);
+  if (!peers_.insert(ordinal).second) return;
+  const CurrentContext current(context_);
+  DeviceHandle own = 0, peer = 0;
+  int can = 0;
+  absl::Status status = current.status();
+  if (status.ok()) {
+    status = context_->call<&Driver::device_get>(&own, context_->info().ordinal);
+    status.Update(context_->call<&Driver::device_get>(&peer, ordinal));
+  }
+  if (status.ok()) status = context_->call<&Driver::device_can_access_peer>(&can, peer, own);
+  if (!status.ok() || can == 0) return;
+  const AccessDescription access = {kDeviceLocation, ordinal, kAccessReadWrite};
+  // If it is refused, the driver stages copies as before.
+  context_->call<&Driver::mem_pool_set_access>(pool_, &access, size_t{1}).IgnoreError();
+}
+
 void DeviceAllocator::set_limit(int64_t bytes) {
   std::lock_guard lock(mutex_);
   limit_ = bytes;

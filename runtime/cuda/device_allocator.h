@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -46,6 +47,10 @@ class DeviceAllocator final : public BufferOwner {
   // written in place of another stream's.
   void adopt(void* data, CudaStream* stream);
   void adopt(Buffer* buffer, Stream* stream) override;
+
+  // Lets another GPU read and write all of this memory directly, where the two are connected so;
+  // copies to it would go by way of the host.
+  void give_access_to(int ordinal);
 
   // Limits live and cached memory together, in bytes; 0: 90 % of the device's memory.
   void set_limit(int64_t bytes);
@@ -85,6 +90,7 @@ class DeviceAllocator final : public BufferOwner {
   StreamHandle idle_stream_ = nullptr;  // where blocks without a home are freed
 
   mutable std::mutex mutex_;  // guards all below
+  std::set<int> peers_;       // that give_access_to() has seen
   absl::flat_hash_map<void*, Block> live_;
   absl::flat_hash_map<const CudaStream*, FreeLists> free_;  // by home
   MemoryStats stats_;

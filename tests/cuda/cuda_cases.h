@@ -3,13 +3,13 @@
 #ifndef SLUICE_TESTS_CUDA_CUDA_CASES_H_
 #define SLUICE_TESTS_CUDA_CUDA_CASES_H_
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -23,7 +23,9 @@
 #include "kernels/gpu/generic/generic.h"
 #include "kernels/gpu/run/call.h"
 #include "kernels/interp/interpreter.h"
-#include "tests/emulated_cuda/host_compiler.h"
+#include "tests/emulated_cuda/kernels.h"
+#include "tests/emulated_cuda/test_compiler.h"
+#include "tests/ptx_device/memory_map.h"
 #include "tests/support/program_builder.h"
 #include "tests/support/tolerance.h"
 
@@ -40,29 +42,31 @@ using sluice::testing::Tolerance;
 class HostModule {
  public:
   explicit HostModule(const std::string& text)
-      : HostModule(emulated::HostCompiler().compile(text, /*contracts=*/false)) {}
+      : HostModule(emulated::make_test_compiler()->compile(text, /*contracts=*/false)) {}
   explicit HostModule(const absl::StatusOr<CompiledCode>& code) {
     EXPECT_TRUE(code.ok()) << code.status();
-    if (code.ok()) library_ = dlopen(code->image.c_str(), RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library_, nullptr) << dlerror();
+    std::string error;
+    if (code.ok()) image_ = emulated::open_image(code->image.c_str(), &error);
+    EXPECT_NE(image_, nullptr) << error;
   }
   ~HostModule() {
-    if (library_ != nullptr) dlclose(library_);
+    if (image_ != nullptr) emulated::close_image(image_);
   }
   HostModule(const HostModule&) = delete;
   HostModule& operator=(const HostModule&) = delete;
 
   // What was wrong, or "".
   std::string launch(const std::string& name, int64_t blocks, const void* parameter) const {
-    using Entry = const char*(unsigned grid, unsigned block, const void* const* arguments);
-    auto* const entry = reinterpret_cast<Entry*>(dlsym(library_, name.c_str()));
-    if (entry == nullptr) return absl::StrCat("no kernel ", name);
-    const char* const error = entry(static_cast<unsigned>(blocks), kThreads, &parameter);
+    if (image_ == nullptr) return "no module";
+    const emulated::KernelFunction kernel = emulated::find_kernel(image_, name.c_str());
+    if (!kernel) return absl::StrCat("no kernel ", name);
+    const char* const error =
+        kernel({{static_cast<unsigned>(blocks), 1, 1}, {kThreads, 1, 1}, 0}, parameter);
     return error == nullptr ? "" : error;
   }
 
  private:
-  void* library_ = nullptr;
+  void* image_ = nullptr;
 };
 
 inline const HostModule& generic_module() {
@@ -75,6 +79,7 @@ inline std::string launch_generic(const std::vector<TableCall>& calls) {
   int64_t blocks = 0;
   for (const TableCall& call : calls) blocks += call.blocks;
   const uint64_t* const address = table.data();
+  const ptx::Accessible accessible(table.data(), 8 * table.size(), /*writable=*/false);
   return generic_module().launch(kGenericKernel, blocks, &address);
 }
 
@@ -104,6 +109,7 @@ inline std::string run_generic(const Program& program, const KernelArgs& args,
   if (!code) return "not encoded";
   const Geometry geometry = generic_geometry_of(program, args.extents, multiprocessors);
   Partials partials(geometry);
+  const ptx::Accessible accessible(partials.get(), geometry.partial_bytes, /*writable=*/true);
   for (int stage = 0; stage < geometry.num_stages; ++stage) {
     if (geometry.num_blocks(stage) == 0) continue;
     const std::vector<uint64_t> words =
@@ -118,6 +124,7 @@ inline std::string run_own(const HostModule& module, const std::string& name,
                            const Program& program, const KernelArgs& args, int multiprocessors) {
   const Geometry geometry = geometry_of(program, args.extents, multiprocessors);
   Partials partials(geometry);
+  const ptx::Accessible accessible(partials.get(), geometry.partial_bytes, /*writable=*/true);
   std::vector<uint64_t> words(num_words(program));
   EXPECT_LE(8 * words.size(), static_cast<size_t>(kMaxParameterBytes));
   for (int stage = 0; stage < geometry.num_stages; ++stage) {
@@ -200,13 +207,23 @@ class Case {
   }
   KernelArgs args() { return builder_.args(); }
   bool is_wide() { return needs_wide_indices(program(), args()); }
+  // To the memory of the last args(), to the byte, so that an access past an end is found.
+  void give_access(std::deque<ptx::Accessible>* accessible) const {
+    for (const auto& [memory, bytes] : memory_) accessible->emplace_back(memory.get(), bytes, true);
+    for (int slot = 0; slot < program().num_error_slots; ++slot) {
+      accessible->emplace_back(&builder_.error(slot), sizeof(ErrorSlot), true);
+    }
+  }
   // What `f` leaves in outputs().
   template <typename F>
   std::vector<std::string> run_on(const F& f) {
     for (const Output& output : outputs_) {
       std::memcpy(output.data, output.before.data(), output.before.size());
     }
-    EXPECT_EQ(f(builder_.args()), "") << name_;
+    const KernelArgs args = builder_.args();
+    std::deque<ptx::Accessible> accessible;
+    give_access(&accessible);
+    EXPECT_EQ(f(args), "") << name_;
     return outputs();
   }
   // The bits of all outputs, then which errors were raised.
@@ -245,13 +262,15 @@ class Case {
   };
 
   char* allocate(size_t bytes) {
-    memory_.emplace_back(std::aligned_alloc(256, (bytes + 511) / 256 * 256), std::free);
-    return static_cast<char*>(memory_.back().get());
+    const std::shared_ptr<void> memory(std::aligned_alloc(256, (bytes + 511) / 256 * 256),
+                                       std::free);
+    memory_.emplace_back(memory, bytes);
+    return static_cast<char*>(memory.get());
   }
 
   std::string name_;
   ProgramBuilder builder_;
-  std::vector<std::shared_ptr<void>> memory_;
+  std::vector<std::pair<std::shared_ptr<void>, size_t>> memory_;
   std::vector<Output> outputs_;
 };
 

@@ -1,6 +1,11 @@
 // Devices as users meet them: which there are, several at once, what is said when one cannot be
 // used, and its loss.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -347,6 +352,55 @@ TEST_F(CudaDevices, MayBeInUseWhenTheProcessEnds) {
       tensors.push_back(work(tensors.back(), 3));
     }
   });
+}
+
+// Even if the CPU was used before the driver was loaded.
+TEST_F(CudaDevices, HaveDoneTheirWorkWhenTheDriverIsTornDown) {
+  static EmulatedCuda* used = nullptr;
+  static int64_t launched = 0;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    run_in_child(absl::StrCat("seed ", seed), [&] {
+      std::atexit([] {  // the last to run
+        if (used->kernels_run() >= launched) return;
+        std::fprintf(stderr, "%lld kernels ran of %lld\n",
+                     static_cast<long long>(used->kernels_run()), static_cast<long long>(launched));
+        std::_Exit(3);
+      });
+      unsetenv("SLUICE_DEVICE");
+      used = &emulated::start({.seed = seed});
+      (square_matrix(kCpu) + 1.f).to_vector<float>();
+      reset_stats();
+      work(square_matrix(kFirst), 5).eval();
+      launched = stats().kernels_launched;
+      EXPECT_GT(launched, 0);
+    });
+  }
+}
+
+TEST_F(CudaDevices, AreNotForForkedProcesses) {
+  for (const CompileMode mode : {CompileMode::kAsync, CompileMode::kBlocking, CompileMode::kOff}) {
+    with({}, [&](EmulatedCuda&) {
+      config().compile = mode;
+      const Tensor x = square_matrix(kFirst);
+      x.eval();
+      sync();
+      std::fflush(nullptr);
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        alarm(20);
+        const bool right = fails_with([&] { tanh(x * 2.f).to_vector<float>(); },
+                                      Code::kFailedPrecondition, {"forked"}) &&
+                           fails_with([] { square_matrix(kFirst).to_vector<float>(); },
+                                      Code::kFailedPrecondition, {"forked"});
+        std::_Exit(right ? 0 : 1);
+      }
+      int status = 0;
+      EXPECT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+      EXPECT_EQ((x + 1.f).to_vector<float>().size(), 64u);
+    });
+  }
 }
 
 }  // namespace

@@ -163,6 +163,11 @@ TEST(CudaEmitTest, SeveralCallsInOneLaunch) {
     partials.emplace_back(geometry.back());
     stages = std::max(stages, geometry.back().num_stages);
   }
+  std::deque<ptx::Accessible> accessible;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    cases[i].give_access(&accessible);
+    accessible.emplace_back(partials[i].get(), geometry[i].partial_bytes, true);
+  }
   EXPECT_EQ(stages, 2);
   for (int stage = 0; stage < stages; ++stage) {
     std::vector<std::vector<uint64_t>> words(cases.size());
@@ -179,6 +184,7 @@ TEST(CudaEmitTest, SeveralCallsInOneLaunch) {
     }
     const std::vector<uint64_t> table = pack_table(calls);
     const uint64_t* const address = table.data();
+    const ptx::Accessible of_table(table.data(), 8 * table.size(), /*writable=*/false);
     EXPECT_EQ(module.launch("together", blocks, &address), "");
   }
   for (size_t i = 0; i < cases.size(); ++i) cases[i].expect_near(expected[i]);

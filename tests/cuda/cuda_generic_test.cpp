@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/compile/compiler.h"
+#include "kernels/cuda/compile/generic_image.h"
 #include "kernels/cuda/compile/generic_kernel.h"
 #include "kernels/gpu/generic/generic.h"
 #include "kernels/gpu/generic/generic_code.h"
@@ -237,6 +238,11 @@ TEST(CudaGenericTest, SeveralProgramsInOneLaunch) {
     stages = std::max(stages, geometry[i].num_stages);
   }
   EXPECT_GT(stages, 1);
+  std::deque<ptx::Accessible> accessible;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    cases[i].give_access(&accessible);
+    accessible.emplace_back(partials[i].get(), geometry[i].partial_bytes, true);
+  }
   for (int stage = 0; stage < stages; ++stage) {
     std::vector<std::vector<uint64_t>> words(cases.size());
     std::vector<TableCall> calls;
@@ -273,6 +279,7 @@ TEST(CudaGenericTest, DividesNumbersOfEverySize) {
     for (const int64_t n : {int64_t{0}, int64_t{6}, int64_t{7}, (int64_t{1} << 31) - 1,
                             int64_t{1} << 31, (int64_t{1} << 40) + 12345}) {
       int64_t out[2];
+      const ptx::Accessible accessible(out, sizeof(out), /*writable=*/true);
       const struct {
         int64_t n, extent;
         uint64_t divisor;
@@ -292,7 +299,7 @@ TEST(CudaGenericTest, RunsOnADevice) {
   test::Rig rig;
   GenericKernel kernel(&rig.device().context());
   EXPECT_EQ(kernel.function(), nullptr);
-  kernel.compile(std::make_unique<emulated::HostCompiler>());
+  kernel.compile(emulated::make_test_compiler());
   while (kernel.function() == nullptr && kernel.failure().ok()) std::this_thread::yield();
   ASSERT_NE(kernel.function(), nullptr) << kernel.failure();
 
@@ -366,9 +373,23 @@ TEST(CudaGenericTest, SaysWhyItIsNotThere) {
   EXPECT_FALSE(kernel.load("no image").ok());
   EXPECT_EQ(kernel.function(), nullptr);
   // Ahead of time.
-  const auto code = emulated::HostCompiler().compile(generic_source(), /*contracts=*/false);
+  const auto code = emulated::make_test_compiler()->compile(generic_source(), /*contracts=*/false);
   EXPECT_TRUE(kernel.load(code->image.c_str()).ok());
   EXPECT_NE(kernel.function(), nullptr);
+}
+
+// Functions of other versions of CUDA's library have other bits, and drivers do not load the code
+// of later major versions.
+TEST(CudaGenericTest, IsTakenAheadOfTimeOnlyIfItFits) {
+  EXPECT_EQ(generic_image() == nullptr, generic_image_version() == 0);
+  EXPECT_TRUE(fits_generic_image(12090, 12090, 12090));
+  EXPECT_TRUE(fits_generic_image(12090, 13000, 12090));
+  EXPECT_TRUE(fits_generic_image(12090, 12010, 0)) << "without NVRTC";
+  EXPECT_FALSE(fits_generic_image(13000, 13000, 12090)) << "NVRTC of another version";
+  EXPECT_FALSE(fits_generic_image(12060, 13000, 12090));
+  EXPECT_FALSE(fits_generic_image(13000, 12090, 0)) << "an older driver";
+  EXPECT_FALSE(fits_generic_image(13000, 12090, 13000));
+  EXPECT_FALSE(fits_generic_image(0, 13000, 0)) << "no image";
 }
 
 // ---- What it does not do.

@@ -17,8 +17,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/library/matmul.h"
-#include "tests/emulated_cuda/host_compiler.h"
 #include "tests/emulated_cuda/runtime_rig.h"
+#include "tests/emulated_cuda/test_compiler.h"
 
 namespace sluice::kernels::cuda {
 
@@ -259,7 +259,7 @@ class TestCompiler : public Compiler {
     if (!refuses.empty() && absl::StrContains(text, refuses)) {
       return absl::InternalError("the text is not to its taste");
     }
-    return host_.compile(text, contracts);
+    return compiler_->compile(text, contracts);
   }
   std::string identity() const override { return "test"; }
 
@@ -267,7 +267,7 @@ class TestCompiler : public Compiler {
   std::string refuses;
 
  private:
-  emulated::HostCompiler host_;
+  const std::unique_ptr<Compiler> compiler_ = emulated::make_test_compiler();
 };
 
 }  // namespace sluice::kernels::cuda

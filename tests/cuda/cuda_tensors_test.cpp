@@ -235,6 +235,35 @@ TEST_F(CudaDevices, AnIndexOutOfRangeFailsItsReaderOnce) {
   });
 }
 
+TEST_F(CudaDevices, CopyToEachOtherDirectlyIfTheyCan) {
+  for (const bool are_peers : {true, false}) {
+    with({.devices = 2, .are_peers = are_peers}, [&](EmulatedCuda& emulator) {
+      const Tensor x = square_matrix(kFirst);
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(x.to(kSecond).to(kFirst).to_vector<float>(), x.to_vector<float>());
+      }
+      EXPECT_EQ(emulator.staged_copies(), are_peers ? 0 : 6);
+    });
+  }
+}
+
+// Their memory is handed to kernels, so it must be there when these run.
+TEST_F(CudaDevices, EmptyOperandsAreWaitedFor) {
+  const auto empty = [](Shape shape) { return zeros(shape, DType::kFloat32, kCpu); };
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    with({.seed = seed}, [&](EmulatedCuda&) {
+      config().compile = CompileMode::kBlocking;
+      const Tensor a = empty({3, 0}).to(kFirst), b = empty({0, 5}).to(kFirst);
+      EXPECT_EQ(matmul(a, b).to_vector<float>(), std::vector<float>(15));
+      EXPECT_EQ(sum(a, {1}).to_vector<float>(), std::vector<float>(3));
+    });
+    with({.seed = seed, .devices = 2}, [&](EmulatedCuda&) {
+      const Tensor a = empty({3, 0}).to(kFirst).to(kSecond);
+      EXPECT_EQ(sum(a, {1}).to_vector<float>(), std::vector<float>(3));
+    });
+  }
+}
+
 TEST_F(CudaDevices, SynchronousLaunchesGiveTheSame) {
   std::vector<float> expected;
   ChildProcesses children(1);

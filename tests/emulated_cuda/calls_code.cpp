@@ -4,6 +4,7 @@
 
 #include "tests/emulated_cuda/kernels.h"
 #include "tests/emulated_cuda/machine.h"
+#include "tests/ptx_device/memory_map.h"
 
 namespace sluice::emulated {
 namespace {
@@ -72,6 +73,7 @@ Result Machine::prepare(Device* device, FunctionHandle handle, const Geometry& g
   if (result != Result::kSuccess) return violation(result, why);
   kernel->function = function;
   kernel->geometry = geometry;
+  kernel->geometry.param_bytes = size;
   kernel->params.assign(bytes, bytes + size);
   resolve(kernel);
   return Result::kSuccess;
@@ -114,7 +116,17 @@ void Machine::run(const Kernel& kernel) {
     const uint64_t* there = table.data();
     std::memcpy(params.data(), &there, 8);
   }
+  ptx::MemoryMap& map = ptx::MemoryMap::of_thread();
+  if (kernel.function->checks_memory) {
+    map = {};
+    for (const AllocationRef& allocation : memory.live(device->ordinal)) {
+      map.add(memory.host(allocation->begin), allocation->bytes, true);
+    }
+    for (const auto& [address, block] : pinned_blocks) map.add(address, block->bytes, true);
+    if (!table.empty()) map.add(table.data(), 8 * table.size(), false);
+  }
   const char* error = kernel.function->run(kernel.geometry, params.data());
+  map = {};
   if (error == nullptr) return;
   violation(Result::kLaunchFailed, kernel.function->name + ": " + error);
   raise(device, Result::kLaunchFailed);
@@ -182,6 +194,7 @@ Result module_get_function(Machine& machine, FunctionHandle* handle, ModuleHandl
   function->name = name;
   if (module->library != nullptr) {
     function->run = find_kernel(module->library, name);
+    function->checks_memory = checks_memory(module->library);
   } else if (const auto it = machine.registered.find(name); it != machine.registered.end()) {
     function->run = it->second.first;
     function->traits = it->second.second;

@@ -1,5 +1,7 @@
 // Start-up, devices, contexts and messages.
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 #include "tests/emulated_cuda/machine.h"
 
@@ -40,6 +42,10 @@ size_t Machine::contexts_of_thread() { return contexts.size(); }
 namespace calls {
 
 Result init(Machine& machine, unsigned) {
+  // A real driver is torn down when the process ends, in reverse order of what was registered.
+  if (!std::exchange(Machine::ends_with_process, true)) {
+    std::atexit([] { Machine::torn_down = true; });
+  }
   machine.initialized = true;
   return machine.options.devices == 0 ? Result::kNoDevice : Result::kSuccess;
 }
@@ -63,6 +69,11 @@ Result device_get(Machine& machine, DeviceHandle* device, int ordinal) {
 
 Result device_get_name(Machine&, char* name, int size, DeviceHandle device) {
   std::snprintf(name, static_cast<size_t>(size), "Emulated GPU %d", device);
+  return Result::kSuccess;
+}
+
+Result device_can_access_peer(Machine& machine, int* can, DeviceHandle device, DeviceHandle peer) {
+  *can = machine.options.are_peers && device != peer ? 1 : 0;
   return Result::kSuccess;
 }
 

@@ -1,4 +1,5 @@
 // Device memory, pinned memory, copies.
+#include <algorithm>
 #include <cstring>
 
 #include "tests/emulated_cuda/machine.h"
@@ -76,7 +77,7 @@ Result mem_pool_create(Machine& machine, PoolHandle* handle, const PoolPropertie
     return Result::kInvalidDevice;
   }
   machine.pools[*handle = machine.new_handle<PoolHandle>()] =
-      std::make_shared<Pool>(Pool{&machine.devices[what->location]});
+      std::make_shared<Pool>(Pool{&machine.devices[what->location], {}});
   return Result::kSuccess;
 }
 
@@ -88,6 +89,22 @@ Result mem_pool_destroy(Machine& machine, PoolHandle handle) {
 
 Result mem_pool_set_attribute(Machine& machine, PoolHandle handle, PoolAttribute, void*) {
   return machine.find(machine.pools, handle) ? Result::kSuccess : Result::kInvalidHandle;
+}
+
+Result mem_pool_set_access(Machine& machine, PoolHandle handle, const AccessDescription* access,
+                           size_t count) {
+  const auto pool = machine.find(machine.pools, handle);
+  if (pool == nullptr) return Result::kInvalidHandle;
+  for (size_t i = 0; i < count; ++i) {
+    const AccessDescription& what = access[i];
+    if (what.location_type != kDeviceLocation || what.flags != kAccessReadWrite ||
+        what.location < 0 || what.location >= machine.options.devices ||
+        (what.location != pool->device->ordinal && !machine.options.are_peers)) {
+      return machine.violation(Result::kInvalidValue, "access that cannot be given");
+    }
+    pool->peers.insert(what.location);
+  }
+  return Result::kSuccess;
 }
 
 Result mem_pool_trim_to(Machine& machine, PoolHandle handle, size_t) {
@@ -213,6 +230,12 @@ Result memcpy_peer_async(Machine& machine, DevicePtr target, ContextHandle targe
   if (ends[0] == nullptr || ends[1] == nullptr) {
     return machine.violation(Result::kInvalidContext, "the context does not exist (any more)");
   }
+  const bool is_direct = ends[0] == ends[1] ||
+                         std::any_of(machine.pools.begin(), machine.pools.end(), [&](auto& entry) {
+                           const Pool& pool = *entry.second;
+                           return pool.device == ends[1] && pool.peers.count(ends[0]->ordinal) > 0;
+                         });
+  if (!is_direct) ++machine.staged_copies;
   return push_access(machine, stream, {{ends[0], nullptr, target}, {ends[1], nullptr, source}},
                      bytes, [&machine, target, source, bytes] {
                        std::memmove(machine.memory.host(target), machine.memory.host(source),

@@ -111,4 +111,14 @@ std::vector<AllocationRef> DeviceMemory::not_freed() const {
   return found;
 }
 
+std::vector<AllocationRef> DeviceMemory::live(int device) const {
+  std::vector<AllocationRef> found;
+  for (const auto& [begin, allocation] : newest_) {
+    if (allocation->device == device && allocation->life == Allocation::Life::kLive) {
+      found.push_back(allocation);
+    }
+  }
+  return found;
+}
+
 }  // namespace sluice::emulated

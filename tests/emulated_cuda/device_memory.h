@@ -50,6 +50,8 @@ class DeviceMemory {
   std::byte* host(DevicePtr address) const { return memory_ + (address - base_); }
 
   std::vector<AllocationRef> not_freed() const;
+  // What work of a device may access now.
+  std::vector<AllocationRef> live(int device) const;
 
  private:
   static constexpr size_t kReserved = size_t{1} << 38;

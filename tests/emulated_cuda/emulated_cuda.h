@@ -20,7 +20,8 @@ class Machine;
 struct Geometry {
   unsigned grid[3];
   unsigned block[3];
-  unsigned shared_bytes;  // dynamic
+  unsigned shared_bytes;   // dynamic
+  size_t param_bytes = 0;  // 0: unknown
 };
 
 // Runs all blocks of a launch; returns null or an error message. `params` are the launch's, with
@@ -41,6 +42,7 @@ struct Options {
   int devices = 1;
   size_t memory_bytes = size_t{256} << 20;  // of each device
   int driver_version = 13000;
+  bool are_peers = true;  // the devices can access each other's memory
 };
 
 // Replaces the driver of runtime/cuda during its lifetime. At most one exists.
@@ -53,8 +55,8 @@ class EmulatedCuda {
 
   const runtime::cuda::Driver& driver() const;
 
-  // A module image is a shared object (see kernels.h), given as its bytes or as its absolute path
-  // with a terminating null byte, or registered_image(), which has the kernels of add_kernel().
+  // A module image is one of those of kernels.h, or registered_image(), which has the kernels of
+  // add_kernel(). Paths and PTX end with a null byte.
   void add_kernel(const std::string& name, KernelFunction function,
                   const KernelTraits& traits = {});
   static const void* registered_image();
@@ -68,6 +70,9 @@ class EmulatedCuda {
   void fail_kernel(int64_t n, runtime::cuda::Result result);
 
   int64_t kernels_run() const;
+  // Copies between devices of which neither may access the other's memory, as a driver makes them
+  // by way of the host.
+  int64_t staged_copies() const;
   // Bytes of device memory allocated and not yet freed by their stream.
   size_t memory_in_use(int device = 0) const;
   // Every misuse of the driver so far, one sentence each. The call also returns a real device's

@@ -25,6 +25,7 @@ Result Machine::violation(Result result, const std::string& what) {
 Result Machine::begin_call(const char* name) {
   ++calls;
   last_call = name;
+  if (torn_down) return Result::kDeinitialized;
   Device* device = current();
   Result result = Result::kSuccess;
   if (call_fault && call_fault->at == calls) {

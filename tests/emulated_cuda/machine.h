@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +68,7 @@ struct Event {
 
 struct Pool {
   Device* device;
+  std::set<int> peers;  // that may access its memory
 };
 
 // Pending copies hold a reference.
@@ -85,6 +87,7 @@ struct Function {
   ModuleHandle module;
   std::string name;
   KernelFunction run;
+  bool checks_memory = false;  // see kernels.h
   KernelTraits traits;
   int max_dynamic_shared = 48 << 10;
 };
@@ -185,6 +188,9 @@ class Machine {
 
   // The machine that receives driver calls.
   static Machine* running;
+  // No call has an effect any more.
+  static inline bool torn_down = false;
+  static inline bool ends_with_process = false;  // torn_down will be set
 
   std::mutex mutex;
   const Options options;
@@ -213,6 +219,7 @@ class Machine {
   std::vector<std::string> violations;
   int64_t calls = 0;
   int64_t kernels_run = 0;
+  int64_t staged_copies = 0;  // see emulated_cuda.h
   const char* last_call = "";
 
  private:

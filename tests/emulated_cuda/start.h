@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/gpu.h"
 #include "tests/emulated_cuda/emulated_cuda.h"
-#include "tests/emulated_cuda/host_compiler.h"
+#include "tests/emulated_cuda/test_compiler.h"
 
 namespace sluice::emulated {
 
@@ -16,7 +16,7 @@ namespace sluice::emulated {
 // main.
 inline EmulatedCuda& start(const Options& options = {}) {
   static auto* const emulator = new EmulatedCuda(options);
-  kernels::cuda::set_compiler_for_testing([] { return std::make_unique<HostCompiler>(); });
+  kernels::cuda::set_compiler_for_testing(make_test_compiler);
   // Returning the stacks of a kernel's threads to the system each time would take longer than most
   // kernels.
   constexpr int kMuch = 1 << 30;

@@ -120,6 +120,11 @@ int64_t EmulatedCuda::kernels_run() const {
   return machine_->kernels_run;
 }
 
+int64_t EmulatedCuda::staged_copies() const {
+  std::lock_guard lock(machine_->mutex);
+  return machine_->staged_copies;
+}
+
 size_t EmulatedCuda::memory_in_use(int device) const {
   std::lock_guard lock(machine_->mutex);
   return machine_->devices[device].memory_in_use;

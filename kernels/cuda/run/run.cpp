@@ -49,6 +49,9 @@ CudaCode::CudaCode(Gpu* gpu, std::vector<fusion::Step>* steps, std::vector<std::
 }
 
 absl::Status CudaRun::prepare(Tier tier) {
+  // Of what is compiled for a lost device nothing may ever come, least of all in a forked process.
+  const runtime::cuda::Context& context = code_.gpu->device().context();
+  if (context.poisoned()) return context.failure()->status;
   choose_tiers(tier);
   size_t partial_bytes = 0;
   for (size_t s = 0; s < steps_.size(); ++s) {

@@ -81,6 +81,17 @@ FailureRef Context::poison(Result result, const char* call) {
   return failure_;
 }
 
+void Context::leave_fork(bool is_child) {
+  if (is_child && failure_ == nullptr) {
+    failure_ = std::make_shared<Failure>(absl::FailedPreconditionError(
+        absl::StrCat("cuda:", info_.ordinal, " (", info_.name,
+                     ") cannot be used here: this process was forked from one that used it. Fork "
+                     "before the first use of a GPU")));
+    poisoned_.store(true, std::memory_order_release);
+  }
+  mutex_.unlock();
+}
+
 void Context::watch(const LaunchLog* log) {
   std::lock_guard lock(mutex_);
   watched_.push_back(log);

@@ -62,6 +62,11 @@ class Context {
   // For a failure after which the state of the device is unknown.
   FailureRef poison(Result result, const char* call);
 
+  // Around fork(): until leave_fork() no other thread holds what the child needs. The child has no
+  // CUDA; there everything fails from then on.
+  void enter_fork() { mutex_.lock(); }
+  void leave_fork(bool is_child);
+
   // If true, every launch is waited for, so that a failure is reported by the launch that caused
   // it. Initially set by SLUICE_SYNC=1.
   bool synchronous() const { return synchronous_.load(std::memory_order_relaxed); }

@@ -148,6 +148,12 @@ struct PoolProperties {
   unsigned short usage;
   unsigned char reserved[54];
 };
+struct AccessDescription {
+  int location_type;  // kDeviceLocation
+  int location;
+  int flags;  // kAccessReadWrite
+};
+inline constexpr int kAccessReadWrite = 3;
 inline constexpr int kPinnedAllocation = 1;
 inline constexpr int kDeviceLocation = 1;
 

@@ -1,0 +1,96 @@
+#include "tests/ptx_device/race_watch.h"
+
+#include <algorithm>
+
+namespace sluice::ptx {
+namespace {
+
+bool is_atomic(const Instruction& insn) { return insn.op == kAtom || insn.op == kRed; }
+
+}  // namespace
+
+void RaceWatch::begin_block(int shared_bytes) {
+  shared_.assign(static_cast<size_t>(shared_bytes), Place{});
+}
+
+std::string RaceWatch::shared(const Instruction& insn, const Access& me, uint64_t at, int bytes,
+                              uint64_t value) {
+  for (int i = 0; i < bytes; ++i) {
+    Place& place = shared_[at + i];
+    if (insn.op == kLd && place.writer.thread == 0) return "reads what nobody has written";
+    std::string wrong = watch(insn, me, true, value >> (8 * i) & 0xff, &place);
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+std::string RaceWatch::global(const Instruction& insn, const Access& me, uint64_t at, int bytes,
+                              uint64_t value) {
+  // Small elements that share a place would be taken for one another.
+  if (bytes < 4 && at % 4 != 0) return {};
+  for (int i = 0; i < bytes; i += 4) {
+    std::string wrong =
+        watch(insn, me, false, value >> (8 * i) & 0xffffffffu, &global_place(at + i));
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+RaceWatch::Place& RaceWatch::global_place(uint64_t address) {
+  const uint64_t number = address >> 12;
+  if (last_page_ == nullptr || number != last_page_number_) {
+    std::unique_ptr<Page>& page = pages_[number];
+    if (page == nullptr) page = std::make_unique<Page>();
+    last_page_ = page.get();
+    last_page_number_ = number;
+  }
+  return last_page_->places[(address & 4095) >> 2];
+}
+
+bool RaceWatch::is_ordered(const Access& before, const Access& me, bool is_shared) const {
+  if (before.thread == 0 || before.thread == me.thread) return true;
+  const uint32_t other = before.thread - 1, mine = me.thread - 1;
+  if (!is_shared && other / threads_ != mine / threads_) return false;
+  if (before.block_epoch != me.block_epoch) return true;
+  return other % threads_ / kWarp == mine % threads_ / kWarp && before.warp_epoch != me.warp_epoch;
+}
+
+std::string RaceWatch::who(const Access& access) const {
+  const uint32_t thread = access.thread - 1;
+  return "thread " + std::to_string(thread % threads_) + " of block " +
+         std::to_string(thread / threads_) + " (PTX line " + std::to_string(access.line) + ")";
+}
+
+std::string RaceWatch::watch(const Instruction& insn, const Access& me, bool is_shared,
+                             uint64_t value, Place* place) const {
+  const bool writes = insn.op != kLd;
+  const std::string memory = is_shared ? " shared memory that " : " global memory that ";
+  // Several threads may write one value to one place: an error slot, a padded row.
+  if (!is_atomic(insn) && !is_ordered(place->writer, me, is_shared) &&
+      (!writes || place->value != value)) {
+    return std::string("a race: ") + (writes ? "writes" : "reads") + memory + who(place->writer) +
+           " writes";
+  }
+  if (writes) {
+    for (const Access* reader : {&place->reader, &place->last_reader}) {
+      if (is_ordered(*reader, me, is_shared)) continue;
+      return "a race: writes" + memory + who(*reader) + " reads";
+    }
+    if (place->non_coherent) return "writes memory that is read by ld.global.nc";
+    place->writer = me;
+    place->value = value;
+    return {};
+  }
+  if (insn.nc) {
+    place->non_coherent = true;
+    if (place->writer.thread != 0) return "reads by ld.global.nc what is written";
+  }
+  const Access& first = place->reader;
+  const bool is_replaced = first.thread == 0 || first.thread == me.thread ||
+                           ((first.thread - 1) / threads_ == (me.thread - 1) / threads_ &&
+                            is_ordered(first, me, is_shared));
+  (is_replaced ? place->reader : place->last_reader) = me;
+  return {};
+}
+
+}  // namespace sluice::ptx

@@ -1,0 +1,63 @@
+// Watches who has read and written each place of shared and global memory during a launch.
+#ifndef SLUICE_TESTS_PTX_DEVICE_RACE_WATCH_H_
+#define SLUICE_TESTS_PTX_DEVICE_RACE_WATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tests/ptx_device/program.h"
+
+namespace sluice::ptx {
+
+class RaceWatch {
+ public:
+  // A thread at a moment. Epochs count the barriers that order accesses.
+  struct Access {
+    uint32_t thread = 0;       // of the launch, from 1; 0: nobody
+    uint32_t block_epoch = 0;  // barriers of all blocks so far
+    uint32_t warp_epoch = 0;   // barriers of its warp so far
+    int line = 0;
+  };
+
+  explicit RaceWatch(unsigned threads_of_block) : threads_(threads_of_block) {}
+
+  // Forgets a block's shared memory.
+  void begin_block(int shared_bytes);
+
+  // An access of `bytes` (1 to 8) at an offset in shared memory or at an address. `value`: what is
+  // written. Returns what is wrong, or "".
+  std::string shared(const Instruction& insn, const Access& me, uint64_t at, int bytes,
+                     uint64_t value);
+  std::string global(const Instruction& insn, const Access& me, uint64_t at, int bytes,
+                     uint64_t value);
+
+ private:
+  // Of readers two are kept: the first, while it is not ordered, and the last.
+  struct Place {
+    Access writer, reader, last_reader;
+    uint64_t value = 0;
+    bool non_coherent = false;
+  };
+  struct Page {
+    Place places[1024];  // of four bytes each
+  };
+
+  Place& global_place(uint64_t address);
+  bool is_ordered(const Access& before, const Access& me, bool is_shared) const;
+  std::string who(const Access& access) const;
+  std::string watch(const Instruction& insn, const Access& me, bool is_shared, uint64_t value,
+                    Place* place) const;
+
+  const unsigned threads_;
+  std::vector<Place> shared_;
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  Page* last_page_ = nullptr;
+  uint64_t last_page_number_ = 0;
+};
+
+}  // namespace sluice::ptx
+
+#endif  // SLUICE_TESTS_PTX_DEVICE_RACE_WATCH_H_
