@@ -53,7 +53,6 @@ GroupLowering::Condition GroupLowering::in_range(const Affine& index, MapId map,
 }
 
 ValueId GroupLowering::padded(NodeId n, MapId map, ValueId predicate) {
-  // Pads of pads: what lies inside the innermost lies inside all.
   struct Level {
     NodeId pad;
     MapId map;
@@ -78,17 +77,25 @@ ValueId GroupLowering::padded(NodeId n, MapId map, ValueId predicate) {
     of_operand = maps_.intern(inner, of_operand);
   } while (node(operand).op == Op::kPad && !in_memory(operand) && !levels.back().inside.never);
 
+  // What is read lies inside all of them. Along an axis that is so where it lies inside the
+  // innermost, but not every pad pads every axis.
+  Condition inside_all;
+  for (int k = 0; k < maps_[map].rank; ++k) {
+    const Affine& index = maps_[map].axes[k];
+    const int64_t before = index.offset - maps_[of_operand].axes[k].offset;
+    inside_all = both(inside_all, in_range(index, map, before, before + node(operand).shape[k],
+                                           node(n).shape[k]));
+  }
   ValueId value = kNoValue;
-  const Condition& innermost = levels.back().inside;
-  if (!innermost.never) {
-    value = value_of(operand, of_operand, builder_.both(predicate, innermost.value));
+  if (!inside_all.never) {
+    value = value_of(operand, of_operand, builder_.both(predicate, inside_all.value));
     if (failed_) return kNoValue;
   }
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
     if (!level->inside.never && level->inside.value == kNoValue) continue;
     const ValueId fill = operand_value(level->pad, 1, level->map, predicate);
     if (failed_) return kNoValue;
-    value = level->inside.never
+    value = level->inside.never || value == kNoValue
                 ? fill
                 : builder_.emit(Op::kWhere, node(n).dtype, {level->inside.value, value, fill});
   }

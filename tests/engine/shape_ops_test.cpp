@@ -257,6 +257,24 @@ TEST(ShapeOps, Split) {
   }
 }
 
+// Each pad of another axis: a read that only the innermost guarded would be far outside.
+TEST(ShapeOps, PadsOfPadsReadOnlyWhatIsThere) {
+  const Tensor x = arange(9).reshape(Shape{3, 1, 1, 3});
+  const int64_t far = 1 << 20;
+  const Tensor inner = pad(x, {{0, 0}, {far, 0}, {0, 0}, {0, 0}});
+  const Tensor middle = pad(inner, {{0, 0}, {0, 0}, {3, 0}, {0, 0}}, 7);
+  const Tensor nested = pad(flip(middle, 3), {{0, 0}, {0, 0}, {0, 0}, {2, 1}});
+  const Tensor shown = nested.slice(1, far - 1, far + 1);
+  const Tensor once =
+      pad(flip(pad(x, {{0, 0}, {1, 0}, {0, 0}, {0, 0}}), 3), {{0, 0}, {0, 0}, {3, 0}, {0, 0}}, 7);
+  EXPECT_EQ(shown.to_vector<int64_t>(),
+            pad(once, {{0, 0}, {0, 0}, {0, 0}, {2, 1}}).to_vector<int64_t>());
+  EXPECT_EQ(pad(pad(x, {{1, 0}, {0, 0}, {0, 0}, {0, 0}}), {{0, 0}, {0, 0}, {0, 0}, {0, 2}})
+                .sum()
+                .item<int64_t>(),
+            36);
+}
+
 TEST(ShapeOps, PadTileRepeatRoll) {
   const NdArray x = counted({2, 3});
   check(
