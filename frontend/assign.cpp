@@ -1,4 +1,4 @@
-// set(), add_at() and scatter_add(): arrays with other values at some positions. Integers and
+// set() and add_at(): arrays with other values at some positions. Integers and
 // slices are a selection between the old values and the new ones; index tensors are a scatter.
 #include <cmath>
 #include <cstdlib>
@@ -9,48 +9,26 @@
 #include "engine/observe/call_site.h"
 #include "frontend/call.h"
 #include "frontend/record.h"
+#include "frontend/scatter.h"
 #include "frontend/select.h"
 
 namespace sluice {
 namespace {
 
+using frontend::Assignment;
 using frontend::describe;
 using frontend::Dims;
 using frontend::dims_of;
 using frontend::fail;
 using frontend::make_shape;
+using frontend::scattered;
 using frontend::SelectedAxis;
 using frontend::Selection;
 using frontend::span_of;
-using fusion::Op;
 using Kind = SelectedAxis::Kind;
-
-// Which of the two ops.
-struct Assignment {
-  const char* op;
-  bool adds;
-};
 
 Tensor reshaped(const char* op, const Tensor& x, const Dims& dims) {
   return reshape(x, make_shape(op, span_of(dims), x));
-}
-
-// Rows of x (rows, columns) at `positions` (count,) replaced by those of `updates` (count, columns)
-// or with these added. Sums of half types are rounded once.
-Tensor scattered(const Assignment& how, const Tensor& x, const Tensor& positions,
-                 const Tensor& updates) {
-  const DType dtype = how.adds ? compute_type(x.dtype()) : x.dtype();
-  const Tensor base = astype(x, dtype), values = astype(updates, dtype);
-  const engine::NodeOperand operands[] = {
-      {base.node_ref().get()}, {positions.node_ref().get()}, {values.node_ref().get()}};
-  return astype(frontend::record({.name = how.op,
-                                  .op = how.adds ? Op::kScatterAdd : Op::kScatterSet,
-                                  .dtype = dtype,
-                                  .operand_dtype = dtype,
-                                  .device = x.device(),
-                                  .shape = x.shape(),
-                                  .operands = operands}),
-                x.dtype());
 }
 
 // The value, in x's dtype, in the shape of what is selected.
