@@ -6,7 +6,6 @@ namespace sluice {
 
 using frontend::fail_unimplemented;
 
-Tensor scatter_add(Arg, Arg, Arg, int) { fail_unimplemented("scatter_add"); }
 Tensor nonzero(Arg) { fail_unimplemented("nonzero"); }
 Tensor sort(Arg, int, bool) { fail_unimplemented("sort"); }
 Tensor argsort(Arg, int, bool) { fail_unimplemented("argsort"); }

@@ -7,6 +7,7 @@
 #include "frontend/call.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
+#include "frontend/slice_range.h"
 
 namespace sluice {
 namespace {
@@ -109,27 +110,13 @@ Tensor slice(Arg x, int axis, int64_t start, int64_t stop, int64_t step) {
   return with_call(x, "slice", [&](const Tensor& tensor) {
     axis = check_axis("slice", axis, tensor.ndim(), tensor);
     if (step == 0) fail("slice", "step is 0 for axis ", axis, " of ", describe(tensor));
-    const int64_t extent = tensor.shape()[axis];
-    // As Python: negative positions count from the end once, then both are clamped to where a walk
-    // in the direction of the step may begin and end.
-    const int64_t low = step > 0 ? 0 : -1;
-    const int64_t high = step > 0 ? extent : extent - 1;
-    auto clamp = [&](int64_t position) {
-      if (position < 0) position = position < -extent ? -1 - extent : position + extent;
-      if (position < 0) return low;
-      return std::clamp(position, low, high);
-    };
-    start = clamp(start);
-    stop = clamp(stop);
-    int64_t count = 0;
-    if (step > 0 && stop > start) count = (stop - start - 1) / step + 1;
-    // -step would overflow for the least int64; dividing by a negative step and negating does not.
-    if (step < 0 && stop < start) count = -((start - stop - 1) / step) + 1;
+    const frontend::SliceRange range =
+        frontend::slice_range(start, stop, step, tensor.shape()[axis]);
     Dims dims = dims_of(tensor);
-    dims[axis] = count;
+    dims[axis] = range.count;
     Dims attrs = whole(tensor);
-    attrs[2 * axis] = count > 0 ? start : 0;
-    attrs[2 * axis + 1] = count > 1 ? step : 1;
+    attrs[2 * axis] = range.start;
+    attrs[2 * axis + 1] = range.step;
     return record_view("slice", Op::kSlice, tensor,
                        frontend::make_shape("slice", span_of(dims), tensor), attrs);
   });

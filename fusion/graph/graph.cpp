@@ -75,7 +75,9 @@ int replace_nodes(Graph& graph, std::vector<NodeId>* replacement, Choose choose)
 
 DType expected_operand_dtype(const GraphNode& node, int index) {
   const OpInfo& info = op_info(node.op);
-  if (node.op == Op::kTakeAlongAxis && index == 1) return DType::kInt64;
+  const bool takes_positions =
+      node.op == Op::kTakeAlongAxis || node.op == Op::kScatterSet || node.op == Op::kScatterAdd;
+  if (takes_positions && index == 1) return DType::kInt64;
   if (!is_pointwise(node.op)) return node.operand_dtype;
   switch (info.rule) {
     case TypeRule::kLogical: return DType::kBool;

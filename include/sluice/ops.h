@@ -999,6 +999,11 @@ Tensor take_along_axis(Arg x, Arg indices, int axis);
 // take_along_axis(), by another name.
 Tensor gather(Arg x, Arg indices, int axis);
 
+// x with each update added to the element at its index along the axis, in row-major order of the
+// updates; along the other axes both broadcast to x's extents. Updates are converted to x's dtype;
+// sums of half types are rounded once.
+Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);
+
 // A new last axis: 1 where its position equals the index, else 0; zeros for an index outside [0,
 // classes).
 Tensor one_hot(Arg indices, int64_t classes, DType dtype = DType::kFloat32);
@@ -1019,9 +1024,6 @@ Tensor log_softmax(Arg x, int axis = -1);
 // Not implemented yet.
 //
 // Each throws Error (kUnimplemented) that names it.
-
-// x with each update added to the element at its index.
-Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);
 
 // The indices of the elements that are not 0.
 Tensor nonzero(Arg x);

@@ -6,6 +6,7 @@
 #include <sluice/control.h>
 #include <sluice/creation.h>
 #include <sluice/ops.h>
+#include <sluice/print.h>
 #include <sluice/registry.h>
 #include <sluice/scope.h>
 #include <sluice/stats.h>

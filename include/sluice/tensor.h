@@ -16,6 +16,7 @@
 #include <sluice/device.h>
 #include <sluice/dtype.h>
 #include <sluice/error.h>
+#include <sluice/index.h>
 #include <sluice/scalar.h>
 #include <sluice/shape.h>
 
@@ -40,6 +41,8 @@ class Axes {
  private:
   std::vector<int> axes_;
 };
+
+class Operand;
 
 // A handle of 8 bytes. Copying it copies the handle, not the data; the data is immutable, so that
 // `x += y` changes what this handle names and nothing else. An op only records what to compute. The
@@ -133,6 +136,29 @@ class Tensor {
     check_read("copy_to", dtype_of<T>(), static_cast<int64_t>(destination.size()));
     read("copy_to", destination.data(), where);
   }
+
+  // NumPy's indexing; see Index. x[i] is the i-th element along axis 0. What integers, slices,
+  // newaxis and ellipsis select is a view, what tensors select a gather, with NumPy's shapes.
+  // Throws Error (kInvalidArgument) for indices that do not fit, kOutOfRange for an integer outside
+  // its axis; an element of an index tensor outside its axis is an error where the result is read.
+  Tensor operator()(const Index& a, const Index& b = {}, const Index& c = {}, const Index& d = {},
+                    const Index& e = {}, const Index& f = {}, const Index& g = {},
+                    const Index& h = {}) const;
+  Tensor operator[](const Index& index) const;
+  Tensor index(std::span<const Index> indices, Location where = Location::current()) const;
+
+  // This tensor with `value` in place of the elements that (*this)(indices...) selects, and with
+  // `value` added to them: x = x.set({0, Slice{}}, 1.f). The value is broadcast to their shape and
+  // converted to this dtype. Of elements selected more than once, the last value wins in set() (in
+  // row-major order of the selection), and all are added, in this order, by add_at().
+  [[nodiscard]] Tensor set(std::initializer_list<Index> indices, const Operand& value,
+                           Location where = Location::current()) const;
+  [[nodiscard]] Tensor set(std::span<const Index> indices, const Operand& value,
+                           Location where = Location::current()) const;
+  [[nodiscard]] Tensor add_at(std::initializer_list<Index> indices, const Operand& value,
+                              Location where = Location::current()) const;
+  [[nodiscard]] Tensor add_at(std::span<const Index> indices, const Operand& value,
+                              Location where = Location::current()) const;
 
   // Common ops as methods; each is the free function of the same name (include/sluice/ops.h), and T
   // is transpose. Called on a temporary they let it go.

@@ -255,6 +255,31 @@ inline bool make_take(G& g, Step& step) {
   return true;
 }
 
+// Updates of the indices' shape, or of one for all of them.
+inline bool make_scatter(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) {
+        return x.dtype != DType::kBool && x.rank() > 0 && x.rank() < 4 && x.numel() > 0 &&
+               x.numel() <= 2000;
+      })) {
+    return false;
+  }
+  const NdArray& x = g.value(step.args[0]);
+  const int axis = g.any_axis(x);
+  const int at = oracle::normalize_axis(axis, x.rank());
+  const int64_t extent = x.shape[at];
+  std::vector<int64_t> dims(x.shape.begin(), x.shape.end());
+  dims[at] = g.pick(1, 6);
+  std::vector<int64_t> updates = dims;
+  for (int k = at + 1; k < x.rank(); ++k) {
+    if (g.chance(60)) dims[k] = 1;
+  }
+  const DType dtype = x.dtype;
+  step.axes = {axis};
+  step.args.push_back(g.add_indices(Shape(std::span<const int64_t>(dims)), extent));
+  step.args.push_back(g.add_leaf(Shape(std::span<const int64_t>(updates)), dtype));
+  return true;
+}
+
 inline bool make_random(G& g, Step& step) {
   step.shape = g.any_shape();
   step.dtype = step.op == "randint"
@@ -530,6 +555,14 @@ inline const std::vector<OpRow>& op_table() {
                     },
                     [](const Step& s, const Arrays& x) {
                       return oracle::take_along_axis(x[0], x[1], s.axes[0]);
+                    }});
+    rows.push_back({"scatter_add", make_scatter,
+                    [](const Step& s, Tensors&& t) {
+                      return scatter_add(std::move(t[0]), std::move(t[1]), std::move(t[2]),
+                                         s.axes[0]);
+                    },
+                    [](const Step& s, const Arrays& x) {
+                      return oracle::scatter_add(x[0], x[1], x[2], s.axes[0]);
                     }});
     rows.push_back(
         {"one_hot",

@@ -54,6 +54,8 @@ NdArray tril(const NdArray& x, int64_t k);
 NdArray triu(const NdArray& x, int64_t k);
 NdArray take(const NdArray& x, const NdArray& indices, int axis);
 NdArray take_along_axis(const NdArray& x, const NdArray& indices, int axis);
+// Sums are rounded to the dtype one after another; those of half types once.
+NdArray scatter_add(const NdArray& x, const NdArray& indices, const NdArray& updates, int axis);
 NdArray one_hot(const NdArray& indices, int64_t classes, DType dtype);
 
 NdArray arange(Real start, Real stop, Real step, DType dtype);

@@ -246,6 +246,34 @@ NdArray take_along_axis(const NdArray& x, const NdArray& indices, int axis) {
   });
 }
 
+NdArray scatter_add(const NdArray& x, const NdArray& indices, const NdArray& updates, int axis) {
+  axis = normalize_axis(axis, x.rank());
+  const DType compute = compute_type(x.dtype);
+  NdArray result = cast(x, compute);
+  const NdArray values = cast(updates, x.dtype);
+  const auto rounded = [&](Real sum) {
+    return is_float(compute) ? round_float(sum, compute)
+                             : wrap_integer(static_cast<__int128>(sum), compute);
+  };
+  std::vector<int64_t> dims = dims_of(broadcast_shapes(indices.shape, updates.shape));
+  for (int k = 0; k < x.rank(); ++k) {
+    if (k != axis) dims[k] = x.shape[k];
+  }
+  for_each_index(shape_of(dims), [&](const Index& index) {
+    Index to = index;
+    to[axis] = static_cast<int64_t>(indices.values[broadcast_offset(index, indices.shape)]);
+    if (to[axis] < 0) to[axis] += x.shape[axis];
+    const int64_t from = broadcast_offset(index, values.shape), at = offset_of(to, x.shape);
+    result.values[at] = rounded(result.values[at] + values.values[from]);
+    result.errors[at] += values.errors[from];
+    // An inexact sum may be rounded to a neighbour.
+    if (result.errors[at] > 0 && is_float(compute)) {
+      result.errors[at] += ulp(result.values[at], compute);
+    }
+  });
+  return cast(result, x.dtype);
+}
+
 NdArray one_hot(const NdArray& indices, int64_t classes, DType dtype) {
   std::vector<int64_t> dims = dims_of(indices.shape);
   dims.push_back(classes);

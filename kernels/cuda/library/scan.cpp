@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/compile/source_kernel.h"
+#include "kernels/cuda/compile/source_kernels.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/run/call.h"
@@ -178,7 +175,7 @@ std::string text_of(const std::string& name, const fusion::ScanAttributes& attri
 
 class ScanRunner : public LibraryRunner {
  public:
-  explicit ScanRunner(const LibraryDevice& device) : device_(device) {}
+  explicit ScanRunner(const LibraryDevice& device) : kernels_(device.context, device.compiler) {}
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
     return kernel(fusion::scan_of(call)).compile();
@@ -195,20 +192,11 @@ class ScanRunner : public LibraryRunner {
 
  private:
   SourceKernel& kernel(const fusion::ScanAttributes& attributes) {
-    std::string name = name_of(attributes);
-    std::lock_guard lock(mutex_);
-    std::unique_ptr<SourceKernel>& kernel = kernels_[name];
-    if (kernel == nullptr) {
-      std::string text = text_of(name, attributes);
-      kernel = std::make_unique<SourceKernel>(device_.context, device_.compiler, std::move(name),
-                                              [text = std::move(text)] { return text; });
-    }
-    return *kernel;
+    const std::string name = name_of(attributes);
+    return kernels_.get(name, text_of(name, attributes));
   }
 
-  const LibraryDevice device_;
-  std::mutex mutex_;
-  absl::flat_hash_map<std::string, std::unique_ptr<SourceKernel>> kernels_;  // guarded by mutex_
+  SourceKernels kernels_;
 };
 
 }  // namespace

@@ -1,0 +1,221 @@
+// set() and add_at(): arrays with other values at some positions. Integers and
+// slices are a selection between the old values and the new ones; index tensors are a scatter.
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include <sluice/creation.h>
+#include <sluice/ops.h>
+#include "engine/observe/call_site.h"
+#include "frontend/call.h"
+#include "frontend/record.h"
+#include "frontend/scatter.h"
+#include "frontend/select.h"
+
+namespace sluice {
+namespace {
+
+using frontend::Assignment;
+using frontend::describe;
+using frontend::Dims;
+using frontend::dims_of;
+using frontend::fail;
+using frontend::make_shape;
+using frontend::scattered;
+using frontend::SelectedAxis;
+using frontend::Selection;
+using frontend::span_of;
+using Kind = SelectedAxis::Kind;
+
+Tensor reshaped(const char* op, const Tensor& x, const Dims& dims) {
+  return reshape(x, make_shape(op, span_of(dims), x));
+}
+
+// The value, in x's dtype, in the shape of what is selected.
+Tensor broadcast_value(const char* op, const Tensor& x, const Operand& value, const Shape& shape) {
+  Tensor given =
+      value.is_tensor() ? value.tensor() : full({}, value.scalar(), x.dtype(), x.device());
+  frontend::node_of(op, given);
+  frontend::common_device(op, x, given);
+  given = astype(given, x.dtype());
+  if (frontend::broadcast_shapes(given.shape(), shape) != shape) {
+    fail(op, "the value ", describe(given), " does not broadcast to ", to_string(shape),
+         ", what is selected of ", describe(x));
+  }
+  return broadcast_to(std::move(given), shape);
+}
+
+// Where along an axis an element of the range is.
+Tensor in_range(const char* op, const SelectedAxis& range, const Tensor& x) {
+  const int64_t extent = x.shape()[range.axis];
+  Dims dims(x.ndim(), 1);
+  dims[range.axis] = extent;
+  const Tensor at =
+      frontend::coordinate(op, make_shape(op, span_of(dims), x), range.axis, x.device());
+  const int64_t last = range.start + (range.count - 1) * range.step;
+  Tensor result = at >= std::min(range.start, last) && at <= std::max(range.start, last);
+  const int64_t step = std::abs(range.step);
+  return step == 1 ? result : std::move(result) && (at - range.start) % step == 0;
+}
+
+// `value` along an axis, moved to where the range is: the other elements are 0.
+Tensor placed(const char* op, Tensor value, const SelectedAxis& range, int64_t extent) {
+  const int axis = range.axis;
+  int64_t first = range.start;
+  if (range.step < 0) {
+    value = flip(std::move(value), axis);
+    first += (range.count - 1) * range.step;
+  }
+  auto padded = [&](Tensor x, int at, int64_t before, int64_t after) {
+    std::vector<std::pair<int64_t, int64_t>> widths(x.ndim());
+    widths[at] = {before, after};
+    return before == 0 && after == 0 ? x : pad(std::move(x), widths);
+  };
+  if (const int64_t step = std::abs(range.step); step > 1) {
+    // Each element is followed by step - 1 zeros, but the last.
+    frontend::check_rank(op, value.ndim() + 1, value);
+    Dims dims = dims_of(value);
+    value = padded(expand_dims(std::move(value), axis + 1), axis + 1, 0, step - 1);
+    dims[axis] *= step;
+    value = reshaped(op, value, dims);
+    value = slice(std::move(value), axis, 0, dims[axis] - (step - 1));
+  }
+  const int64_t length = value.shape()[axis];
+  return padded(std::move(value), axis, first, extent - first - length);
+}
+
+// Integers and slices only.
+Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selection& selection,
+                          const Operand& value) {
+  Tensor mask,
+      values = broadcast_value(how.op, x, value, make_shape(how.op, selection.dims(how.op, x), x));
+  if (values.numel() == 0) return x;
+  Dims region(x.ndim());
+  for (const SelectedAxis& axis : selection.axes) {
+    if (axis.kind != Kind::kNew) region[axis.axis] = axis.count;
+  }
+  values = reshaped(how.op, values, region);
+  const bool is_uniform = !value.is_tensor() || value.tensor().numel() == 1;
+  if (is_uniform)
+    values = reshape(value.is_tensor() ? astype(value.tensor(), x.dtype())
+                                       : full({}, value.scalar(), x.dtype(), x.device()),
+                     Shape{});
+  for (const SelectedAxis& axis : selection.axes) {
+    if (axis.kind == Kind::kNew || axis.is_whole(x)) continue;
+    Tensor inside = in_range(how.op, axis, x);
+    mask = mask.defined() ? std::move(mask) && std::move(inside) : std::move(inside);
+    if (!is_uniform) values = placed(how.op, std::move(values), axis, x.shape()[axis.axis]);
+  }
+  if (how.adds) values = x + std::move(values);
+  if (!mask.defined()) return broadcast_to(std::move(values), x.shape());
+  return where(std::move(mask), std::move(values), x);
+}
+
+// Where the elements that are selected lie in x: positions of rows, which are made of the last axes
+// that are selected whole. The axes of the index tensors come first.
+Tensor assigned_to_positions(const Assignment& how, const Tensor& x, const Selection& selection,
+                             const Operand& value) {
+  const Dims dims = selection.dims(how.op, x);
+  Tensor values = broadcast_value(how.op, x, value, make_shape(how.op, dims, x));
+
+  int first_whole = x.ndim();  // of the axes that make a row
+  for (auto axis = selection.axes.rbegin(); axis != selection.axes.rend(); ++axis) {
+    if (axis->kind == Kind::kNew) continue;
+    if (!axis->is_whole(x)) break;
+    first_whole = axis->axis;
+  }
+  // The axes of the positions: those of the index tensors, then those of ranges.
+  int ranges = 0;
+  for (const SelectedAxis& axis : selection.axes) {
+    ranges += axis.kind == Kind::kRange && axis.axis < first_whole;
+  }
+  const int rank = selection.positions.rank() + ranges;
+  frontend::check_rank(how.op, rank, x);
+  Tensor position;
+  int next_range = selection.positions.rank();
+  for (const SelectedAxis& axis : selection.axes) {
+    if (axis.kind == Kind::kNew || axis.axis >= first_whole) continue;
+    Tensor at;
+    if (axis.kind == Kind::kTensor) {
+      const Tensor* const positions = &axis.positions;
+      at = frontend::flat_positions(how.op, x, axis.axis, {&positions, 1});
+      Dims shape(rank, 1);
+      const int shift = selection.positions.rank() - at.ndim();
+      for (int k = 0; k < at.ndim(); ++k) shape[shift + k] = at.shape()[k];
+      at = reshaped(how.op, at, shape);
+    } else {
+      Dims shape(rank, 1);
+      const int along = axis.kind == Kind::kRange ? next_range++ : 0;
+      if (axis.kind == Kind::kRange) shape[along] = axis.count;
+      at = frontend::coordinate(how.op, make_shape(how.op, shape, x), along, x.device()) *
+               axis.step +
+           axis.start;
+    }
+    position = position.defined() ? std::move(position) * x.shape()[axis.axis] + std::move(at)
+                                  : std::move(at);
+  }
+
+  // The value's axes in the same order: the positions' come first.
+  const int lead = selection.lead();
+  Dims order(values.ndim());
+  for (int k = 0; k < values.ndim(); ++k) order[k] = k;
+  std::rotate(order.begin(), order.begin() + lead,
+              order.begin() + lead + selection.positions.rank());
+  values = permute(values, std::vector<int>(order.begin(), order.end()));
+
+  int64_t rows = 1, columns = 1, count = 1;
+  for (int k = 0; k < x.ndim(); ++k) (k < first_whole ? rows : columns) *= x.shape()[k];
+  Dims full_dims(selection.positions.begin(), selection.positions.end());
+  for (const SelectedAxis& axis : selection.axes) {
+    if (axis.kind == Kind::kRange && axis.axis < first_whole) full_dims.push_back(axis.count);
+  }
+  for (const int64_t extent : full_dims) count *= extent;
+  if (count * columns == 0) return x;
+  position =
+      reshape(broadcast_to(std::move(position), make_shape(how.op, full_dims, x)), Shape{count});
+  Tensor result = scattered(how, reshape(x, Shape{rows, columns}), position,
+                            reshape(values, Shape{count, columns}));
+  return reshape(std::move(result), x.shape());
+}
+
+Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> indices,
+                const Operand& value, const Location& where) {
+  const engine::CallSite site(where);
+  frontend::node_of(how.op, x);
+  if (how.adds && x.dtype() == DType::kBool) fail(how.op, "takes numbers, not ", describe(x));
+  // One mask and one value for all: nothing needs to be counted.
+  if (indices.size() == 1 && indices[0].kind() == Index::Kind::kTensor &&
+      (!value.is_tensor() || (value.tensor().defined() && value.tensor().ndim() == 0))) {
+    const Tensor mask = Tensor(engine::NodeRef(indices[0].tensor()));
+    if (mask.dtype() == DType::kBool && mask.ndim() > 0 && mask.ndim() <= x.ndim() &&
+        std::equal(mask.shape().begin(), mask.shape().end(), x.shape().begin())) {
+      Dims dims = dims_of(mask);
+      dims.resize(x.ndim(), 1);
+      Tensor values = broadcast_value(how.op, x, value, Shape{});
+      if (how.adds) values = x + std::move(values);
+      return sluice::where(reshaped(how.op, mask, dims), std::move(values), x);
+    }
+  }
+  const Selection selection = frontend::resolve(how.op, x, indices);
+  return selection.has_tensors ? assigned_to_positions(how, x, selection, value)
+                               : assigned_to_ranges(how, x, selection, value);
+}
+
+}  // namespace
+
+Tensor Tensor::set(std::span<const Index> indices, const Operand& value, Location where) const {
+  return assigned({"set", false}, *this, indices, value, where);
+}
+Tensor Tensor::set(std::initializer_list<Index> indices, const Operand& value,
+                   Location where) const {
+  return set(std::span(indices.begin(), indices.size()), value, where);
+}
+Tensor Tensor::add_at(std::span<const Index> indices, const Operand& value, Location where) const {
+  return assigned({"add_at", true}, *this, indices, value, where);
+}
+Tensor Tensor::add_at(std::initializer_list<Index> indices, const Operand& value,
+                      Location where) const {
+  return add_at(std::span(indices.begin(), indices.size()), value, where);
+}
+
+}  // namespace sluice

@@ -1,0 +1,138 @@
+// Scatters on the CPU. A range of rows, or of columns where rows are long, is one thread's: it goes
+// through all positions in order, so that bits do not depend on the ranges.
+#include "fusion/library/scatter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/library/library.h"
+#include "runtime/cpu/parallel.h"
+
+namespace sluice::kernels {
+namespace {
+
+using fusion::ScatterAttributes;
+
+constexpr int64_t kGrain = 1 << 14;  // elements
+// Rows of at least so many elements are cut, each range of columns going through all positions.
+constexpr int64_t kLongRow = 256;
+
+struct Add {
+  template <typename T>
+  T operator()(T a, T b) const {
+    const auto sum = static_cast<T>(a + b);
+    if constexpr (std::is_floating_point_v<T>) {
+      // Every NaN in memory is the canonical one.
+      return sum == sum ? sum : std::numeric_limits<T>::quiet_NaN();
+    } else {
+      return sum;
+    }
+  }
+};
+struct Set {
+  template <typename T>
+  T operator()(T, T b) const {
+    return b;
+  }
+};
+
+template <typename T, typename Combine>
+class Scatter {
+ public:
+  Scatter(const ScatterAttributes& attributes, absl::Span<void* const> buffers)
+      : a_(attributes),
+        x_(static_cast<const T*>(buffers[0]) + a_.x.offset),
+        positions_(static_cast<const int64_t*>(buffers[1]) + a_.positions.offset),
+        updates_(static_cast<const T*>(buffers[2]) + a_.updates.offset),
+        y_(static_cast<T*>(buffers[3])) {}
+
+  void run() const {
+    parallel_for(a_.rows, 1 + kGrain / std::max<int64_t>(1, a_.columns),
+                 [&](int64_t begin, int64_t end) { copy(begin, end); });
+    if (a_.columns >= kLongRow) {
+      const int64_t grain = std::max(kLongRow / 4, 1 + kGrain / std::max<int64_t>(1, a_.count));
+      parallel_for(a_.columns, grain,
+                   [&](int64_t begin, int64_t end) { put(0, a_.rows, begin, end); });
+    } else {
+      // Each range reads all positions: no more ranges than threads, and none for little work.
+      const int64_t ranges = std::clamp<int64_t>(a_.count * a_.columns / kGrain, 1, num_threads());
+      parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
+        put(begin * a_.rows / ranges, end * a_.rows / ranges, 0, a_.columns);
+      });
+    }
+  }
+
+ private:
+  void copy(int64_t begin, int64_t end) const {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* const from = x_ + i * a_.x.row;
+      T* const to = y_ + i * a_.columns;
+      if (a_.x.column == 1) {
+        std::copy_n(from, a_.columns, to);
+      } else {
+        for (int64_t j = 0; j < a_.columns; ++j) to[j] = from[j * a_.x.column];
+      }
+    }
+  }
+
+  // What of the updates meets these rows and columns.
+  void put(int64_t begin, int64_t end, int64_t first, int64_t last) const {
+    for (int64_t i = 0; i < a_.count; ++i) {
+      const int64_t row = positions_[i * a_.positions.row];
+      if (row < begin || row >= end) continue;
+      const T* const from = updates_ + i * a_.updates.row;
+      T* const to = y_ + row * a_.columns;
+      if (a_.updates.column == 1) {
+        for (int64_t j = first; j < last; ++j) to[j] = combine_(to[j], from[j]);
+      } else {
+        for (int64_t j = first; j < last; ++j) {
+          to[j] = combine_(to[j], from[j * a_.updates.column]);
+        }
+      }
+    }
+  }
+
+  const ScatterAttributes& a_;
+  const T* const x_;
+  const int64_t* const positions_;
+  const T* const updates_;
+  T* const y_;
+  const Combine combine_{};
+};
+
+template <typename T, typename Combine>
+absl::Status run(const ScatterAttributes& attributes, absl::Span<void* const> buffers) {
+  Scatter<T, Combine>(attributes, buffers).run();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status run_scatter(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
+  const ScatterAttributes& attributes = fusion::scatter_of(call);
+  if (attributes.adds && attributes.dtype == DType::kFloat32) {
+    return run<float, Add>(attributes, buffers);
+  }
+  if (attributes.adds && attributes.dtype == DType::kFloat64) {
+    return run<double, Add>(attributes, buffers);
+  }
+  // Signed integers wrap as unsigned ones do; what is only moved is of any type of its size.
+  switch (size_of(attributes.dtype)) {
+    case 1:
+      return attributes.adds ? run<uint8_t, Add>(attributes, buffers)
+                             : run<uint8_t, Set>(attributes, buffers);
+    case 2:
+      return attributes.adds ? run<uint16_t, Add>(attributes, buffers)
+                             : run<uint16_t, Set>(attributes, buffers);
+    case 4:
+      return attributes.adds ? run<uint32_t, Add>(attributes, buffers)
+                             : run<uint32_t, Set>(attributes, buffers);
+    default:
+      return attributes.adds ? run<uint64_t, Add>(attributes, buffers)
+                             : run<uint64_t, Set>(attributes, buffers);
+  }
+}
+
+}  // namespace sluice::kernels

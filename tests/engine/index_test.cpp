@@ -1,0 +1,169 @@
+// Indexing, beside NumPy's: golden/index.txt, which golden/make_index.py writes.
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <sluice/sluice.h>
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace sluice {
+namespace {
+
+std::vector<int64_t> numbers(absl::string_view text) {
+  std::vector<int64_t> result;
+  if (text == "-") return result;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    result.emplace_back();
+    EXPECT_TRUE(absl::SimpleAtoi(part, &result.back())) << text;
+  }
+  return result;
+}
+Shape shape_of(absl::string_view text) {
+  const std::vector<int64_t> dims = numbers(text);
+  return Shape(std::span<const int64_t>(dims));
+}
+
+Tensor counted(const Shape& shape, int64_t first) {
+  std::vector<int64_t> values(shape.numel());
+  std::iota(values.begin(), values.end(), first);
+  return Tensor::from(values, shape);
+}
+
+Index index_of(absl::string_view word) {
+  const char kind = word[0];
+  word.remove_prefix(1);
+  const std::vector<absl::string_view> parts = absl::StrSplit(word, ':');
+  switch (kind) {
+    case 'i': return numbers(word)[0];
+    case 'n': return newaxis;
+    case 'e': return ellipsis;
+    case 's': {
+      std::optional<int64_t> given[3];
+      for (int k = 0; k < 3; ++k) {
+        if (parts[k] != "_") given[k] = numbers(parts[k])[0];
+      }
+      return Slice{given[0], given[1], given[2].value_or(1)};
+    }
+    case 't': return Tensor::from(numbers(parts[1]), shape_of(parts[0]));
+    default: {
+      std::vector<bool> bits;
+      for (const char c : parts[1]) {
+        if (c != '-') bits.push_back(c == '1');
+      }
+      return Tensor::from(bits, shape_of(parts[0]));
+    }
+  }
+}
+
+TEST(Index, ReadsSetsAndAddsWhatNumPyDoes) {
+  std::ifstream file(SLUICE_TEST_GOLDEN "/index.txt");
+  std::string line;
+  int cases = 0;
+  while (std::getline(file, line)) {
+    SCOPED_TRACE(line);
+    const std::vector<std::string> fields = absl::StrSplit(line, " | ");
+    const Tensor x = counted(shape_of(fields[0]), 0);
+    std::vector<Index> indices;
+    for (const absl::string_view word : absl::StrSplit(fields[1], ' ')) {
+      indices.push_back(index_of(word));
+    }
+    ++cases;
+    if (fields[2] == "error") {
+      EXPECT_THROW((void)x.index(indices).to_vector<int64_t>(), Error);
+      continue;
+    }
+    const std::vector<std::string> expected = absl::StrSplit(fields[2], ' ');
+    const Tensor y = x.index(indices);
+    ASSERT_EQ(y.shape(), shape_of(expected[0]));
+    EXPECT_EQ(y.to_vector<int64_t>(), numbers(expected[1]));
+    const Tensor value = counted(shape_of(fields[3]), 1000);
+    EXPECT_EQ(x.set(indices, value).to_vector<int64_t>(), numbers(fields[4]));
+    EXPECT_EQ(x.add_at(indices, value).to_vector<int64_t>(), numbers(fields[5]));
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(cases, 2000);
+}
+
+TEST(Index, IsWrittenAsInPython) {
+  const Tensor x = counted({3, 4}, 0);
+  EXPECT_EQ(x[1].to_vector<int64_t>(), (std::vector<int64_t>{4, 5, 6, 7}));
+  EXPECT_EQ(x[-1][-1].item<int64_t>(), 11);
+  EXPECT_EQ(x(1, 2).item<int64_t>(), 6);
+  EXPECT_EQ(x(Slice{}, Slice{0, -1, 2}).shape(), (Shape{3, 2}));
+  EXPECT_EQ(x(Slice{1, {}}, newaxis, ellipsis).shape(), (Shape{2, 1, 4}));
+  EXPECT_EQ(x(std::vector<int64_t>{2, 0}, 1).to_vector<int64_t>(), (std::vector<int64_t>{9, 1}));
+  EXPECT_EQ(x[x > 9].to_vector<int64_t>(), (std::vector<int64_t>{10, 11}));
+  EXPECT_EQ(x(ellipsis, x[0] >= 2).shape(), (Shape{3, 2}));
+}
+
+TEST(Index, ValuesAreBroadcastAndConverted) {
+  const Tensor x = zeros({2, 3});
+  EXPECT_EQ(x.set({0}, 1).to_vector<float>(), (std::vector<float>{1, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(x.set({Slice{}, 1}, arange(2)).to_vector<float>(),
+            (std::vector<float>{0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(x.set({x == 0}, 2.5).dtype(), kFloat32);
+  const Tensor counts = zeros({4}, kInt32).add_at({std::vector<int64_t>{1, 1, 3, 1}}, 1);
+  EXPECT_EQ(counts.to_vector<int32_t>(), (std::vector<int32_t>{0, 3, 0, 1}));
+}
+
+// The sum of half types is rounded once: 4096 ones are lost one by one.
+TEST(Index, SumsOfHalfTypesAreRoundedOnce) {
+  const Tensor x = zeros({2}, kBFloat16).add_at({zeros({4096}, kInt64)}, 1);
+  EXPECT_EQ(x.astype(kFloat32).to_vector<float>(), (std::vector<float>{4096, 0}));
+}
+
+// Where an element is not selected, no bit changes.
+TEST(Index, OtherElementsKeepTheirSign) {
+  const Tensor x = full({3}, -0.f);
+  const std::vector<float> values = x.add_at({Slice{1, 2}}, Tensor::from({1.f})).to_vector<float>();
+  EXPECT_TRUE(std::signbit(values[0]));
+  EXPECT_TRUE(std::signbit(values[2]));
+}
+
+TEST(Index, IntegersAndSlicesCopyNothing) {
+  const Tensor x = counted({100, 100}, 0);
+  x.eval();
+  sync();
+  const Stats before = stats();
+  const Tensor y = (x(Slice{{}, {}, 2}, 3) + 1).eval();
+  sync();
+  EXPECT_EQ(stats().kernels_launched - before.kernels_launched, 1);
+  EXPECT_EQ(y.shape(), (Shape{50}));
+}
+
+TEST(Index, ErrorsNameIndexAxisAndTensor) {
+  const Tensor x = zeros({2, 3});
+  auto message = [](auto f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message([&] { (void)x(0, 3); }),
+            "index: index 3 is out of range for axis 1 of float32(2, 3)");
+  EXPECT_EQ(message([&] { (void)x(0, 0, 0); }), "index: 3 indices for float32(2, 3)");
+  EXPECT_EQ(message([&] {
+              (void)x(Slice{0, 1, 0});
+            }),
+            "index: the step of a Slice is 0, for axis 0 of float32(2, 3)");
+  EXPECT_EQ(message([&] { (void)x[zeros({2})]; }),
+            "index: indices must be integers or bool, not float32(2,)");
+  EXPECT_EQ(message([&] { (void)x.set({0}, zeros({2})); }),
+            "set: the value float32(2,) does not broadcast to (3,), what is selected of "
+            "float32(2, 3)");
+  const std::string late = message(
+      [&] { (void)x(Tensor::from({int64_t{0}}), Tensor::from({int64_t{7}})).to_vector<float>(); });
+  EXPECT_NE(late.find("index 7"), std::string::npos) << late;
+  EXPECT_THROW(x.set({Tensor::from({int64_t{9}})}, 1).to_vector<float>(), Error);
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(6, 0.f));
+}
+
+}  // namespace
+}  // namespace sluice
