@@ -21,12 +21,19 @@ struct Strided {
 //
 // Buffers: x (rows, columns), positions (count) of int64, updates (count, columns), y like x, but
 // without gaps. All but the positions are of `dtype`, which is not bool where it adds.
-struct ScatterAttributes : LibraryAttributes {
+struct ScatterAttributes : SizedAttributes<ScatterAttributes> {
   DType dtype = DType::kFloat32;
   bool adds = false;
   int64_t rows = 0, columns = 0, count = 0;
   Strided x, positions, updates;  // positions have one column
 
+  template <typename Attributes, typename F>
+  static void for_each_number(Attributes& of, F f) {
+    for (auto* number : {&of.rows, &of.columns, &of.count}) f(*number);
+    for (auto* matrix : {&of.x, &of.positions, &of.updates}) {
+      for (auto* number : {&matrix->offset, &matrix->row, &matrix->column}) f(*number);
+    }
+  }
   std::string text() const override;
   int64_t flops() const override { return adds ? count * columns : 0; }
   double cost() const override { return static_cast<double>((rows + count) * columns + count); }
