@@ -22,8 +22,8 @@ using frontend::span_of;
 using frontend::with_call;
 using fusion::Op;
 
-// The operands of one op.
-constexpr size_t kMaxParts = 32;
+// The operands of one op: the calls of a launch.
+constexpr size_t kMaxParts = 256;
 
 Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
   if (tensors.empty()) fail(op, "no tensors");
@@ -58,7 +58,7 @@ Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
                              .attrs = {&attr, 1}});
   };
   if (tensors.size() <= kMaxParts) return join(operands, dims[axis]);
-  // In groups, each of which can be a kernel if all together would be too large for one.
+  // In groups, each of which is a launch.
   std::vector<Tensor> groups;
   for (size_t begin = 0; begin < tensors.size(); begin += kMaxParts) {
     const size_t count = std::min(kMaxParts, tensors.size() - begin);

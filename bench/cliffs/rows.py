@@ -194,6 +194,9 @@ def reductions():
         x = given("f32", *by_rows(length), **positive)
         for program in ("sum", "max", "argmin"):
             yield row(f"{program} f32, rows of {length_text(length)}", program, x, args=(1,))
+    for length in (16, 17, 24, 33, 48, 64):
+        yield row(f"argmax f32, rows of {length}", "argmax", given("f32", *by_rows(length)),
+                  args=(1,))
     for program in ("sum", "max", "argmax", "var"):
         yield row(f"{program} columns f32 4096x1024", program,
                   given("f32", 4096, 1024, **positive), args=(0,))
@@ -226,6 +229,26 @@ def reductions():
               given("f32", 1024, 1024, view="T", **positive), args=(1,))
     yield row("sum columns transposed f32 1024x1024", "sum",
               given("f32", 1024, 1024, view="T", **positive), args=(0,))
+    wide = given("f32", 4096, 4096, view="T", **positive)
+    for program in ("sum", "var", "max", "argmax"):
+        for axes in ((0, 1), (0,), (1,)):
+            if program == "argmax" and len(axes) > 1:
+                continue
+            over = ", ".join(map(str, axes))
+            yield row(f"{program} over {over} of transposed f32 4096x4096", program, wide,
+                      args=axes)
+    yield row("sum all transposed f64 1000x3000", "sum",
+              given("f64", 1000, 3000, view="T", **positive))
+    yield row("sum all transposed f16 1000x3000", "sum",
+              given("f16", 1000, 3000, view="T", between=(0, 0.1)))
+    for axes in ((0, 1, 2, 3), (1, 2, 3), (0, 1, 2), (3,), (2, 3)):
+        over = ", ".join("NHWC"[axis] for axis in axes)
+        yield row(f"sum over {over} of NHWC view of 32x64x56x56 f32", "sum",
+                  given("f32", 32, 64, 56, 56, view="nhwc", **positive), args=axes)
+    for axes in ((0, 1, 2, 3), (1, 2, 3), (0, 2, 3), (1,), (2, 3)):
+        over = ", ".join("NCHW"[axis] for axis in axes)
+        yield row(f"sum over {over} of NCHW view of 32x56x56x64 f32", "sum",
+                  given("f32", 32, 56, 56, 64, view="nchw", **positive), args=axes)
     yield row("sum rows of every second column f32 1024x2048", "sum",
               given("f32", 1024, 2048, view="step2", **positive), args=(1,))
     yield row("sum rows of every second column f16 1024x2048", "sum",
@@ -344,6 +367,11 @@ def movement():
     yield row("concat columns f32 100000x3 and 100000x1", "concat", given("f32", 100_000, 3),
               given("f32", 100_000, 1), args=(1,))
     yield row("concat 100 blocks of 100x100 f32", "concat_many", given("f32", 10_000, 100),
+              args=(100,))
+    for parts, size in ((8, 1250), (16, 625), (32, 312), (500, 20)):
+        yield row(f"concat {parts} blocks of {size}x100 f32", "concat_many",
+                  given("f32", parts * size, 100), args=(parts,))
+    yield row("concat 100 columns f32 10000", "concat_many", given("f32", 1_000_000, 1),
               args=(100,))
     yield row("stack 3 columns f32 300000", "stack", *[given("f32", 300_000)] * 3, args=(1,))
     yield row("stack 2 rows f32 500000", "stack", *[given("f32", 500_000)] * 2, args=(0,))

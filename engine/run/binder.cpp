@@ -168,20 +168,27 @@ class Binder {
   }
 
   // A call with memory that could not be allocated cannot run: all its outputs get the failure of
-  // what is missing. The other calls of the launch are not affected.
+  // what is missing, and so do calls that write other parts of them. The other calls of the launch
+  // are not affected.
   void skip_failed_calls(int32_t s) {
-    const fusion::Step& step = plan_.steps[s];
-    for (size_t k = 0; k < step.num_calls(); ++k) {
-      const fusion::Call& call = step.call(k);
-      const auto missing = std::find_if(call.buffers.begin(), call.buffers.end(),
-                                        [&](const MemoryRef& ref) { return is_missing(ref); });
-      if (missing == call.buffers.end()) continue;
-      const runtime::FailureRef failure = batch_->failure_of(*missing);
-      batch_->bindings.skipped.insert({s, k});
-      for (const fusion::OutputDependence& output : call.outputs) {
-        fail(call.memory_of(output).index, failure);
-      }
+    bool found = true;
+    while (std::exchange(found, false)) {
+      for (size_t k = 0; k < plan_.steps[s].num_calls(); ++k) found |= skip_if_failed(s, k);
     }
+  }
+
+  // True if it is to be skipped now.
+  bool skip_if_failed(int32_t s, size_t k) {
+    const fusion::Call& call = plan_.steps[s].call(k);
+    const auto missing = std::find_if(call.buffers.begin(), call.buffers.end(),
+                                      [&](const MemoryRef& ref) { return is_missing(ref); });
+    if (missing == call.buffers.end() || batch_->bindings.is_skipped(s, k)) return false;
+    const runtime::FailureRef failure = batch_->failure_of(*missing);
+    batch_->bindings.skipped.insert({s, k});
+    for (const fusion::OutputDependence& output : call.outputs) {
+      fail(call.memory_of(output).index, failure);
+    }
+    return true;
   }
 
   const Window& window_;

@@ -108,6 +108,7 @@ absl::Status verify_interleaved(const Program& program) {
   std::vector<bool> seen(program.accesses.size(), false);
   for (const std::vector<uint16_t>& accesses : program.interleaved) {
     for (const uint16_t access : accesses) {
+      if (access == kNoAccess && accesses[0] != kNoAccess) continue;
       if (access >= seen.size() || seen[access] ||
           !(program.accesses[access] == program.accesses[accesses[0]]) ||
           program.accesses[access].lanes != StrideClass::kAny) {
@@ -131,9 +132,10 @@ absl::Status verify_tiles(const Program& program) {
                   [](const Access& access) { return access.lanes == StrideClass::kTile; });
   if (tiled != program.tiled) return fail("tiled is ", program.tiled);
   if (!tiled) return absl::OkStatus();
-  if (program.schedule != Schedule::kPointwise || program.outer_rank < 2) {
-    return fail("tiles need two outer dims of a pointwise program");
-  }
+  const bool has_sides = program.schedule == Schedule::kPointwise ? program.outer_rank >= 2
+                         : program.lanes_reduced()                ? program.reduced_rank >= 2
+                                                                  : program.reduced_rank >= 1;
+  if (!has_sides || program.lanes_across_rows) return fail("no dims for tiles");
   for (const Instr& instr : program.body) {
     const bool addresses =
         instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;

@@ -36,6 +36,7 @@ namespace sluice::fusion {
 using ValueId = uint16_t;
 inline constexpr ValueId kNoValue = 0xffff;
 inline constexpr uint16_t kNoBuffer = 0xffff;
+inline constexpr uint16_t kNoAccess = 0xffff;
 
 // Which values vary where; ordered: an instruction's level is the maximum of its operands'.
 enum class Level : uint8_t { kUniform, kRow, kElement };
@@ -60,7 +61,8 @@ enum class StrideClass : uint8_t {
   kZero,  // the same element for every lane
   kUnit,  // consecutive elements
   kAny,   // the stride is read from the arguments (it may be any value, 0 and 1 included)
-  kTile,  // likewise, and elements are consecutive along the dim before the lane dim: read by tiles
+  kTile,  // likewise, and elements are consecutive along the dim before the lane dim (column
+          // schedule: along the last reduced dim): read by tiles
 };
 
 struct Access {
@@ -139,7 +141,8 @@ struct Program {
   bool tiled = false;     // some access is kTile
   // Accesses that walk consecutive elements together: of n of them the k-th is k elements after the
   // first, and their stride along the lane dim is n. Either all are read at every point, without
-  // predicates, or all are stored. No access is in two lists.
+  // predicates, or all are stored. No access is in two lists. Of those that are read any but the
+  // first may be kNoAccess: elements that nobody needs.
   std::vector<std::vector<uint16_t>> interleaved;
   // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
   // them lies at a multiple of kNontemporalAlignment.

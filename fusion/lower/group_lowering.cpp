@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
+#include "runtime/layout.h"
 
 namespace sluice::fusion {
 
@@ -31,6 +32,26 @@ std::optional<KernelCall> GroupLowering::run(int64_t* bytes_read, int64_t* bytes
   }
   KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
   call.nodes = group_.members;
+  return call;
+}
+
+std::optional<KernelCall> GroupLowering::run_part(const ConcatPart& part, int64_t* bytes_read,
+                                                  int64_t* bytes_written) {
+  const GraphNode& concat = node(part.concat);
+  const ValueId value = value_of(concat.operands[part.operand].node, MapTable::kIdentity, kNoValue);
+  if (failed_) return std::nullopt;
+  const Strides strides = contiguous_layout(concat.shape).strides;
+  Affine address = address_of(maps_[MapTable::kIdentity], strides);
+  address.offset = part.start * strides[concat.attrs[0]];
+  const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[part.concat]};
+  builder_.store(builder_.cast(value, concat.dtype), result, address);
+  KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
+  for (const auto& [place, computed] : values_) {
+    if (!in_memory(std::get<0>(place))) call.nodes.push_back(std::get<0>(place));
+  }
+  call.nodes.push_back(part.concat);
+  std::sort(call.nodes.begin(), call.nodes.end());
+  call.nodes.erase(std::unique(call.nodes.begin(), call.nodes.end()), call.nodes.end());
   return call;
 }
 

@@ -23,6 +23,13 @@
 
 namespace sluice::fusion {
 
+// Operand number `operand` of a concat; its first index along the axis is `start`.
+struct ConcatPart {
+  NodeId concat = kNoNode;
+  size_t operand = 0;
+  int64_t start = 0;
+};
+
 class GroupLowering {
  public:
   // `dims`: what the axes of the group's space are split into, outer before reduced. Refers to all
@@ -34,6 +41,10 @@ class GroupLowering {
   // The call, and the bytes it moves; or nullopt if the attempt failed. Then either split() says
   // how a dim has to be split, or a constraint has been added. To be called once.
   std::optional<KernelCall> run(int64_t* bytes_read, int64_t* bytes_written);
+
+  // Likewise, of a part of a concat; the group's space is the part's.
+  std::optional<KernelCall> run_part(const ConcatPart& part, int64_t* bytes_read,
+                                     int64_t* bytes_written);
 
   std::optional<SplitDim> split() const { return split_; }
 

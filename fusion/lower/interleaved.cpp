@@ -11,6 +11,9 @@ namespace {
 // Vectors that take more than so many shuffles are no better than single elements.
 constexpr int64_t kMaxInterleaved = 16;
 
+// With elements between that nobody needs: where the vectors have this share of what is needed.
+constexpr int64_t kMaxApart = 4;
+
 enum class Role : uint8_t { kNone, kLoaded, kStored, kOther };
 
 std::vector<Role> roles_of(const Program& program) {
@@ -55,14 +58,22 @@ std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, cons
     const int64_t stride = std::get<3>(kind)[lane];
     std::vector<uint16_t> run;
     int64_t last = 0;
+    auto finish = [&] {
+      const bool whole = static_cast<int64_t>(run.size()) == stride;
+      const bool in_part = std::get<0>(kind) == Role::kLoaded && stride <= kMaxApart;
+      if (whole || (in_part && !run.empty())) {
+        run.resize(stride, kNoAccess);
+        interleaved.push_back(run);
+      }
+      run.clear();
+    };
     for (const auto& [offset, access] : by_offset) {
-      if (!run.empty() && offset != last + 1) run.clear();
+      if (!run.empty() && offset != last + 1) finish();
       run.push_back(access);
       last = offset;
-      if (static_cast<int64_t>(run.size()) < stride) continue;
-      interleaved.push_back(std::move(run));
-      run.clear();
+      if (static_cast<int64_t>(run.size()) == stride) finish();
     }
+    finish();
   }
   return interleaved;
 }

@@ -8,6 +8,8 @@ namespace {
 
 // Dims of smaller extents are not worth vectors or tiles.
 constexpr int64_t kMinTileSide = 8;
+// Along rows tiles are whole blocks, which are transposed in registers.
+constexpr int64_t kMinReducedTileSide = 16;
 
 // True if every access walks dim d + 1 and then dim d as one dim.
 bool mergeable(const LoopNest& nest, size_t d) {
@@ -108,14 +110,12 @@ bool arrange_lanes(const Program& program, LoopNest* nest) {
   return program.schedule == Schedule::kRow;
 }
 
-std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest) {
-  const std::vector<Affine>& addresses = nest->addresses;
-  std::vector<bool> in_tiles(addresses.size(), false);
-  const size_t lane = nest->dims.size() - 1;
-  if (program.schedule != Schedule::kPointwise || lane == 0) return in_tiles;
-  if (nest->dims[lane].extent < kMinTileSide) return in_tiles;
-  std::vector<bool> loaded(addresses.size(), false);
-  std::vector<bool> otherwise(addresses.size(), false);
+namespace {
+
+// By access: all that happens to it is loads without predicates.
+std::vector<bool> find_loaded(const Program& program) {
+  std::vector<bool> loaded(program.accesses.size(), false);
+  std::vector<bool> otherwise(program.accesses.size(), false);
   for (const Instr& instr : program.body) {
     if (instr.op == Op::kLoad && instr.num_operands == 0) {
       loaded[instr.aux] = true;
@@ -124,19 +124,55 @@ std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest) {
     }
   }
   for (const Store& store : program.stores) otherwise[store.access] = true;
+  for (size_t i = 0; i < loaded.size(); ++i) loaded[i] = loaded[i] && !otherwise[i];
+  return loaded;
+}
 
+// The dim that tiles of a reduction have beside the lane dim, or the lane dim if there are none.
+size_t tile_dim_of_reduction(const Program& program, const LoopNest& nest, size_t lane) {
+  const std::vector<Dim>& dims = nest.dims;
+  if (program.lanes_across_rows) return lane;
+  if (program.schedule == Schedule::kColumn) {
+    // A tile is a leaf, which the end of a run must not cut.
+    const size_t last = dims.size() - 1;
+    const bool is_cut = last > lane + 1 && dims[last].extent % leaf_size(program.schedule) != 0;
+    const bool fits = std::min(dims[lane].extent, dims[last].extent) >= kMinTileSide;
+    return fits && !is_cut ? last : lane;
+  }
+  if (lane == 0 || !dims[lane - 1].reduced) return lane;
+  if (std::min(dims[lane].extent, dims[lane - 1].extent) < kMinReducedTileSide) return lane;
+  int64_t elements = 1;
+  for (const Dim& dim : dims) elements *= dim.reduced ? dim.extent : 1;
+  return elements > leaf_size(program.schedule) ? lane - 1 : lane;
+}
+
+}  // namespace
+
+std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest) {
+  const std::vector<Affine>& addresses = nest->addresses;
+  std::vector<bool> in_tiles(addresses.size(), false);
+  const std::vector<bool> loaded = find_loaded(program);
+  const auto is_outer = [](const Dim& dim) { return !dim.reduced; };
+  const size_t outer = std::count_if(nest->dims.begin(), nest->dims.end(), is_outer);
+  const bool in_row = program.schedule == Schedule::kRow && !program.lanes_across_rows;
+  const size_t lane = in_row ? nest->dims.size() - 1 : outer - 1;
   auto suits = [&](size_t access, size_t dim) {
     const auto& stride = addresses[access].coefficient;
-    return loaded[access] && !otherwise[access] && stride[dim] == 1 && std::abs(stride[lane]) > 1;
+    return loaded[access] && stride[dim] == 1 && std::abs(stride[lane]) > 1;
   };
-  const size_t best = find_best_dim(*nest, lane, 0, [&](size_t d) {
-    int64_t count = 0;
-    for (size_t i = 0; i < addresses.size(); ++i) count += suits(i, d);
-    return count;
-  });
+  size_t best = lane;
+  if (program.schedule != Schedule::kPointwise) {
+    best = tile_dim_of_reduction(program, *nest, lane);
+  } else if (lane > 0 && nest->dims[lane].extent >= kMinTileSide) {
+    best = find_best_dim(*nest, lane, 0, [&](size_t d) {
+      int64_t count = 0;
+      for (size_t i = 0; i < addresses.size(); ++i) count += suits(i, d);
+      return count;
+    });
+  }
   if (best == lane) return in_tiles;
   for (size_t i = 0; i < addresses.size(); ++i) in_tiles[i] = suits(i, best);
-  move_dim(nest, best, lane - 1);
+  if (program.schedule == Schedule::kPointwise) move_dim(nest, best, lane - 1);
   return in_tiles;
 }
 

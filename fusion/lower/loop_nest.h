@@ -32,9 +32,10 @@ void simplify_dims(LoopNest* nest);
 // schedule.
 bool arrange_lanes(const Program& program, LoopNest* nest);
 
-// Pointwise: loads that are consecutive along another dim than the lanes' would touch a cache line
-// for each element. Moves the best such dim before the lane dim and gives, by access, whether it is
-// then best read by tiles of both dims.
+// Loads that are consecutive along another dim than the lanes' would touch a cache line for each
+// element. Gives, by access, whether it is best read by tiles of both dims. Pointwise: moves the
+// best such dim before the lane dim. Reductions, whose order is fixed: only of a dim that is there
+// already, or, for columns, of the reduced dim.
 std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest);
 
 // Program::interleaved, of the finished program.

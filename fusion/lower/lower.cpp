@@ -34,6 +34,47 @@ void split_dim(std::vector<Dim>& dims, const SplitDim& split) {
   dims.insert(dims.begin() + split.dim + 1, inner);
 }
 
+// `part`: of the concat that the group computes; null for a group that is one call.
+bool lower_call(const Graph& graph, const Partition& partition, const Group& group,
+                const ConcatPart* part, const MemoryMap& memory, Constraints* constraints,
+                Step* step) {
+  std::vector<Dim> dims = initial_dims(group);
+  const Schedule schedule = schedule_of(group.space, group.axes);
+  while (true) {
+    GroupLowering lowering(graph, partition, group, memory, constraints, dims, schedule);
+    std::optional<KernelCall> call =
+        part == nullptr ? lowering.run(&step->bytes_read, &step->bytes_written)
+                        : lowering.run_part(*part, &step->bytes_read, &step->bytes_written);
+    if (call) {
+      step->cost +=
+          cost_of_point(call->program) *
+          static_cast<double>(group.space.numel() / row_length(group.space, group.unrolled));
+      step->kernels.push_back(*std::move(call));
+      return true;
+    }
+    const std::optional<SplitDim> split = lowering.split();
+    if (!split) return false;
+    split_dim(dims, *split);
+  }
+}
+
+bool lower_parts(const Graph& graph, const Partition& partition, Group group,
+                 const MemoryMap& memory, Constraints* constraints, Step* step) {
+  ConcatPart part;
+  part.concat = group.members.back();  // all others are what it joins
+  const GraphNode& concat = graph.nodes[part.concat];
+  const auto axis = concat.attrs[0];
+  for (; part.operand < concat.operands.size(); ++part.operand) {
+    group.space = graph.nodes[concat.operands[part.operand].node].shape;
+    if (group.space.numel() > 0 &&
+        !lower_call(graph, partition, group, &part, memory, constraints, step)) {
+      return false;
+    }
+    part.start += group.space[axis];
+  }
+  return true;
+}
+
 }  // namespace
 
 Schedule schedule_of(const Shape& space, const std::vector<int>& axes) {
@@ -46,22 +87,8 @@ Schedule schedule_of(const Shape& space, const std::vector<int>& axes) {
 
 bool lower(const Graph& graph, const Partition& partition, const Group& group,
            const MemoryMap& memory, Constraints* constraints, Step* step) {
-  std::vector<Dim> dims = initial_dims(group);
-  const Schedule schedule = schedule_of(group.space, group.axes);
-  while (true) {
-    GroupLowering lowering(graph, partition, group, memory, constraints, dims, schedule);
-    std::optional<KernelCall> call = lowering.run(&step->bytes_read, &step->bytes_written);
-    if (call) {
-      step->cost =
-          cost_of_point(call->program) *
-          static_cast<double>(group.space.numel() / row_length(group.space, group.unrolled));
-      step->kernels.push_back(*std::move(call));
-      return true;
-    }
-    const std::optional<SplitDim> split = lowering.split();
-    if (!split) return false;
-    split_dim(dims, *split);
-  }
+  return group.by_parts ? lower_parts(graph, partition, group, memory, constraints, step)
+                        : lower_call(graph, partition, group, nullptr, memory, constraints, step);
 }
 
 }  // namespace sluice::fusion

@@ -10,6 +10,11 @@
 
 namespace sluice::fusion {
 
+bool is_long_concat(const GraphNode& node) {
+  constexpr size_t kMaxParts = 16;
+  return class_of(node.op) == OpClass::kConcat && node.operands.size() > kMaxParts;
+}
+
 Partition partition(const Graph& graph, const Constraints& constraints, bool fuse) {
   const Uses uses(graph, constraints);
   const RowFacts row_facts(graph, uses);

@@ -20,8 +20,14 @@ struct Group {
   std::vector<int> axes;      // the reduced axes of `space`; empty: pointwise
   std::vector<int> unrolled;  // none of `axes`
   bool library = false;
+  // Its only output is a long concat (is_long_concat), each part of which is a call of its own: few
+  // programs, and of a few instructions, however many the parts.
+  bool by_parts = false;
   std::vector<NodeId> members;
 };
+
+// True for a concat of so many parts that one kernel would do little else than tell them apart.
+bool is_long_concat(const GraphNode& node);
 
 struct Partition {
   std::vector<Group> groups;  // in an order in which they can run

@@ -50,6 +50,11 @@ class Placer {
       positions_.set(n, std::nullopt);
     } else if (op_class == OpClass::kReduction) {
       place_reduction(n);
+    } else if (is_long_concat(node(n))) {
+      const CutReason reason = reasons_.required(n).value_or(CutReason::kBudget);
+      const int g = store_in_new_group(n, node(n).shape, reason);
+      group(g).by_parts = true;
+      positions_.set(n, std::nullopt);
     } else if (!fuse_) {
       store_in_new_group(n, own_space(n), CutReason::kFusionOff);
     } else {

@@ -7,9 +7,20 @@
 
 namespace sluice::fusion {
 
-bool is_short_row(const Shape& space, const std::vector<int>& axes) {
+namespace {
+
+// In a vector of one row, positions take as many steps to fold as elements, and each is slow.
+constexpr int64_t kMaxUnrolledPositions = 32;
+
+bool is_short_row(const Shape& space, const std::vector<int>& axes, int64_t most) {
   const int64_t length = row_length(space, axes);
-  return length > 1 && length <= kMaxUnrolled && space.numel() / length >= kMinUnrolledRows;
+  return length > 1 && length <= most && space.numel() / length >= kMinUnrolledRows;
+}
+
+}  // namespace
+
+bool is_short_row(const Shape& space, const std::vector<int>& axes) {
+  return is_short_row(space, axes, kMaxUnrolled);
 }
 
 bool can_unroll(const Rows& rows, const std::vector<int>& axes) {
@@ -24,7 +35,12 @@ bool can_unroll(const Rows& rows, const std::vector<int>& axes) {
 
 void unroll_short_rows(const Graph& graph, Group* group) {
   if (group->axes.empty() || !group->unrolled.empty()) return;
-  if (!is_short_row(group->space, group->axes)) return;
+  const bool finds_positions =
+      std::all_of(group->members.begin(), group->members.end(), [&](NodeId member) {
+        return !is_reduction(graph.nodes[member].op) || is_arg_reduction(graph.nodes[member].op);
+      });
+  const int64_t most = finds_positions ? kMaxUnrolledPositions : kMaxUnrolled;
+  if (!is_short_row(group->space, group->axes, most)) return;
   int64_t weight = 0;
   for (const NodeId member : group->members)
     weight += weight_of(graph.nodes[member].op, graph.nodes[member].dtype);

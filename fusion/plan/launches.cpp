@@ -83,12 +83,14 @@ class LaunchScheduler {
     std::vector<size_t> members;
     absl::flat_hash_set<std::string> programs;
     size_t instructions = 0;
+    size_t calls = 0;
     for (size_t step : small_) {
-      const Program& program = steps_[step].kernels[0].program;
-      const bool is_new = programs.insert(canonical_key(program)).second;
-      if (is_new) instructions += program.body.size();
-      if (!members.empty() && (members.size() == kMaxCalls || instructions > kMaxInstructions))
-        break;
+      for (const KernelCall& call : steps_[step].kernels) {
+        const bool is_new = programs.insert(canonical_key(call.program)).second;
+        if (is_new) instructions += call.program.body.size();
+      }
+      calls += steps_[step].kernels.size();
+      if (!members.empty() && (calls > kMaxCalls || instructions > kMaxInstructions)) break;
       members.push_back(step);
     }
     Step& launch = steps_[members[0]];

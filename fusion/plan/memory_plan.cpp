@@ -64,6 +64,8 @@ class DonorFinder {
       const MemoryRef& donor = call.buffers[b];
       if (is_output[b] || !is_used_once(donor) || !dies_at(donor, step)) continue;
       for (size_t o = 0; o < call.outputs.size(); ++o) {
+        // Of one that several calls write, each writes a part.
+        if (!is_used_once(call.memory_of(call.outputs[o]))) continue;
         if (!is_read_in_place(call, static_cast<int32_t>(b), call.program.stores[o])) continue;
         plan_.results[call.memory_of(call.outputs[o]).index].donors.push_back(donor);
       }
@@ -105,6 +107,7 @@ bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
       const bool along_lanes = first_lane_dim <= d && d <= program.lane_dim();
       if (!along_lanes && strides[d] * size % kNontemporalAlignment != 0) return false;
     }
+    if (strides[program.rank()] * size % kNontemporalAlignment != 0) return false;
     bytes += result.bytes;
   }
   return bytes >= kLeastNontemporalBytes;

@@ -43,7 +43,8 @@ struct Work {
     reduced = product(call.args.extents + program.outer_rank, program.reduced_rank);
     row_cost = call.cost_of_point * static_cast<double>(std::max<int64_t>(reduced, 1));
     unit = program.lanes_reduced() ? 1 : kUnit;
-    if (program.tiled) unit = kTileHeight * call.args.extents[program.outer_rank - 1];
+    if (program.tiled && program.reduced_rank == 0)
+      unit = kTileHeight * call.args.extents[program.outer_rank - 1];
     if (program.packed_rank > 0) unit = kUnit * program.packed_points();
     blocks = num_blocks(program.schedule, reduced);
   }

@@ -24,6 +24,8 @@ using fusion::ScanShape;
 
 // Lines that interleave in memory are scanned side by side, so many at a time.
 constexpr int64_t kTile = 64;
+// An addition waits for the one before it: so many lines, or leaves of one line, take turns.
+constexpr int64_t kChains = 8;
 constexpr int64_t kGrain = 1 << 14;  // elements
 constexpr int64_t kLeaf = fusion::leaf_size(fusion::Schedule::kColumn);
 
@@ -43,7 +45,7 @@ T stored(A value) {
 }
 
 // What comes before the leaf at hand, of lines side by side.
-template <typename A, typename Combine>
+template <typename A, int64_t kMost, typename Combine>
 class Before {
  public:
   Before(int64_t lines, A identity, Combine combine) : lines_(lines), combine_(combine) {
@@ -54,7 +56,7 @@ class Before {
   void add(A* leaf) {
     const int level = std::countr_one(leaves_);
     for (int k = 0; k < level; ++k) put(subtrees_[k], leaf, leaf);
-    std::copy_n(leaf, lines_, subtrees_[level]);
+    std::copy_n(leaf, kMost == 1 ? 1 : lines_, subtrees_[level]);
     const uint64_t larger = ++leaves_ >> level >> 1 << level << 1;
     put(larger == 0 ? nothing_ : sums_[std::countr_zero(larger)], leaf, sums_[level]);
     sum_ = sums_[level];
@@ -63,26 +65,27 @@ class Before {
 
  private:
   void put(const A* a, const A* b, A* out) const {
-    for (int64_t j = 0; j < lines_; ++j) out[j] = combine_(a[j], b[j]);
+    const int64_t lines = kMost == 1 ? 1 : lines_;
+    for (int64_t j = 0; j < lines; ++j) out[j] = combine_(a[j], b[j]);
   }
 
   int64_t lines_;
   Combine combine_;
   uint64_t leaves_ = 0;
-  A nothing_[kTile];
+  A nothing_[kMost];
   const A* sum_ = nothing_;
   // By level: the subtree of 2^level leaves, and all up to and with it.
-  A subtrees_[kTreeLevels][kTile], sums_[kTreeLevels][kTile];
+  A subtrees_[kTreeLevels][kMost], sums_[kTreeLevels][kMost];
 };
 
-// Lines [first, first + count), which are neighbours in y. The identity leaves all numbers as they
-// are.
-template <typename T, typename A, typename Combine>
-void scan_tile(const ScanShape& shape, int64_t first, int64_t count, const T* x, T* __restrict y,
-               A identity, Combine combine) {
-  A leaf[kTile];
-  int64_t begin[kTile];
-  Before<A, Combine> before(count, identity, combine);
+// Lines [first, first + count), at most kMost. `kNeighbours`: they are neighbours in y; else each
+// follows the one before. The identity leaves all numbers as they are.
+template <bool kNeighbours, int64_t kMost, typename T, typename A, typename Combine>
+void scan_lines(const ScanShape& shape, int64_t first, int64_t count, const T* x, T* __restrict y,
+                A identity, Combine combine) {
+  A leaf[kMost];
+  int64_t begin[kMost];
+  Before<A, kMost, Combine> before(count, identity, combine);
   for (int64_t j = 0; j < count; ++j) begin[j] = shape.begin_of_x(first + j);
   y += shape.begin_of_y(first);
   for (int64_t i = 0; i < shape.length;) {
@@ -92,10 +95,46 @@ void scan_tile(const ScanShape& shape, int64_t first, int64_t count, const T* x,
     for (; i < end; ++i, x += shape.stride, y += shape.inner) {
       for (int64_t j = 0; j < count; ++j) {
         leaf[j] = combine(leaf[j], A(x[begin[j]]));
-        y[j] = stored<T>(combine(sum[j], leaf[j]));
+        y[kNeighbours ? j : j * shape.length] = stored<T>(combine(sum[j], leaf[j]));
       }
     }
     if (i < shape.length) before.add(leaf);
+  }
+}
+
+// A long line, which is consecutive in y: first each leaf for itself.
+template <typename T, typename A, typename Combine>
+void scan_line(const ScanShape& shape, int64_t line, const T* x, T* __restrict y, A identity,
+               Combine combine) {
+  Before<A, 1, Combine> before(1, identity, combine);
+  x += shape.begin_of_x(line);
+  y += shape.begin_of_y(line);
+  A within[kChains][kLeaf];
+  for (int64_t i = 0; i < shape.length; i += kChains * kLeaf) {
+    const int64_t elements = std::min(shape.length - i, kChains * kLeaf);
+    A leaves[kChains];
+    std::fill_n(leaves, kChains, identity);
+    if (elements == kChains * kLeaf) {
+      for (int64_t k = 0; k < kLeaf; ++k) {
+        for (int64_t l = 0; l < kChains; ++l) {
+          leaves[l] = combine(leaves[l], A(x[(i + l * kLeaf + k) * shape.stride]));
+          within[l][k] = leaves[l];
+        }
+      }
+    } else {
+      for (int64_t r = 0; r < elements; ++r) {
+        A& leaf = leaves[r / kLeaf];
+        leaf = combine(leaf, A(x[(i + r) * shape.stride]));
+        within[r / kLeaf][r % kLeaf] = leaf;
+      }
+    }
+    for (int64_t l = 0; l * kLeaf < elements; ++l) {
+      const A sum = *before.sum();
+      const int64_t count = std::min(kLeaf, elements - l * kLeaf);
+      T* const out = y + i + l * kLeaf;
+      for (int64_t k = 0; k < count; ++k) out[k] = stored<T>(combine(sum, within[l][k]));
+      before.add(&leaves[l]);
+    }
   }
 }
 
@@ -103,9 +142,16 @@ template <typename T, typename A, typename Combine>
 void scan(const ScanShape& shape, const T* x, T* y, A identity, Combine combine) {
   parallel_for(shape.lines, 1 + kGrain / shape.length, [&](int64_t line, int64_t end) {
     while (line < end) {
-      const int64_t neighbours = shape.inner - line % shape.inner;
-      const int64_t count = std::min({kTile, neighbours, end - line});
-      scan_tile(shape, line, count, x, y, identity, combine);
+      int64_t count = 1;
+      if (shape.inner > 1) {
+        count = std::min({kTile, shape.inner - line % shape.inner, end - line});
+        scan_lines<true, kTile>(shape, line, count, x, y, identity, combine);
+      } else if (shape.length < kChains * kLeaf) {
+        count = std::min(kChains, end - line);
+        scan_lines<false, kChains>(shape, line, count, x, y, identity, combine);
+      } else {
+        scan_line(shape, line, x, y, identity, combine);
+      }
       line += count;
     }
   });

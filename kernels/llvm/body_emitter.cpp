@@ -34,6 +34,7 @@ bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == O
 BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_block,
                          llvm::Value* args)
     : program_(program),
+      moves_halves_(moves_halves(program)),
       builder_(ir::Builder::current()),
       ir_(*builder_),
       args_block_(args_block),
@@ -48,7 +49,9 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
   zeros_->setAlignment(llvm::Align(64));
   sink_ = at_args.CreateAlloca(ir_.getInt64Ty());
   for (const std::vector<uint16_t>& accesses : program.interleaved) {
-    for (const uint16_t access : accesses) interleaved_of_[access] = interleaved_.size();
+    for (const uint16_t access : accesses) {
+      if (access != fusion::kNoAccess) interleaved_of_[access] = interleaved_.size();
+    }
     interleaved_.push_back({&accesses, {}, {}});
   }
   if (reads_under_predicates(program)) {
@@ -57,6 +60,7 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
 }
 
 llvm::Value* BodyEmitter::round(DType dtype, llvm::Value* value) {
+  if (moves_halves_) return value;
   if (dtype == DType::kBFloat16) return ir::emit_round_to_bfloat16(value);
   if (dtype != DType::kFloat16) return value;
   llvm::Type* type = builder_.with_lanes(ir_.getHalfTy());

@@ -30,13 +30,19 @@ class BodyEmitter {
   void set_lane_start(llvm::Value* index) { lane_start_ = index; }
   // The linear index along the reduced dims; of the first lane if lanes run along them.
   void set_reduced(llvm::Value* index);
+  // The index of each reduced dim; lanes along reduced dims: the linear one only.
+  const std::vector<llvm::Value*>& reduced() const { return reduced_; }
   // Lanes along several reduced dims: the indices of all but the last of them, and the linear index
   // of the element there whose last index is 0. Lanes are of this run, until the next call.
   void set_run(const std::vector<llvm::Value*>& indices, llvm::Value* start);
-  // Where an access that is read by tiles finds the element of lane index 0.
+  // Where an access that is read by tiles finds the element of lane index 0; where lanes run along
+  // reduced dims, of linear index 0; in a column reduction, of reduced index 0, the others
+  // following a vector apart.
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
   // The element of `access` at the indices of all outer dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
+  // The first lane's element of `access` in the current row at these indices along reduced dims.
+  llvm::Value* pointer_in_row(uint16_t access, const std::vector<llvm::Value*>& reduced);
   // Of a comparison between an index along the lanes and a value that is the same in all lanes: the
   // outcome at `lane_index`, and the first lane index whose outcome differs from all before it (0
   // if there is none).
@@ -55,6 +61,7 @@ class BodyEmitter {
     active_count_ = count;
   }
   llvm::Value* active() const { return active_; }
+  llvm::Value* active_count() const { return active_count_; }
 
   void emit(fusion::ValueId id);
   void emit_store(const fusion::Store& store);
@@ -107,6 +114,7 @@ class BodyEmitter {
   // Between memory and compute types.
   llvm::Value* decode(DType dtype, llvm::Value* stored);
   llvm::Value* encode(DType dtype, llvm::Value* value);
+  llvm::Value* canonical_half(DType dtype, llvm::Value* bits);
 
   // One of Program::interleaved.
   struct Interleaved {
@@ -125,8 +133,10 @@ class BodyEmitter {
   };
   // The list that `access` is in, if whole vectors are best moved here; else null.
   Interleaved* interleaved(uint16_t access);
-  // Which lanes of the `part`-th of `parts` consecutive vectors exist; null for all.
-  llvm::Value* mask_of_part(int part, int parts);
+  // Which lanes of the `part`-th of its consecutive vectors exist and may be read; null for all.
+  llvm::Value* mask_of_part(int part, const Interleaved& group);
+  // The places at the end that nobody needs.
+  static int unread(const Interleaved& group);
   llvm::Value* load_interleaved(Interleaved* group, const fusion::Instr& instr);
   // Stores once it has the values of all places.
   void store_interleaved(Interleaved* group, const fusion::Store& store, llvm::Value* encoded);
@@ -148,6 +158,7 @@ class BodyEmitter {
   llvm::Value* emit_check_index(const fusion::Instr& instr);
 
   const fusion::Program& program_;
+  const bool moves_halves_;
   ir::Builder& builder_;
   llvm::IRBuilder<>& ir_;
   llvm::BasicBlock* args_block_;
@@ -163,8 +174,8 @@ class BodyEmitter {
   llvm::Value* lane_start_ = nullptr;
   // By access: what to add to the linear index of an element of the run, times the last stride.
   std::vector<llvm::Value*> run_offsets_;
-  // The index of each reduced dim; lanes along reduced dims: the linear one only.
   std::vector<llvm::Value*> reduced_;
+  llvm::Value* reduced_index_ = nullptr;  // the linear one
   llvm::Value* active_ = nullptr;
   llvm::Value* active_count_ = nullptr;
   std::vector<Interleaved> interleaved_;

@@ -13,16 +13,29 @@ using fusion::StrideClass;
 BodyEmitter::Interleaved* BodyEmitter::interleaved(uint16_t access) {
   const auto it = interleaved_of_.find(access);
   // Vectors under a mask are slow where the host does not mask them in hardware.
-  const bool is_vector = builder_.lanes() > 1 && (active_ == nullptr || host().masked_vectors);
-  return it == interleaved_of_.end() || !is_vector ? nullptr : &interleaved_[it->second];
+  const bool is_counted = active_ == nullptr || active_count_ != nullptr;
+  if (it == interleaved_of_.end() || builder_.lanes() == 1 || !is_counted) return nullptr;
+  Interleaved* const group = &interleaved_[it->second];
+  const bool is_masked = active_ != nullptr || unread(*group) > 0;
+  return is_masked && !host().masked_vectors ? nullptr : group;
 }
 
-llvm::Value* BodyEmitter::mask_of_part(int part, int parts) {
-  if (active_ == nullptr) return nullptr;
-  llvm::Type* word = ir_.getInt32Ty();
+int BodyEmitter::unread(const Interleaved& group) {
+  const std::vector<uint16_t>& accesses = *group.accesses;
+  return static_cast<int>(
+      std::count(accesses.begin(), accesses.end(), uint16_t{fusion::kNoAccess}));
+}
+
+llvm::Value* BodyEmitter::mask_of_part(int part, const Interleaved& group) {
+  const int parts = static_cast<int>(group.accesses->size());
   const int lanes = builder_.lanes();
-  llvm::Value* end = ir_.CreateMul(active_count_, ir_.getInt32(parts));
-  llvm::Value* left = ir_.CreateSub(end, ir_.getInt32(part * lanes));
+  // Elements after the last that is needed may lie outside the operand.
+  const bool is_whole = unread(group) == 0 || part < parts - 1;
+  if (active_ == nullptr && is_whole) return nullptr;
+  llvm::Type* word = ir_.getInt32Ty();
+  llvm::Value* count = active_ == nullptr ? ir_.getInt32(lanes) : active_count_;
+  llvm::Value* end = ir_.CreateMul(count, ir_.getInt32(parts));
+  llvm::Value* left = ir_.CreateSub(end, ir_.getInt32(part * lanes + unread(group)));
   return ir_.CreateICmpSLT(builder_.iota(word), builder_.splat(left, lanes));
 }
 
@@ -42,7 +55,7 @@ llvm::Value* BodyEmitter::load_interleaved(Interleaved* group, const fusion::Ins
     std::vector<llvm::Value*> vectors;
     for (int part = 0; part < parts; ++part) {
       llvm::Value* from = ir_.CreateGEP(type, start, builder_.index(part * builder_.lanes()));
-      llvm::Value* mask = mask_of_part(part, parts);
+      llvm::Value* mask = mask_of_part(part, *group);
       vectors.push_back(mask == nullptr
                             ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(vector, from, align))
                             : ir_.CreateMaskedLoad(vector, from, align, mask,
@@ -71,7 +84,7 @@ void BodyEmitter::store_interleaved(Interleaved* group, const fusion::Store& sto
   group->vectors.clear();
   for (int part = 0; part < parts; ++part) {
     llvm::Value* to = ir_.CreateGEP(type, start, builder_.index(part * builder_.lanes()));
-    if (llvm::Value* mask = mask_of_part(part, parts)) {
+    if (llvm::Value* mask = mask_of_part(part, *group)) {
       ir_.CreateMaskedStore(vectors[part], to, align, mask);
     } else {
       ir_.CreateAlignedStore(vectors[part], to, align);

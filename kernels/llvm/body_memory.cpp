@@ -58,7 +58,8 @@ llvm::Value* BodyEmitter::lane_strides(uint16_t access) {
 void BodyEmitter::set_outer(const std::vector<llvm::Value*>& outer) {
   for (size_t a = 0; a < program_.accesses.size(); ++a) {
     const Access& access = program_.accesses[a];
-    if (!access.varies_along_outer || access.lanes == StrideClass::kTile) continue;
+    if (!access.varies_along_outer) continue;
+    if (access.lanes == StrideClass::kTile && program_.reduced_rank == 0) continue;
     bases_[a] = access.buffer == fusion::kNoBuffer ? element_at(a, outer) : pointer_at(a, outer);
     outer_bases_[a] = bases_[a];
   }
@@ -88,7 +89,20 @@ llvm::Value* BodyEmitter::pointer_at(uint16_t access, const std::vector<llvm::Va
                        element_at(access, indices));
 }
 
+llvm::Value* BodyEmitter::pointer_in_row(uint16_t access,
+                                         const std::vector<llvm::Value*>& reduced) {
+  llvm::Value* element = builder_.index(0);
+  if (!program_.lanes_reduced()) element = ir_.CreateMul(lane_start_, lane_stride(access));
+  for (size_t d = 0; d < reduced.size(); ++d) {
+    llvm::Value* step = stride(access, program_.outer_rank + static_cast<int>(d));
+    element = ir_.CreateAdd(element, ir_.CreateMul(reduced[d], step));
+  }
+  return ir_.CreateGEP(builder_.memory_type(program_.accesses[access].dtype), base(access),
+                       element);
+}
+
 void BodyEmitter::set_reduced(llvm::Value* index) {
+  reduced_index_ = index;
   reduced_.assign(program_.reduced_rank, index);
   if (program_.lanes_reduced()) return;
   llvm::Type* floats = ir_.getDoubleTy();
@@ -139,6 +153,10 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
     result.lanes = StrideClass::kUnit;
     result.base = tiles_.at(access);
     result.scalar = lane_start_;
+    if (program_.lanes_reduced()) result.scalar = reduced_index_;
+    if (program_.schedule == fusion::Schedule::kColumn) {
+      result.scalar = ir_.CreateMul(reduced_index_, builder_.index(builder_.lanes()));
+    }
     return result;
   }
   if (packed_.plan != nullptr) return packed_address(access);
@@ -280,6 +298,7 @@ void BodyEmitter::store_lanes(llvm::Value* value, llvm::Value* pointers, DType d
 }
 
 llvm::Value* BodyEmitter::decode(DType dtype, llvm::Value* stored) {
+  if (moves_halves_ && is_half(dtype)) return stored;
   llvm::Type* floats = builder_.with_lanes(ir_.getFloatTy());
   switch (dtype) {
     case DType::kBool:
@@ -296,11 +315,22 @@ llvm::Value* BodyEmitter::decode(DType dtype, llvm::Value* stored) {
   }
 }
 
+// Of the bits of halves: NaN becomes the canonical one.
+llvm::Value* BodyEmitter::canonical_half(DType dtype, llvm::Value* bits) {
+  const bool is_bfloat = dtype == DType::kBFloat16;
+  llvm::Type* type = bits->getType();
+  llvm::Value* magnitude = ir_.CreateAnd(bits, llvm::ConstantInt::get(type, 0x7fff));
+  llvm::Value* infinity = llvm::ConstantInt::get(type, is_bfloat ? 0x7f80 : 0x7c00);
+  llvm::Value* nan = llvm::ConstantInt::get(type, is_bfloat ? 0x7fc0 : 0x7e00);
+  return ir_.CreateSelect(ir_.CreateICmpUGT(magnitude, infinity), nan, bits);
+}
+
 llvm::Value* BodyEmitter::encode(DType dtype, llvm::Value* value) {
   if (dtype == DType::kBool) {
     return ir_.CreateZExt(value, builder_.with_lanes(ir_.getInt8Ty()));
   }
   if (!is_float(dtype)) return value;
+  if (moves_halves_ && is_half(dtype)) return canonical_half(dtype, value);
   value = ir::emit_canonical_nan(dtype, value);
   llvm::Type* halves = builder_.with_lanes(ir_.getInt16Ty());
   if (dtype == DType::kFloat16) {

@@ -63,7 +63,7 @@ void KernelEmitter::emit() {
   builder_.if_then(ir_.CreateICmpSLT(row_begin_, row_end_), /*likely=*/true, [&] {
     for (const ValueId id : plan_.uniform) body_->emit(id);
     allocate_row_cache();
-    if (program_.tiled) return emit_tiles();
+    if (program_.tiled && program_.reduced_rank == 0) return emit_tiles();
     if (program_.packed_rank > 0) return emit_packed();
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
       if (lanes_reduced())
@@ -297,7 +297,9 @@ void KernelEmitter::emit_row(llvm::Value* row) {
 void emit_kernel(const Program& program, llvm::Module& module) {
   KernelEmitter(program, RowPlan(program, program.caches_rows), Entry::kRows, module).emit();
   const RowPlan plan(program, /*caches=*/false);
-  if (!plan.splits_rows || program.one_leaf) return;
+  // A block has a few elements of each line of the panels that it is in.
+  const bool has_panels = program.tiled && program.lanes_reduced();
+  if (!plan.splits_rows || program.one_leaf || has_panels) return;
   KernelEmitter(program, plan, Entry::kBlock, module).emit();
   KernelEmitter(program, plan, Entry::kFinish, module).emit();
 }

@@ -14,7 +14,8 @@ using ir::LaneScope;
 using ir::ReductionState;
 
 void KernelEmitter::allocate_row_cache() {
-  if (plan_.cached.empty()) return;
+  const bool has_panels = program_.tiled && lanes_reduced();
+  if (plan_.cached.empty() && !has_panels) return;
   llvm::Value* lanes = builder_.index(plan_.lanes);
   llvm::Value* vectors = reduced_extent_;
   if (lanes_reduced()) {
@@ -24,7 +25,9 @@ void KernelEmitter::allocate_row_cache() {
   llvm::Value* elements = ir_.CreateMul(vectors, lanes);
   int64_t size = 0;
   for (const ValueId id : plan_.cached) size += size_of(compute_type(program_.body[id].dtype));
-  llvm::Value* buffer = call_thread_buffer(ir_.CreateMul(elements, builder_.index(size)));
+  llvm::Value* bytes = ir_.CreateMul(elements, builder_.index(size));
+  if (has_panels) bytes = ir_.CreateAdd(bytes, bytes_of_panels());
+  llvm::Value* buffer = call_thread_buffer(bytes);
   // The widest first, so that every array is aligned.
   std::vector<ValueId> order = plan_.cached;
   std::stable_sort(order.begin(), order.end(), [this](ValueId a, ValueId b) {
@@ -36,6 +39,7 @@ void KernelEmitter::allocate_row_cache() {
     llvm::Type* element = builder_.memory_type(compute_type(program_.body[id].dtype));
     buffer = ir_.CreateGEP(element, buffer, elements);
   }
+  if (has_panels) allocate_panels(buffer);
 }
 
 llvm::Value* KernelEmitter::cache_pointer(ValueId id, llvm::Value* element) {
@@ -64,7 +68,11 @@ void KernelEmitter::read_cached(ValueId id, llvm::Value* element) {
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass) {
-  if (pass.reductions.empty()) return emit_leaf(pass, builder_.index(0), reduced_extent_);
+  const bool reads_tiles = program_.tiled && !tiles_of(pass).empty();
+  if (reads_tiles && lanes_reduced()) return emit_staged_rows(pass);
+  if (pass.reductions.empty() && !reads_tiles) {
+    return emit_leaf(pass, builder_.index(0), reduced_extent_);
+  }
   return emit_leaves(pass, builder_.index(0), reduced_extent_);
 }
 
@@ -146,6 +154,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
     return flatten(state);
   };
   if (!lanes_reduced()) {
+    if (program_.tiled) stage_columns(pass, first, last);
     const Values values = builder_.loop(first, last, builder_.index(1),
                                         flatten(leaf_start(pass.reductions)), emit_elements);
     Accumulators result = unflatten(pass.reductions, program_, values);
@@ -157,13 +166,15 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
     LaneScope wide(plan_.lanes);
     body_->splat_operands(pass.instrs, pass.stores);
     const Values start = flatten(leaf_start(pass.reductions));
-    const Values lanes = program_.reduced_rank == 1 ? lane_loop(first, last, start, emit_elements)
-                                                    : run_loop(first, last, start, emit_elements);
+    const bool follow_one_another =
+        program_.reduced_rank == 1 || (program_.tiled && reads_tiles_only(pass));
+    const Values lanes = follow_one_another ? lane_loop(first, last, start, emit_elements)
+                                            : run_loop(first, last, start, emit_elements);
     body_->set_active(nullptr);
     result = unflatten(pass.reductions, program_, lanes);
-    widen_positions(first, &result);
   }
   for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
+  widen_positions(first, &result);
   return result;
 }
 

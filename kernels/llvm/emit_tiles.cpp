@@ -55,7 +55,10 @@ void KernelEmitter::emit_tiles() {
   auto at_column = [&](llvm::Value* column, const Values&) {
     tile.corner[rank - 1] = column;
     tile.width = builder_.min(ir_.CreateSub(columns, column), width);
-    for (const auto& [access, memory] : staged) stage_tile(access, memory, tile);
+    for (const auto& [access, memory] : staged) {
+      transpose_block(access, {body_->pointer_at(access, tile.corner), memory, tile.height,
+                               tile.width, /*pitch=*/width, /*has_room=*/true});
+    }
     emit_tile_rows(staged, tile);
     return Values{};
   };
@@ -95,7 +98,7 @@ std::map<uint16_t, llvm::Value*> KernelEmitter::allocate_tiles() {
   return tiles;
 }
 
-void KernelEmitter::stage_tile(uint16_t access, llvm::Value* staged, const Tile& tile) {
+void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
   const DType dtype = program_.accesses[access].dtype;
   llvm::Type* element = builder_.memory_type(dtype);
   const int size = static_cast<int>(size_of(dtype));
@@ -105,21 +108,21 @@ void KernelEmitter::stage_tile(uint16_t access, llvm::Value* staged, const Tile&
   llvm::Type* word = ir_.getInt32Ty();
   llvm::Value* zero = builder_.index(0);
   llvm::Value* step = builder_.index(n);
-  llvm::Value* corner = body_->pointer_at(access, tile.corner);
   llvm::Value* stride = body_->lane_stride(access);
-  llvm::Value* last_column = ir_.CreateSub(tile.width, builder_.index(1));
-  builder_.loop(zero, tile.width, step, {}, [&](llvm::Value* column, const Values&) {
+  llvm::Value* last_column = ir_.CreateSub(block.width, builder_.index(1));
+  builder_.loop(zero, block.width, step, {}, [&](llvm::Value* column, const Values&) {
+    if (!block.has_room) column = builder_.min(column, ir_.CreateSub(block.width, step));
     // Past the last column the last is read again; those lanes are inactive.
     std::vector<llvm::Value*> starts;
     for (int j = 0; j < n; ++j) {
       llvm::Value* at = builder_.min(ir_.CreateAdd(column, builder_.index(j)), last_column);
-      starts.push_back(ir_.CreateGEP(element, corner, ir_.CreateMul(at, stride)));
+      starts.push_back(ir_.CreateGEP(element, block.from, ir_.CreateMul(at, stride)));
     }
-    auto copy_block = [&](llvm::Value* line, llvm::Value* mask) {
+    auto copy = [&](llvm::Value* line, llvm::Value* mask) {
       std::vector<llvm::Value*> vectors;
+      const llvm::Align align(size);
       for (llvm::Value* start : starts) {
         llvm::Value* from = ir_.CreateGEP(element, start, line);
-        const llvm::Align align(size);
         vectors.push_back(
             mask == nullptr ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(vector, from, align))
                             : ir_.CreateMaskedLoad(vector, from, align, mask,
@@ -128,18 +131,17 @@ void KernelEmitter::stage_tile(uint16_t access, llvm::Value* staged, const Tile&
       vectors = transpose(ir_, std::move(vectors));
       for (int k = 0; k < n; ++k) {
         llvm::Value* row = ir_.CreateAdd(line, builder_.index(k));
-        llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(row, builder_.index(kTileWidth)), column);
-        ir_.CreateAlignedStore(vectors[k], ir_.CreateGEP(element, staged, at),
-                               llvm::Align(size * n));
+        llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(row, block.pitch), column);
+        ir_.CreateAlignedStore(vectors[k], ir_.CreateGEP(element, block.to, at), align);
       }
       return Values{};
     };
-    llvm::Value* whole = ir_.CreateAnd(tile.height, -int64_t{n});
+    llvm::Value* whole = ir_.CreateAnd(block.height, -int64_t{n});
     builder_.loop(zero, whole, step, {},
-                  [&](llvm::Value* line, const Values&) { return copy_block(line, nullptr); });
-    builder_.loop(whole, tile.height, step, {}, [&](llvm::Value* line, const Values&) {
-      llvm::Value* left = ir_.CreateTrunc(ir_.CreateSub(tile.height, line), word);
-      return copy_block(line, ir_.CreateICmpULT(builder_.iota(word), builder_.splat(left, n)));
+                  [&](llvm::Value* line, const Values&) { return copy(line, nullptr); });
+    builder_.loop(whole, block.height, step, {}, [&](llvm::Value* line, const Values&) {
+      llvm::Value* left = ir_.CreateTrunc(ir_.CreateSub(block.height, line), word);
+      return copy(line, ir_.CreateICmpULT(builder_.iota(word), builder_.splat(left, n)));
     });
     return Values{};
   });

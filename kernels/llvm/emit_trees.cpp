@@ -99,10 +99,11 @@ KernelEmitter::Accumulators KernelEmitter::emit_tree(
 bool KernelEmitter::has_panels() const {
   // Vectors of long bodies are few as it is.
   constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
-  return program_.schedule == fusion::Schedule::kColumn && entry_ != Entry::kFinish &&
-         !program_.one_leaf && plan_.splits_rows && plan_.passes.size() == 1 &&
-         plan_.cached.empty() && plan_.before[0].stores.empty() && host().masked_vectors &&
-         program_.body.size() <= kMaxInstrs && plan_.reductions.size() <= kMaxReductions;
+  return program_.schedule == fusion::Schedule::kColumn && !program_.tiled &&
+         entry_ != Entry::kFinish && !program_.one_leaf && plan_.splits_rows &&
+         plan_.passes.size() == 1 && plan_.cached.empty() && plan_.before[0].stores.empty() &&
+         host().masked_vectors && program_.body.size() <= kMaxInstrs &&
+         plan_.reductions.size() <= kMaxReductions;
 }
 
 void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {

@@ -60,7 +60,19 @@ class KernelEmitter {
     llvm::Value* width;
   };
   std::map<uint16_t, llvm::Value*> allocate_tiles();
-  void stage_tile(uint16_t access, llvm::Value* staged, const Tile& tile);
+  // A block of the memory of an access that is read by tiles, and where its transpose goes: `width`
+  // lines that are the lane dim's stride apart, each of `height` consecutive elements, become lines
+  // of `pitch` elements. After the last a few more are written, and behind the end of each if it
+  // `has_room`; else `width` is at least a vector's lanes.
+  struct Block {
+    llvm::Value* from;
+    llvm::Value* to;
+    llvm::Value* height;
+    llvm::Value* width;
+    llvm::Value* pitch;
+    bool has_room;
+  };
+  void transpose_block(uint16_t access, const Block& block);
   void emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged, const Tile& tile);
   // Pointwise with packed rows.
   void emit_packed();
@@ -87,6 +99,19 @@ class KernelEmitter {
   llvm::Value* cache_pointer(ValueId id, llvm::Value* element);
   void write_cached(ValueId id, llvm::Value* element);
   void read_cached(ValueId id, llvm::Value* element);
+
+  // Reductions with reads by tiles (emit_staged.cpp). Along rows: a panel of some runs along the
+  // last dim at a time is transposed to where they follow one another, after what is left of the
+  // last leaf of those before. Down columns: a leaf of a vector of columns is.
+  std::vector<uint16_t> tiles_of(const RowPlan::Stage& pass) const;
+  bool reads_tiles_only(const RowPlan::Stage& pass) const;
+  llvm::Value* runs_of_panel();
+  llvm::Value* elements_of_panel();
+  llvm::Value* bytes_of_panels();
+  void allocate_panels(llvm::Value* buffer);
+  Accumulators emit_staged_rows(const RowPlan::Stage& pass);
+  void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);
+  void stage_columns(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
 
   void emit_stage(const RowPlan::Stage& stage);
   // All passes over the current row or vector of rows.
@@ -166,8 +191,9 @@ class KernelEmitter {
   llvm::Value* reduced_extent_ = nullptr;
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
-  std::map<ValueId, llvm::Value*> caches_;  // the arrays
-  size_t version_instrs_ = 0;               // of all loops that emit_versions() has made
+  std::map<ValueId, llvm::Value*> caches_;   // the arrays
+  std::map<uint16_t, llvm::Value*> panels_;  // by access: memory for a panel, or a leaf of columns
+  size_t version_instrs_ = 0;                // of all loops that emit_versions() has made
 };
 
 }  // namespace sluice::kernels

@@ -112,11 +112,17 @@ std::vector<bool> find_expensive(const Program& program) {
     const bool is_load = instr.op == Op::kLoad || instr.op == Op::kGather;
     expensive[i] = fusion::is_costly(instr.op) || instr.op == Op::kGather ||
                    (is_load && (instr.num_operands > 0 ||
-                                program.accesses[instr.aux].lanes == StrideClass::kAny)) ||
+                                program.accesses[instr.aux].lanes == StrideClass::kAny ||
+                                program.accesses[instr.aux].lanes == StrideClass::kTile)) ||
                    std::any_of(instr.operands, instr.operands + instr.num_operands,
                                [&](ValueId operand) { return expensive[operand]; });
   }
   return expensive;
+}
+
+// The bytes of a value of `dtype` in a register.
+int register_size(DType dtype, bool moves_halves) {
+  return static_cast<int>(size_of(moves_halves ? dtype : compute_type(dtype)));
 }
 
 // Lanes that fill one vector with values of the type that most of the body computes in.
@@ -124,9 +130,10 @@ int lanes_of_vector(const Program& program) {
   int narrow = 1;
   int wide_instrs = 0;
   int instrs = 0;
+  const bool moves = moves_halves(program);
   for (const Instr& instr : program.body) {
     if (instr.level == Level::kUniform || instr.dtype == DType::kBool) continue;
-    const int size = static_cast<int>(size_of(compute_type(instr.dtype)));
+    const int size = register_size(instr.dtype, moves);
     ++instrs;
     if (size == 8)
       ++wide_instrs;
@@ -175,6 +182,17 @@ std::optional<LaneIndex> lane_index(const Program& program, ValueId value) {
   if (varies(a)) return LaneIndex{program.body[a].aux, b};
   if (varies(b)) return LaneIndex{program.body[b].aux, a};
   return std::nullopt;
+}
+
+bool moves_halves(const Program& program) {
+  return std::all_of(program.body.begin(), program.body.end(), [&](const Instr& instr) {
+    const bool selects = instr.op == Op::kWhere;
+    const bool reads = instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kScalar;
+    if (is_half(instr.dtype) && !selects && !reads) return false;
+    return selects ||
+           std::none_of(instr.operands, instr.operands + instr.num_operands,
+                        [&](ValueId operand) { return is_half(program.body[operand].dtype); });
+  });
 }
 
 RowPlan::RowPlan(const Program& program, bool caches)

@@ -20,6 +20,10 @@ struct LaneIndex {
 };
 std::optional<LaneIndex> lane_index(const fusion::Program& program, fusion::ValueId value);
 
+// True if the halves of `program` are only loaded, selected and stored: their bits are moved then,
+// not converted to float32 and back.
+bool moves_halves(const fusion::Program& program);
+
 struct RowPlan {
   // What happens in one place.
   struct Stage {

@@ -145,6 +145,38 @@ TEST(ShapeOps, ConcatAndStack) {
                       oracle::concat({oracle::binary("add", f, f), plus_one(i)}, 0)));
 }
 
+// Of many parts each is a call of its own: one kernel for those of one kind, one launch.
+TEST(ShapeOps, LongConcats) {
+  const ConfigGuard guard;
+  for (const CompileMode mode : {CompileMode::kBlocking, CompileMode::kOff}) {
+    config().compile = mode;
+    for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16}) {
+      for (const int axis : {0, 1}) {
+        std::vector<Tensor> parts;
+        std::vector<NdArray> expected;
+        for (int k = 0; k < 40; ++k) {
+          const Shape shape = axis == 0 ? Shape{k % 4, 5} : Shape{7, k % 4};
+          const NdArray part = oracle::cast(counted(shape), dtype);
+          const Tensor given = to_tensor(part);
+          parts.push_back(k % 3 == 0 ? given + 1 : given);
+          expected.push_back(k % 3 == 0 ? plus_one(part) : part);
+        }
+        const NdArray joined = oracle::concat(expected, axis);
+        EXPECT_TRUE(matches(concat(parts, axis), joined));
+        EXPECT_TRUE(matches(concat(parts, axis) + 1, plus_one(joined)));
+        EXPECT_TRUE(matches(concat({concat(parts, axis), parts[3]}, axis),
+                            oracle::concat({joined, expected[3]}, axis)));
+      }
+    }
+    const Tensor x = to_tensor(counted({400, 3}));
+    x.eval();
+    const Stats before = stats();
+    concat(split(x, 100, 0), 1).eval();
+    EXPECT_EQ(stats().kernels_launched - before.kernels_launched, 1);
+    EXPECT_LE(stats().compiles - before.compiles, 1);
+  }
+}
+
 // Bounds at every place of a vector, of indices that step by 1, by -1 and by more, several of them
 // near each other or none; selections along the rows and across them.
 TEST(ShapeOps, PartsThatEndAnywhereInAVector) {

@@ -1,0 +1,163 @@
+// Reductions of operands that are consecutive along a reduced dim, but not along the lanes: blocks
+// are transposed in registers to where they are. The order of additions stays what it is.
+#include <algorithm>
+
+#include "kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+namespace {
+
+using fusion::Op;
+using fusion::StrideClass;
+using fusion::ValueId;
+using ir::LaneScope;
+
+// Elements that are staged at a time, about: a part of the second-level cache. But of each line of
+// memory so many, though the panel be larger: a line is in a page of its own, mostly.
+constexpr int64_t kPanelElements = 16384;
+constexpr int64_t kMinRuns = 64;
+
+bool reads(Op op) { return op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate; }
+
+}  // namespace
+
+std::vector<uint16_t> KernelEmitter::tiles_of(const RowPlan::Stage& pass) const {
+  std::vector<uint16_t> accesses;
+  for (const ValueId id : pass.instrs) {
+    const Instr& instr = program_.body[id];
+    if (!reads(instr.op) || program_.accesses[instr.aux].lanes != StrideClass::kTile) continue;
+    accesses.push_back(instr.aux);
+  }
+  std::sort(accesses.begin(), accesses.end());
+  accesses.erase(std::unique(accesses.begin(), accesses.end()), accesses.end());
+  return accesses;
+}
+
+bool KernelEmitter::reads_tiles_only(const RowPlan::Stage& pass) const {
+  return pass.stores.empty() &&
+         std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
+           const Instr& instr = program_.body[id];
+           if (!reads(instr.op)) return true;
+           const fusion::Access& access = program_.accesses[instr.aux];
+           return access.lanes == StrideClass::kTile || !access.varies_along_reduced;
+         });
+}
+
+llvm::Value* KernelEmitter::runs_of_panel() {
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  llvm::Value* runs = ir_.CreateUDiv(builder_.index(kPanelElements), length);
+  return builder_.max(ir_.CreateAnd(runs, -kMinRuns), builder_.index(kMinRuns));
+}
+
+llvm::Value* KernelEmitter::elements_of_panel() {
+  llvm::Value* runs = ir_.CreateMul(runs_of_panel(), body_->extent(program_.rank() - 1));
+  return ir_.CreateAdd(runs, builder_.index(fusion::leaf_size(program_.schedule)));
+}
+
+llvm::Value* KernelEmitter::bytes_of_panels() {
+  int64_t size = 0;
+  for (const fusion::Access& access : program_.accesses) {
+    if (access.lanes == StrideClass::kTile) size += static_cast<int64_t>(size_of(access.dtype));
+  }
+  return ir_.CreateMul(elements_of_panel(), builder_.index(size));
+}
+
+void KernelEmitter::allocate_panels(llvm::Value* buffer) {
+  llvm::Value* elements = elements_of_panel();
+  for (size_t a = 0; a < program_.accesses.size(); ++a) {
+    if (program_.accesses[a].lanes != StrideClass::kTile) continue;
+    panels_[static_cast<uint16_t>(a)] = buffer;
+    buffer = ir_.CreateGEP(builder_.memory_type(program_.accesses[a].dtype), buffer, elements);
+  }
+}
+
+void KernelEmitter::stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count) {
+  llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
+  const int64_t leaf = fusion::leaf_size(program_.schedule);
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  Values indices(program_.reduced_rank, builder_.index(0));
+  llvm::Value* rest = run;
+  for (int d = program_.reduced_rank - 2; d >= 0; --d) {
+    llvm::Value* extent = body_->extent(program_.outer_rank + d);
+    indices[d] = d > 0 ? ir_.CreateURem(rest, extent) : rest;
+    rest = ir_.CreateUDiv(rest, extent);
+  }
+  llvm::Value* panel = panels_.at(access);
+  llvm::Value* start = ir_.CreateGEP(element, panel, builder_.index(leaf));
+  transpose_block(access, {body_->pointer_in_row(access, indices), start, /*height=*/count,
+                           /*width=*/length, /*pitch=*/length, /*has_room=*/false});
+  body_->set_tile(access, ir_.CreateGEP(element, start, ir_.CreateNeg(ir_.CreateMul(run, length))));
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage& pass) {
+  const std::vector<uint16_t> accesses = tiles_of(pass);
+  const int64_t size = fusion::leaf_size(program_.schedule);
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* leaf_size = builder_.index(size);
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  llvm::Value* side = body_->extent(program_.rank() - 2);
+  llvm::Value* runs = ir_.CreateUDiv(reduced_extent_, length);
+  llvm::Value* most = runs_of_panel();
+  const Tree tree = make_tree(pass.reductions, 1);
+  builder_.walk(zero, runs, [&](llvm::Value* run) {
+    llvm::Value* count = builder_.min(most, ir_.CreateSub(side, ir_.CreateURem(run, side)));
+    llvm::Value* next = ir_.CreateAdd(run, count);
+    for (const uint16_t access : accesses) stage_panel(access, run, count);
+    // Leaves that are complete now.
+    llvm::Value* first = ir_.CreateAnd(ir_.CreateMul(run, length), -size);
+    llvm::Value* end = ir_.CreateMul(next, length);
+    end = ir_.CreateSelect(ir_.CreateICmpEQ(next, runs), end, ir_.CreateAnd(end, -size));
+    builder_.loop(first, end, leaf_size, {}, [&](llvm::Value* r, const Values&) {
+      const Accumulators leaf =
+          emit_leaf(pass, r, builder_.min(ir_.CreateAdd(r, leaf_size), reduced_extent_));
+      add_to_tree(tree, zero, ir_.CreateUDiv(r, leaf_size), leaf);
+      return Values{};
+    });
+    // The rest is what comes before the next panel.
+    constexpr int kLanesOfCopy = 16;
+    LaneScope wide(kLanesOfCopy);
+    for (const uint16_t access : accesses) {
+      llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
+      llvm::Type* vector = builder_.with_lanes(element);
+      const llvm::Align align(size_of(program_.accesses[access].dtype));
+      llvm::Value* panel = panels_.at(access);
+      llvm::Value* from = ir_.CreateGEP(element, panel, ir_.CreateMul(count, length));
+      builder_.loop(zero, leaf_size, builder_.index(kLanesOfCopy), {},
+                    [&](llvm::Value* i, const Values&) {
+                      llvm::Value* moved =
+                          ir_.CreateAlignedLoad(vector, ir_.CreateGEP(element, from, i), align);
+                      ir_.CreateAlignedStore(moved, ir_.CreateGEP(element, panel, i), align);
+                      return Values{};
+                    });
+    }
+    return next;
+  });
+  if (pass.reductions.empty()) return {};
+  llvm::Value* elements = ir_.CreateAdd(reduced_extent_, builder_.index(size - 1));
+  return total_of(tree, zero, ir_.CreateUDiv(elements, leaf_size));
+}
+
+void KernelEmitter::stage_columns(const RowPlan::Stage& pass, llvm::Value* first,
+                                  llvm::Value* last) {
+  llvm::Value* lanes = builder_.index(plan_.lanes);
+  llvm::Value* width = lanes;
+  if (llvm::Value* count = body_->active_count()) {
+    width = ir_.CreateZExt(count, ir_.getInt64Ty());
+  }
+  body_->set_reduced(first);
+  for (const uint16_t access : tiles_of(pass)) {
+    llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
+    llvm::Value*& memory = panels_[access];
+    if (memory == nullptr) {
+      const int64_t count = fusion::leaf_size(program_.schedule) * plan_.lanes;
+      memory = builder_.stack(llvm::ArrayType::get(element, count));
+    }
+    transpose_block(access, {body_->pointer_in_row(access, body_->reduced()), memory,
+                             ir_.CreateSub(last, first), width, /*pitch=*/lanes,
+                             /*has_room=*/true});
+    body_->set_tile(access,
+                    ir_.CreateGEP(element, memory, ir_.CreateNeg(ir_.CreateMul(first, lanes))));
+  }
+}
+
+}  // namespace sluice::kernels

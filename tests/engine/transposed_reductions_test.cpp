@@ -1,0 +1,85 @@
+// Reductions of permuted operands, of which compiled code reads blocks: the same bits as of copies
+// in row-major order, which it reads otherwise, and as interpreted.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+struct Case {
+  std::string name;
+  Tensor (*f)(const Tensor& x, const std::vector<int>& axes);
+};
+
+const Case kCases[] = {
+    {"sum", [](const Tensor& x, const std::vector<int>& axes) { return sum(x, axes); }},
+    {"max", [](const Tensor& x, const std::vector<int>& axes) { return max(x, axes); }},
+    {"var", [](const Tensor& x, const std::vector<int>& axes) { return var(x, axes); }},
+    {"argmin", [](const Tensor& x, const std::vector<int>& axes) { return argmin(x, axes[0]); }},
+    {"standardised",
+     [](const Tensor& x, const std::vector<int>& axes) {
+       return (x - mean(x, axes, true)) / (std(x, axes, true) + 1);
+     }},
+    {"of two layouts",
+     [](const Tensor& x, const std::vector<int>& axes) {
+       return sum(x * randn(x.shape(), DType::kFloat32), axes);
+     }},
+};
+
+struct Layout {
+  Shape stored;
+  std::vector<int> order;  // of the axes of the view
+  std::vector<int> axes;   // reduced
+};
+
+// Runs and panels that end at, before and after ends of leaves; sides that are no multiples of a
+// vector.
+const Layout kLayouts[] = {
+    {{512, 64}, {1, 0}, {0, 1}},
+    {{700, 37}, {1, 0}, {0, 1}},
+    {{16, 41}, {1, 0}, {0, 1}},
+    {{17, 1200}, {1, 0}, {0, 1}},
+    {{100, 131}, {1, 0}, {0}},
+    {{33, 16}, {1, 0}, {0}},
+    {{3, 18, 5, 49}, {0, 2, 3, 1}, {0, 1, 2, 3}},
+    {{4, 19, 30, 17}, {0, 2, 3, 1}, {1, 2, 3}},
+    {{20, 6, 35}, {2, 1, 0}, {0, 1, 2}},
+    {{3, 20, 32}, {0, 2, 1}, {0, 1}},
+    {{3, 20, 33}, {0, 2, 1}, {0, 1}},
+    {{2, 9, 40}, {0, 2, 1}, {1}},
+};
+
+TEST(TransposedReductions, HaveTheBitsOfThoseOfCopies) {
+  const ConfigGuard guard;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
+    for (const Layout& layout : kLayouts) {
+      manual_seed(7);
+      const Tensor stored = astype(randn(layout.stored) * 9.f, dtype);
+      stored.eval();
+      const Tensor view = permute(stored, layout.order);
+      const Tensor copy = view + 0;
+      copy.eval();
+      for (const Case& test : kCases) {
+        if (test.name == "argmin" && layout.axes.size() > 1) continue;
+        auto work = [&](const Tensor& x, CompileMode mode) {
+          config().compile = mode;
+          manual_seed(8);
+          return read_bytes(test.f(x, layout.axes));
+        };
+        const auto expected = work(copy, CompileMode::kOff);
+        const std::string what =
+            test.name + " of " + std::string(name_of(dtype)) + to_string(layout.stored);
+        EXPECT_EQ(work(copy, CompileMode::kBlocking), expected) << what;
+        EXPECT_EQ(work(view, CompileMode::kOff), expected) << what;
+        EXPECT_EQ(work(view, CompileMode::kBlocking), expected) << what;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::test
