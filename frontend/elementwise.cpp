@@ -131,18 +131,38 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   return result;
 }
 
-bool is_square(Op op, absl::Span<const Operand> operands) {
-  if (op != Op::kPow) return false;
+// Powers by a scalar that other ops give, at a fraction of the time. x * x * x would round halves
+// twice, where pow() rounds them once.
+std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
   const Operand& base = operands[0];
   const Operand& exponent = operands[1];
-  return base.is_tensor() && !exponent.is_tensor() && node_of("pow", base.tensor()) &&
-         exponent.scalar().as<double>() == 2 && base.tensor().dtype() != DType::kBool &&
-         (!is_integer(base.tensor().dtype()) || exponent.scalar().kind() != DTypeKind::kFloat);
+  if (!base.is_tensor() || exponent.is_tensor() || !node_of("pow", base.tensor())) return {};
+  const DType dtype = base.tensor().dtype();
+  if (dtype == DType::kBool) return {};
+  if (is_integer(dtype) && exponent.scalar().kind() == DTypeKind::kFloat) return {};
+  const auto of_base = [&](Op op) { return pointwise("pow", op, operands.first(1)); };
+  const double power = exponent.scalar().as<double>();
+  if (power == 2) return of_base(Op::kSquare);
+  if (!is_half(dtype) && power == 3) {
+    const Operand kept(base.tensor(), base.where());
+    Tensor square = pointwise("pow", Op::kSquare, {kept});
+    return pointwise("pow", Op::kMul, {base, Operand(std::move(square), base.where())});
+  }
+  if (!is_half(dtype) && power == 4) {
+    return pointwise("pow", Op::kSquare, {Operand(of_base(Op::kSquare), base.where())});
+  }
+  if (is_integer(dtype)) return {};
+  if (power == 0.5) return of_base(Op::kSqrt);
+  if (power == -0.5) return of_base(Op::kRsqrt);
+  if (power == -1) return of_base(Op::kReciprocal);
+  return {};
 }
 
-// The general way. A square is rounded once.
+// The general way.
 Tensor general_pointwise(Op op, absl::Span<const Operand> operands) {
-  if (is_square(op, operands)) return pointwise("pow", Op::kSquare, operands.first(1));
+  if (op == Op::kPow) {
+    if (std::optional<Tensor> power = power_by_scalar(operands)) return *std::move(power);
+  }
   return pointwise(fusion::name_of(op), op, operands);
 }
 

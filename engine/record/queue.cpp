@@ -1,5 +1,6 @@
 #include "engine/record/queue.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -15,6 +16,11 @@ namespace {
 
 // How many batches a stream may be behind. Bounds the memory that submitted work holds.
 constexpr uint64_t kMaxBatchesBehind = 4;
+
+// Of the last ops most handles are temporaries of the statement that is being recorded, or of an
+// expression with a name. Stored for their sake alone they may be many times what memory holds:
+// what `sum(square(a - b))` adds up is as large as a and b are broadcast.
+constexpr size_t kOpsOfStatement = 8;
 
 // A window whose inputs and results have fewer bytes is not started early.
 constexpr int64_t kWorthStarting = 1 << 20;
@@ -71,8 +77,9 @@ void Queue::flush_full() {
 }
 
 int64_t Queue::live_bytes() const {
+  const size_t settled = pending_.size() - std::min(pending_.size(), kOpsOfStatement);
   int64_t bytes = 0;
-  for (size_t i = 0; i < pending_.size(); ++i) {
+  for (size_t i = 0; i < settled; ++i) {
     if (pending_.node(i)->has_handles()) bytes += pending_.node(i)->bytes();
   }
   return bytes;

@@ -149,35 +149,32 @@ SLUICE_MATH_INLINE FloorDivision<V> floor_division(V a, V b) {
           select(eq(remainder, zero), copysign(zero, b), remainder)};
 }
 
-// True where floor_division is not exact; b == 0 gives an infinite quotient or NaN.
-template <typename V>
-SLUICE_MATH_INLINE MaskOf<V> has_great_quotient(V a, V b) {
-  const V limit = constant<V>(kIsF32<V> ? 0x1p22 : 0x1p51);
-  const MaskOf<V> is_great = le(limit, raw_abs(raw_div(a, b)));
-  return mask_or(is_great, eq(raw_abs(b), infinity<V>()));
-}
+// What the functions of a quotient share. Where it is great, floor_division is not exact; b == 0
+// gives an infinite one or NaN.
+template <External kOfF32, External kOfF64>
+struct OfQuotient {
+  static constexpr External kF32 = kOfF32, kF64 = kOfF64;
+  template <typename V>
+  SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a, V b) {
+    const V limit = constant<V>(kIsF32<V> ? 0x1p22 : 0x1p51);
+    const MaskOf<V> is_great = le(limit, raw_abs(raw_div(a, b)));
+    return mask_or(is_great, eq(raw_abs(b), infinity<V>()));
+  }
+};
 
 }  // namespace internal
 
 template <>
-struct Guarded<fusion::Op::kFloorDivide> {
-  static constexpr External kF32 = External::kFloorDivideF32, kF64 = External::kFloorDivideF64;
-  template <typename V>
-  SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a, V b) {
-    return internal::has_great_quotient(a, b);
-  }
+struct Guarded<fusion::Op::kFloorDivide>
+    : internal::OfQuotient<External::kFloorDivideF32, External::kFloorDivideF64> {
   template <typename V>
   SLUICE_MATH_INLINE static V usual(V a, V b) {
     return internal::floor_division(a, b).quotient;
   }
 };
 template <>
-struct Guarded<fusion::Op::kRemainder> {
-  static constexpr External kF32 = External::kRemainderF32, kF64 = External::kRemainderF64;
-  template <typename V>
-  SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a, V b) {
-    return internal::has_great_quotient(a, b);
-  }
+struct Guarded<fusion::Op::kRemainder>
+    : internal::OfQuotient<External::kRemainderF32, External::kRemainderF64> {
   template <typename V>
   SLUICE_MATH_INLINE static V usual(V a, V b) {
     return internal::floor_division(a, b).remainder;

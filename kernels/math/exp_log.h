@@ -205,24 +205,39 @@ SLUICE_MATH_INLINE V log_of_reduced(V f, V minus_exponent) {
   }
 }
 
-// A positive x, reduced; subnormals too.
+// A positive x, reduced.
 template <typename V>
 struct LogReduced {
   V f;
   V minus_exponent;
 };
+
+// Positive, finite and not subnormal.
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> is_ordinary(V a) {
+  using S = ScalarOf<V>;
+  using U = UIntOf<V>;
+  constexpr auto kLeast = std::bit_cast<UIntOf<S>>(std::numeric_limits<S>::min());
+  constexpr auto kInfinity = std::bit_cast<UIntOf<S>>(std::numeric_limits<S>::infinity());
+  return lt(sub(bits_as<U>(a), constant<U>(kLeast)), constant<U>(kInfinity - kLeast));
+}
+template <typename V>
+SLUICE_MATH_INLINE LogReduced<V> reduce_ordinary(V a) {
+  using I = IntOf<V>;
+  const I minus_exponent = negated_exponent(a);
+  const V mantissa = bits_as<V>(add(bits_as<I>(a), minus_exponent));
+  return {sub(mantissa, constant<V>(1)), raw_convert<V>(minus_exponent)};
+}
+// Subnormals too.
 template <typename V>
 SLUICE_MATH_INLINE LogReduced<V> reduce_for_log(V a) {
   using S = ScalarOf<V>;
-  using I = IntOf<V>;
   constexpr int kBits = FormatOf<V>::kMantissaBits;
   constexpr S kScale = static_cast<S>(IntOf<S>(1) << kBits);
   const MaskOf<V> tiny = lt(a, constant<V>(std::numeric_limits<S>::min()));
-  const V scaled = select(tiny, mul(a, constant<V>(kScale)), a);
+  const LogReduced<V> scaled = reduce_ordinary(select(tiny, mul(a, constant<V>(kScale)), a));
   const V shift = select(tiny, constant<V>(kScale * kBits), constant<V>(0));
-  const I minus_exponent = negated_exponent(scaled);
-  const V mantissa = bits_as<V>(add(bits_as<I>(scaled), minus_exponent));
-  return {sub(mantissa, constant<V>(1)), add(raw_convert<V>(minus_exponent), shift)};
+  return {scaled.f, add(scaled.minus_exponent, shift)};
 }
 
 // `result` where x > low and finite; the logarithm's special values elsewhere, with its pole at
@@ -235,16 +250,23 @@ SLUICE_MATH_INLINE V with_log_specials(V a, ScalarOf<V> low, V result) {
   return select(mask_and(lt(pole, a), lt(a, infinity<V>())), result, outside);
 }
 
+// A logarithm of any `a`, from that of a reduced one. Most vectors have ordinary numbers only.
+template <typename V, typename OfReduced>
+SLUICE_MATH_INLINE V log_by(V a, const OfReduced& of_reduced) {
+  return if_all(
+      is_ordinary(a), [&]() SLUICE_MATH_LAMBDA { return of_reduced(reduce_ordinary(a)); },
+      [&]() SLUICE_MATH_LAMBDA { return with_log_specials(a, 0, of_reduced(reduce_for_log(a))); });
+}
+
 // A number in two parts.
 struct Split {
   double high;
   double low;
 };
 
-// log(a) * factor for finite a > 0; float64. `ln2` is log(2) * factor.
+// The logarithm times `factor`; float64. `ln2` is log(2) * factor.
 template <typename V>
-SLUICE_MATH_INLINE V scaled_log(V a, Split factor, Split ln2) {
-  const LogReduced<V> x = reduce_for_log(a);
+SLUICE_MATH_INLINE V scaled_log(const LogReduced<V>& x, Split factor, Split ln2) {
   const V f = x.f;
   const V half = mul(constant<V>(0.5), f);
   const V half_square = mul(half, f);
@@ -309,51 +331,53 @@ SLUICE_MATH_INLINE V expm1(V a) {
 
 template <typename V>
 SLUICE_MATH_INLINE V log(V a) {
-  const internal::LogReduced<V> x = internal::reduce_for_log(a);
-  return internal::with_log_specials(a, 0, internal::log_of_reduced(x.f, x.minus_exponent));
+  return internal::log_by(a, [](const internal::LogReduced<V>& x) SLUICE_MATH_LAMBDA {
+    return internal::log_of_reduced(x.f, x.minus_exponent);
+  });
 }
 
 // log2 and log10 in float32: a polynomial for log(1 + f) / f less a constant that a product with f
 // doesn't round much, so that the leading term is as good as exact.
 template <typename V>
 SLUICE_MATH_INLINE V log2(V a) {
-  if constexpr (kIsF32<V>) {
-    const internal::LogReduced<V> x = internal::reduce_for_log(a);
-    const V tail =
-        polynomial(x.f, -0.176998869f, 0.204271048f, -0.178030431f, 0.201428443f, -0.240467876f,
-                   0.288741469f, -0.360675603f, 0.480895102f, -0.721347511f, 0.442695051f);
-    const V result = fma(x.minus_exponent, constant<V>(-0x1p-23f), fma(x.f, tail, x.f));
-    return internal::with_log_specials(a, 0, result);
-  } else {
-    return internal::with_log_specials(
-        a, 0, internal::scaled_log(a, {1.4426950408889634, 2.0355273740931033e-17}, {1, 0}));
-  }
+  return internal::log_by(a, [](const internal::LogReduced<V>& x) SLUICE_MATH_LAMBDA {
+    if constexpr (kIsF32<V>) {
+      const V tail =
+          polynomial(x.f, -0.176998869f, 0.204271048f, -0.178030431f, 0.201428443f, -0.240467876f,
+                     0.288741469f, -0.360675603f, 0.480895102f, -0.721347511f, 0.442695051f);
+      return fma(x.minus_exponent, constant<V>(-0x1p-23f), fma(x.f, tail, x.f));
+    } else {
+      return internal::scaled_log(x, {1.4426950408889634, 2.0355273740931033e-17}, {1, 0});
+    }
+  });
 }
 
 template <typename V>
 SLUICE_MATH_INLINE V log10(V a) {
-  if constexpr (kIsF32<V>) {
-    const internal::LogReduced<V> x = internal::reduce_for_log(a);
-    const V tail =
-        polynomial(x.f, -0.056325715f, 0.0615844578f, -0.0528218001f, 0.0606212206f, -0.0724516213f,
-                   0.0869202614f, -0.108572371f, 0.144763872f, -0.217147246f, -0.0657055154f);
-    const V mantissa_part = fma(x.f, tail, mul(constant<V>(0.5), x.f));
-    // log10(2) in two parts.
-    const V low = fma(x.minus_exponent, constant<V>(1.43204888e-08f * 0x1p-23f), mantissa_part);
-    const V result = fma(x.minus_exponent, constant<V>(-0.30103001f * 0x1p-23f), low);
-    return internal::with_log_specials(a, 0, result);
-  } else {
-    // log10(2) in two parts, of which the first has zeros at its end.
-    return internal::with_log_specials(
-        a, 0,
-        internal::scaled_log(a, {0.4342944819032518, 1.098319650216765e-17},
-                             {3.01029995663611771306e-01, 3.69423907715893078616e-13}));
-  }
+  return internal::log_by(a, [](const internal::LogReduced<V>& x) SLUICE_MATH_LAMBDA {
+    // log10(2) in two parts; in float64 the first has zeros at its end.
+    if constexpr (kIsF32<V>) {
+      const V tail = polynomial(x.f, -0.056325715f, 0.0615844578f, -0.0528218001f, 0.0606212206f,
+                                -0.0724516213f, 0.0869202614f, -0.108572371f, 0.144763872f,
+                                -0.217147246f, -0.0657055154f);
+      const V mantissa_part = fma(x.f, tail, mul(constant<V>(0.5), x.f));
+      const V low = fma(x.minus_exponent, constant<V>(1.43204888e-08f * 0x1p-23f), mantissa_part);
+      return fma(x.minus_exponent, constant<V>(-0.30103001f * 0x1p-23f), low);
+    } else {
+      return internal::scaled_log(x, {0.4342944819032518, 1.098319650216765e-17},
+                                  {3.01029995663611771306e-01, 3.69423907715893078616e-13});
+    }
+  });
 }
 
 template <typename V>
 SLUICE_MATH_INLINE V log1p(V a) {
-  return internal::with_log_specials(a, -1, internal::log1p_of_finite(a));
+  return if_all(
+      mask_and(lt(constant<V>(-1), a), lt(a, infinity<V>())),
+      [&]() SLUICE_MATH_LAMBDA { return internal::log1p_of_finite(a); },
+      [&]() SLUICE_MATH_LAMBDA {
+        return internal::with_log_specials(a, -1, internal::log1p_of_finite(a));
+      });
 }
 
 // log(exp(a) + exp(b)).

@@ -63,10 +63,9 @@ SLUICE_MATH_INLINE W exp2_f32(W a) {
   return mul(p, power_of_two<W>(n.bits));
 }
 
-// log2(x) for finite x > 0; float64. The error is 2^-63 of the result.
+// log2(x); float64. The error is 2^-63 of the result.
 template <typename V>
-SLUICE_MATH_INLINE Exponent<V> precise_log2(V x) {
-  const LogReduced<V> reduced = reduce_for_log(x);
+SLUICE_MATH_INLINE Exponent<V> precise_log2(const LogReduced<V>& reduced) {
   const V one = constant<V>(1);
   // s = f / (2 + f), and log(1 + f) = 2 atanh(s).
   const V f = reduced.f;
@@ -134,7 +133,7 @@ SLUICE_MATH_INLINE V power_of_magnitude(V magnitude, V exponent) {
     const W product = mul(log2, raw_convert<W>(exponent));
     return raw_convert<V>(exp2_f32(select(is_one, constant<W>(0), product)));
   } else {
-    const Exponent<V> log2 = precise_log2(magnitude);
+    const Exponent<V> log2 = precise_log2(reduce_for_log(magnitude));
     const V high = log2_with_ends(magnitude, log2.high);
     const V product = mul(high, exponent);
     const V low = fma(log2.low, exponent, fma(high, exponent, neg(product)));
@@ -142,9 +141,22 @@ SLUICE_MATH_INLINE V power_of_magnitude(V magnitude, V exponent) {
   }
 }
 
+// As power_of_magnitude(), of an ordinary number and a finite exponent.
+template <typename V>
+SLUICE_MATH_INLINE V power_of_ordinary(V base, V exponent) {
+  if constexpr (kIsF32<V>) {
+    using W = Rebind<V, double>;
+    return raw_convert<V>(exp2_f32(mul(log2_f32(raw_convert<W>(base)), raw_convert<W>(exponent))));
+  } else {
+    const Exponent<V> log2 = precise_log2(reduce_ordinary(base));
+    const V product = mul(log2.high, exponent);
+    return exp2_of_sum(product, fma(log2.low, exponent, fma(log2.high, exponent, neg(product))));
+  }
+}
+
 // As in IEEE 754: NaN for a negative base and an exponent that is no integer.
 template <typename V>
-SLUICE_MATH_INLINE V float_pow(V base, V exponent) {
+SLUICE_MATH_INLINE V power_of_any(V base, V exponent) {
   using I = IntOf<V>;
   const V magnitude = raw_abs(base);
   const V power = power_of_magnitude(magnitude, exponent);
@@ -165,7 +177,10 @@ SLUICE_MATH_INLINE V pow(V base, V exponent) {
   if constexpr (kIsInteger<V>)
     return internal::integer_pow(base, exponent);
   else
-    return internal::float_pow(base, exponent);
+    return if_all(
+        mask_and(internal::is_ordinary(base), lt(raw_abs(exponent), infinity<V>())),
+        [&]() SLUICE_MATH_LAMBDA { return internal::power_of_ordinary(base, exponent); },
+        [&]() SLUICE_MATH_LAMBDA { return internal::power_of_any(base, exponent); });
 }
 
 // sqrt(a^2 + b^2). An infinite operand gives infinity, even beside a NaN.

@@ -27,6 +27,8 @@
 // Marks the function templates of kernels/math: a loop is vectorised only if all of its body is
 // inlined, which the compiler's own judgement would stop at the longer ones.
 #define SLUICE_MATH_INLINE [[gnu::always_inline]] inline
+// Marks their lambdas, after the parameters.
+#define SLUICE_MATH_LAMBDA __attribute__((always_inline))
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 
@@ -201,6 +203,13 @@ inline bool mask_not(bool a) { return !a; }
 template <Native V>
 inline V select(bool mask, V a, V b) {
   return mask ? a : b;
+}
+
+// `usual()` if `mask` holds in all lanes, else `full()`, which has to give the same bits where it
+// does. For plain numbers it is always `full`: a loop with a branch in it is not vectorised.
+template <typename Usual, typename Full>
+SLUICE_MATH_INLINE auto if_all(bool, const Usual&, const Full& full) {
+  return full();
 }
 
 // The same bits as another type of the same width.

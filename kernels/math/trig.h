@@ -16,12 +16,6 @@
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
 namespace internal {
 
-// Infinite ones too; NaN passes through the inline form.
-template <typename V>
-SLUICE_MATH_INLINE MaskOf<V> is_huge_angle(V a) {
-  return le(constant<V>(0x1p40), raw_abs(a));
-}
-
 // `a` with its sign changed if the integer n is odd.
 template <typename V>
 SLUICE_MATH_INLINE V negate_if_odd(V a, IntOf<V> n) {
@@ -73,17 +67,17 @@ SLUICE_MATH_INLINE V tan_f32(V a) {
   const W r = fma(n.value, constant<W>(-6.123233995736766e-17),
                   fma(n.value, constant<W>(-1.5707963267948966), x));
   const W s = mul(r, r);
-  const W sine = mul(
-      r, polynomial(s, -0.00019514631154969204, 0.0083321560384830486, -0.16666654536140779, 1.0));
-  const W cosine = polynomial(s, 2.4382726836948167e-05, -0.001388667272488116,
-                              0.041666620075002651, -0.49999999691979347, 1.0);
+  // tan(r) = r p / q, and of every second n it is the tangent's negative inverse.
+  const W p = polynomial(s, 0.0010747216053616504, -0.11135519618091516, 1.0);
+  const W q = polynomial(s, 0.015970880330074662, -0.44468852832349287, 1.0);
+  const W rp = mul(r, p);
   const MaskOf<W> odd = has_bit(n.bits, 0);
-  const W numerator = select(odd, cosine, sine);
-  const W denominator = select(odd, sine, cosine);
+  const W numerator = select(odd, q, rp);
+  const W denominator = select(odd, neg(rp), q);
   // A float32 quotient and one step of Newton's take less time than a float64 division.
   const W guess = raw_convert<W>(raw_div(constant<V>(1), raw_convert<V>(denominator)));
   const W inverse = fma(guess, fma(neg(denominator), guess, constant<W>(1)), guess);
-  return raw_convert<V>(negate_if_odd(mul(numerator, inverse), n.bits));
+  return raw_convert<V>(mul(numerator, inverse));
 }
 
 // high + low.
@@ -168,15 +162,21 @@ SLUICE_MATH_INLINE V tan_f64(V a) {
   return select(eq(a, constant<V>(0)), a, result);
 }
 
+// What the functions of an angle share. Infinite ones are rare too; NaN passes through the inline
+// form.
+template <External kOfF32, External kOfF64>
+struct OfAngle {
+  static constexpr External kF32 = kOfF32, kF64 = kOfF64;
+  template <typename V>
+  SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a) {
+    return le(constant<V>(0x1p40), raw_abs(a));
+  }
+};
+
 }  // namespace internal
 
 template <>
-struct Guarded<fusion::Op::kSin> {
-  static constexpr External kF32 = External::kSinF32, kF64 = External::kSinF64;
-  template <typename V>
-  SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a) {
-    return internal::is_huge_angle(a);
-  }
+struct Guarded<fusion::Op::kSin> : internal::OfAngle<External::kSinF32, External::kSinF64> {
   template <typename V>
   SLUICE_MATH_INLINE static V usual(V a) {
     if constexpr (kIsF32<V>) {
@@ -188,12 +188,7 @@ struct Guarded<fusion::Op::kSin> {
   }
 };
 template <>
-struct Guarded<fusion::Op::kCos> {
-  static constexpr External kF32 = External::kCosF32, kF64 = External::kCosF64;
-  template <typename V>
-  SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a) {
-    return internal::is_huge_angle(a);
-  }
+struct Guarded<fusion::Op::kCos> : internal::OfAngle<External::kCosF32, External::kCosF64> {
   template <typename V>
   SLUICE_MATH_INLINE static V usual(V a) {
     if constexpr (kIsF32<V>) {
@@ -205,12 +200,7 @@ struct Guarded<fusion::Op::kCos> {
   }
 };
 template <>
-struct Guarded<fusion::Op::kTan> {
-  static constexpr External kF32 = External::kTanF32, kF64 = External::kTanF64;
-  template <typename V>
-  SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a) {
-    return internal::is_huge_angle(a);
-  }
+struct Guarded<fusion::Op::kTan> : internal::OfAngle<External::kTanF32, External::kTanF64> {
   template <typename V>
   SLUICE_MATH_INLINE static V usual(V a) {
     if constexpr (kIsF32<V>)

@@ -128,6 +128,19 @@ TEST(Loop, HeldResultsAreBoundedByBytes) {
   EXPECT_EQ(held[99].slice(0, 0, 1).item<float>(), 100.f);
 }
 
+TEST(Loop, TemporariesOfAStatementAreNotHeld) {
+  const ConfigGuard guard;
+  config().max_pending_bytes = 1 << 20;
+  const Tensor x = Tensor::from(start_values(1 << 10)).reshape({1 << 10, 1});
+  const Tensor y = Tensor::from(start_values(1 << 10)).reshape({1, 1 << 10});
+  sync();
+  reset_stats();
+  const Tensor sums = sum(square(x - y), 1);
+  EXPECT_FALSE(sums.is_materialized());
+  sync();
+  EXPECT_EQ(stats().kernels_launched, 1);
+}
+
 TEST(Loop, AFullWindowFlushesItself) {
   const ConfigGuard guard;
   config().window_ops = 50;

@@ -227,6 +227,25 @@ TEST(Ops, ScalarsOnEitherSideAndInEveryOperand) {
   EXPECT_EQ((Tensor::from<int32_t>({7}) / 2).item<float>(), 3.5f);
 }
 
+TEST(Ops, PowersByScalarsAreCheaperOps) {
+  const Tensor x = Tensor::from({1.f, 2.f, -3.f});
+  EXPECT_EQ(values_of<float>(pow(x, 3)), (std::vector<float>{1, 8, -27}));
+  EXPECT_EQ(values_of<float>(pow(x, 4.0)), (std::vector<float>{1, 16, 81}));
+  EXPECT_EQ(values_of<float>(pow(x, -1)), values_of<float>(reciprocal(x)));
+  EXPECT_EQ(values_of<float>(pow(abs(x), 0.5)), values_of<float>(sqrt(abs(x))));
+  EXPECT_EQ(values_of<float>(pow(abs(x), -0.5)), values_of<float>(rsqrt(abs(x))));
+  EXPECT_EQ(values_of<float>(pow(x + 0, 3)), (std::vector<float>{1, 8, -27}));
+  EXPECT_EQ(values_of<int8_t>(pow(Tensor::from<int8_t>({3, 7}), 3)),
+            (std::vector<int8_t>{27, static_cast<int8_t>(343)}));
+  EXPECT_EQ(values_of<int32_t>(pow(Tensor::from<int32_t>({1, 2}), -1)),
+            (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(pow(Tensor::from<int32_t>({1, 2}), 0.5).dtype(), DType::kFloat32);
+  // Of halves a power is rounded once.
+  const Tensor half = Tensor::from({float16(1.1f)});
+  EXPECT_EQ(values_of<float16>(pow(half, 3))[0].bits,
+            values_of<float16>(pow(half, half * 0 + 3))[0].bits);
+}
+
 TEST(Ops, CompoundAssignmentChangesOneHandle) {
   Tensor x = Tensor::from({1.f, 2.f});
   const Tensor before = x;

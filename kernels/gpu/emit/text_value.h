@@ -150,6 +150,12 @@ To raw_convert(Value<From> a) {
   return {raw::convert(dtype_of<math::ScalarOf<To>>(), a.raw)};
 }
 
+// Lanes of a GPU are threads: what they share costs as much as what each decides.
+template <typename Usual, typename Full>
+auto if_all(Value<bool>, const Usual&, const Full& full) {
+  return full();
+}
+
 template <typename T>
 Value<T> call_external(math::External f, Value<T> a) {
   return {raw::call(dtype_of<T>(), raw::external_name(f), a.raw)};

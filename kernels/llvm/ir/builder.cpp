@@ -307,6 +307,12 @@ llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::
   return ir->CreateLoad(type, out);
 }
 
+llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usual,
+                    const std::function<llvm::Value*()>& full) {
+  Builder& ir = builder();
+  return ir.choose(ir.any(ir->CreateNot(mask)), full, usual);
+}
+
 llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,
                     llvm::Value* b, llvm::Value* usual) {
   Builder& ir = builder();

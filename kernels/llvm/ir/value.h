@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include <sluice/dtype.h>
 #include "kernels/math/external.h"
@@ -42,6 +43,9 @@ llvm::Value* logical_not(llvm::Value* a);
 llvm::Value* select(llvm::Value* mask, llvm::Value* a, llvm::Value* b);
 llvm::Value* bits_as(DType to, llvm::Value* a);
 llvm::Value* convert(DType from, DType to, llvm::Value* a);
+// Of two values of one type the first, if `mask` holds in all lanes; only that one is computed.
+llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usual,
+                    const std::function<llvm::Value*()>& full);
 // math::external_array() over the lanes of `a` and `b`, which is null for a unary function.
 llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::Value* b);
 // `usual`, or in the lanes of `rare` what call_external gives, which is called if there are any.
@@ -110,6 +114,12 @@ inline Value<bool> mask_not(Value<bool> a) { return {raw::logical_not(a.raw)}; }
 template <typename T>
 Value<T> select(Value<bool> mask, Value<T> a, Value<T> b) {
   return {raw::select(mask.raw, a.raw, b.raw)};
+}
+
+template <typename Usual, typename Full>
+auto if_all(Value<bool> mask, const Usual& usual, const Full& full) -> decltype(full()) {
+  return {raw::if_all(
+      mask.raw, [&] { return usual().raw; }, [&] { return full().raw; })};
 }
 
 template <typename To, typename From>
