@@ -13,13 +13,24 @@ bool may_bypass_caches(const Plan& plan) {
                      [](const Step& step) { return step.bytes_written >= kLeastNontemporalBytes; });
 }
 
+// Tiles of reductions are there only for extents that leaves divide.
+bool reduces_by_tiles(const Plan& plan) {
+  for (const Step& step : plan.steps) {
+    for (const KernelCall& call : step.kernels) {
+      if (call.program.tiled && call.program.reduced_rank > 0) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::shared_ptr<const PlanTemplate> PlanTemplate::make(int64_t first, int64_t step,
                                                        std::array<Plan, kSamples> plans) {
   std::array<std::vector<int64_t>, kSamples> samples;
   for (int i = 0; i < kSamples; ++i) {
-    if (!same_structure(plans[0], plans[i]) || may_bypass_caches(plans[i])) return nullptr;
+    if (!same_structure(plans[0], plans[i])) return nullptr;
+    if (may_bypass_caches(plans[i]) || reduces_by_tiles(plans[i])) return nullptr;
     samples[i] = numbers_of(plans[i]);
     if (samples[i].size() != samples[0].size()) return nullptr;
   }

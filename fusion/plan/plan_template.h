@@ -20,8 +20,8 @@ class PlanTemplate {
   static constexpr int kSamples = 4;
 
   // `plans`: at the positions first, first + step, and so on. Null if their structures differ, if
-  // their numbers are no quadratic functions of the position, or if they write so much that stores
-  // may bypass the caches.
+  // their numbers are no quadratic functions of the position, if they write so much that stores
+  // may bypass the caches, or if reductions read by tiles.
   static std::shared_ptr<const PlanTemplate> make(int64_t first, int64_t step,
                                                   std::array<Plan, kSamples> plans);
 
