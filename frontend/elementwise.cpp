@@ -132,7 +132,7 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
 }
 
 // Powers by a scalar that other ops give, at a fraction of the time. x * x * x would round halves
-// twice, where pow() rounds them once.
+// twice, where pow() rounds them once; sqrt() differs from pow() at -inf and -0.
 std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
   const Operand& base = operands[0];
   const Operand& exponent = operands[1];
@@ -152,8 +152,6 @@ std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
     return pointwise("pow", Op::kSquare, {Operand(of_base(Op::kSquare), base.where())});
   }
   if (is_integer(dtype)) return {};
-  if (power == 0.5) return of_base(Op::kSqrt);
-  if (power == -0.5) return of_base(Op::kRsqrt);
   if (power == -1) return of_base(Op::kReciprocal);
   return {};
 }

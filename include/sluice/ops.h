@@ -480,8 +480,8 @@ Tensor remainder(const Tensor& x, const Tensor& y) {
 }
 
 // x to the power y; negative integer powers of integers are 0, and pow(x, 0) and pow(1, y) are 1
-// even for NaN. The scalar exponents 2, 0.5, -0.5 and -1 are square(), sqrt(), rsqrt() and
-// reciprocal(); 3 and 4 are products. Takes numbers; gives their dtype.
+// even for NaN. The scalar exponents 2 and -1 are square() and reciprocal(); 3 and 4 are products.
+// Takes numbers; gives their dtype.
 Tensor pow(const Tensor& x, const Tensor& y, Location where = Location::current());
 Tensor pow(Tensor&& x, const Tensor& y, Location where = Location::current());
 Tensor pow(const Tensor& x, Tensor&& y, Location where = Location::current());
