@@ -251,9 +251,10 @@ NdArray scatter_add(const NdArray& x, const NdArray& indices, const NdArray& upd
   const DType compute = compute_type(x.dtype);
   NdArray result = cast(x, compute);
   const NdArray values = cast(updates, x.dtype);
-  const auto rounded = [&](Real sum) {
-    return is_float(compute) ? round_float(sum, compute)
-                             : wrap_integer(static_cast<__int128>(sum), compute);
+  const auto sum_of = [&](Real a, Real b) {
+    return is_float(compute)
+               ? round_float(a + b, compute)
+               : wrap_integer(static_cast<__int128>(a) + static_cast<__int128>(b), compute);
   };
   std::vector<int64_t> dims = dims_of(broadcast_shapes(indices.shape, updates.shape));
   for (int k = 0; k < x.rank(); ++k) {
@@ -264,7 +265,7 @@ NdArray scatter_add(const NdArray& x, const NdArray& indices, const NdArray& upd
     to[axis] = static_cast<int64_t>(indices.values[broadcast_offset(index, indices.shape)]);
     if (to[axis] < 0) to[axis] += x.shape[axis];
     const int64_t from = broadcast_offset(index, values.shape), at = offset_of(to, x.shape);
-    result.values[at] = rounded(result.values[at] + values.values[from]);
+    result.values[at] = sum_of(result.values[at], values.values[from]);
     result.errors[at] += values.errors[from];
     // An inexact sum may be rounded to a neighbour.
     if (result.errors[at] > 0 && is_float(compute)) {
