@@ -12,6 +12,12 @@ constexpr T ceil_div(T a, std::type_identity_t<T> b) {
   return (a + b - 1) / b;
 }
 
+// The greatest integer not above a / b. b > 0.
+template <typename T>
+constexpr T floor_div(T a, std::type_identity_t<T> b) {
+  return a / b - (a % b < 0);
+}
+
 // `a` rounded up to a multiple of `unit`.
 template <typename T>
 constexpr T round_up(T a, std::type_identity_t<T> unit) {

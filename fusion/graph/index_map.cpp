@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/integers.h"
+
 namespace sluice::fusion {
 namespace {
 
@@ -66,9 +68,15 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
     position.coefficient[d] = -position.coefficient[d];
   }
 
+  // The digits of the least position. Pads and concats ask for positions outside too, which they
+  // discard: before the first element the leading digit is negative, and the others are what they
+  // are elsewhere.
   std::array<int64_t, kMaxRank> reach{};  // the greatest index so far along each axis
+  int64_t rest = position.offset;
   for (int k = 0; k < operand.rank(); ++k) {
-    const int64_t digit = position.offset / in_strides[k] % operand[k];
+    if (operand[k] == 1) continue;
+    const int64_t digit = floor_div(rest, in_strides[k]);
+    rest -= digit * in_strides[k];
     if (kept[k] && digit != 0) return NotAffine{};
     if (kept[k]) continue;
     result.axes[k].offset = digit;

@@ -173,7 +173,8 @@ TEST(ShapeOps, LongConcats) {
     const Stats before = stats();
     concat(split(x, 100, 0), 1).eval();
     EXPECT_EQ(stats().kernels_launched - before.kernels_launched, 1);
-    EXPECT_LE(stats().compiles - before.compiles, 1);
+    // On a GPU a launch of several calls is a kernel of its own.
+    if (x.device() == Device::cpu()) EXPECT_LE(stats().compiles - before.compiles, 1);
   }
 }
 
@@ -292,19 +293,29 @@ TEST(ShapeOps, Split) {
 // Each pad of another axis: a read that only the innermost guarded would be far outside.
 TEST(ShapeOps, PadsOfPadsReadOnlyWhatIsThere) {
   const Tensor x = arange(9).reshape(Shape{3, 1, 1, 3});
-  const int64_t far = 1 << 20;
-  const Tensor inner = pad(x, {{0, 0}, {far, 0}, {0, 0}, {0, 0}});
-  const Tensor middle = pad(inner, {{0, 0}, {0, 0}, {3, 0}, {0, 0}}, 7);
-  const Tensor nested = pad(flip(middle, 3), {{0, 0}, {0, 0}, {0, 0}, {2, 1}});
-  const Tensor shown = nested.slice(1, far - 1, far + 1);
-  const Tensor once =
-      pad(flip(pad(x, {{0, 0}, {1, 0}, {0, 0}, {0, 0}}), 3), {{0, 0}, {0, 0}, {3, 0}, {0, 0}}, 7);
-  EXPECT_EQ(shown.to_vector<int64_t>(),
-            pad(once, {{0, 0}, {0, 0}, {0, 0}, {2, 1}}).to_vector<int64_t>());
-  EXPECT_EQ(pad(pad(x, {{1, 0}, {0, 0}, {0, 0}, {0, 0}}), {{0, 0}, {0, 0}, {0, 0}, {0, 2}})
-                .sum()
-                .item<int64_t>(),
-            36);
+  const int64_t far = 1 << 12;
+  const auto padded = [&](int64_t before) {
+    Tensor y = pad(x, {{0, 0}, {before, 0}, {0, 0}, {0, 0}});
+    y = flip(pad(std::move(y), {{0, 0}, {0, 0}, {3, 0}, {0, 0}}, 7), 3);
+    return pad(std::move(y), {{0, 0}, {0, 0}, {0, 0}, {2, 1}});
+  };
+  EXPECT_EQ(padded(far).slice(1, far - 1, far + 1).to_vector<int64_t>(),
+            padded(1).to_vector<int64_t>());
+}
+
+// What pads and concats ask for before the first element is no element of the line before.
+TEST(ShapeOps, ReshapesUnderPadsAndConcats) {
+  const Tensor t = Tensor::from({5, 6});
+  const auto spread = [&] { return pad(expand_dims(t, 1), {{0, 0}, {0, 1}}).reshape(Shape{4}); };
+  EXPECT_EQ(pad(spread().slice(0, 0, 3), {{1, 0}}).to_vector<int>(),
+            (std::vector<int>{0, 5, 0, 6}));
+  EXPECT_EQ(pad(spread(), {{2, 2}}).to_vector<int>(), (std::vector<int>{0, 0, 5, 0, 6, 0, 0, 0}));
+  EXPECT_EQ(pad(spread(), {{3, 1}}).to_vector<int>(), (std::vector<int>{0, 0, 0, 5, 0, 6, 0, 0}));
+  EXPECT_EQ(concat({t, t.slice(0, 0, 1), repeat(t, 2, 0), spread()}).to_vector<int>(),
+            (std::vector<int>{5, 6, 5, 5, 5, 6, 6, 5, 0, 6, 0}));
+  EXPECT_EQ(pad(repeat(t, 3, 0), {{1, 2}}).to_vector<int>(),
+            (std::vector<int>{0, 5, 5, 5, 6, 6, 6, 0, 0}));
+  EXPECT_EQ(pad(flip(spread(), 0), {{1, 0}}).to_vector<int>(), (std::vector<int>{0, 0, 6, 0, 5}));
 }
 
 TEST(ShapeOps, PadTileRepeatRoll) {
