@@ -181,13 +181,17 @@ class Validator {
     compare(n, HostValue(value.get()), how, HostValue(value_of(n)), "interpreted op by op");
   }
 
-  // " in the kernel mul+exp+sum": the call of a step that writes result `r`.
+  // " in the kernel mul+exp+sum": the call of a step that writes result `r`; empty if none does, as
+  // of a result without elements.
   std::string name_of_step(size_t step, int32_t r) const {
     const fusion::Step& work = plan_->plan().steps[step];
-    size_t number = 0;
-    while (!writes(work.call(number), r)) ++number;
-    return absl::StrCat(work.library ? " in the library call " : " in the kernel ",
-                        names_of(work.call(number).nodes));
+    for (size_t number = 0; number < work.num_calls(); ++number) {
+      const fusion::Call& call = work.call(number);
+      if (!writes(call, r)) continue;
+      return absl::StrCat(work.library ? " in the library call " : " in the kernel ",
+                          names_of(call.nodes));
+    }
+    return "";
   }
   static bool writes(const fusion::Call& call, int32_t r) {
     return std::any_of(call.outputs.begin(), call.outputs.end(), [&](const auto& output) {
