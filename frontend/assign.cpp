@@ -1,7 +1,8 @@
-// set() and add_at(): arrays with other values at some positions. Integers and
-// slices are a selection between the old values and the new ones; index tensors are a scatter.
-#include <cmath>
+// set() and add_at(): arrays with other values at some positions. Integers and slices are a
+// selection between the old values and the new ones; index tensors are a scatter.
+#include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include <sluice/creation.h>
@@ -28,11 +29,11 @@ using frontend::span_of;
 using Kind = SelectedAxis::Kind;
 
 Tensor reshaped(const char* op, const Tensor& x, const Dims& dims) {
-  return reshape(x, make_shape(op, span_of(dims), x));
+  return frontend::reshaped(op, x, make_shape(op, span_of(dims), x));
 }
 
-// The value, in x's dtype, in the shape of what is selected.
-Tensor broadcast_value(const char* op, const Tensor& x, const Operand& value, const Shape& shape) {
+// The value, in x's dtype. Throws unless it broadcasts to `shape`, that of what is selected.
+Tensor checked_value(const char* op, const Tensor& x, const Operand& value, const Shape& shape) {
   Tensor given =
       value.is_tensor() ? value.tensor() : full({}, value.scalar(), x.dtype(), x.device());
   frontend::node_of(op, given);
@@ -42,7 +43,7 @@ Tensor broadcast_value(const char* op, const Tensor& x, const Operand& value, co
     fail(op, "the value ", describe(given), " does not broadcast to ", to_string(shape),
          ", what is selected of ", describe(x));
   }
-  return broadcast_to(std::move(given), shape);
+  return given;
 }
 
 // Where along an axis an element of the range is.
@@ -87,19 +88,21 @@ Tensor placed(const char* op, Tensor value, const SelectedAxis& range, int64_t e
 // Integers and slices only.
 Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selection& selection,
                           const Operand& value) {
-  Tensor mask,
-      values = broadcast_value(how.op, x, value, make_shape(how.op, selection.dims(how.op, x), x));
-  if (values.numel() == 0) return x;
-  Dims region(x.ndim());
-  for (const SelectedAxis& axis : selection.axes) {
-    if (axis.kind != Kind::kNew) region[axis.axis] = axis.count;
+  const Shape shape = make_shape(how.op, selection.dims(how.op, x), x);
+  Tensor values = checked_value(how.op, x, value, shape);
+  if (shape.numel() == 0) return x;
+  // One value is the same wherever it is placed.
+  const bool is_uniform = values.numel() == 1;
+  if (is_uniform) {
+    values = reshape(std::move(values), Shape{});
+  } else {
+    Dims region(x.ndim());
+    for (const SelectedAxis& axis : selection.axes) {
+      if (axis.kind != Kind::kNew) region[axis.axis] = axis.count;
+    }
+    values = reshaped(how.op, broadcast_to(std::move(values), shape), region);
   }
-  values = reshaped(how.op, values, region);
-  const bool is_uniform = !value.is_tensor() || value.tensor().numel() == 1;
-  if (is_uniform)
-    values = reshape(value.is_tensor() ? astype(value.tensor(), x.dtype())
-                                       : full({}, value.scalar(), x.dtype(), x.device()),
-                     Shape{});
+  Tensor mask;
   for (const SelectedAxis& axis : selection.axes) {
     if (axis.kind == Kind::kNew || axis.is_whole(x)) continue;
     Tensor inside = in_range(how.op, axis, x);
@@ -115,8 +118,8 @@ Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selectio
 // that are selected whole. The axes of the index tensors come first.
 Tensor assigned_to_positions(const Assignment& how, const Tensor& x, const Selection& selection,
                              const Operand& value) {
-  const Dims dims = selection.dims(how.op, x);
-  Tensor values = broadcast_value(how.op, x, value, make_shape(how.op, dims, x));
+  const Shape shape = make_shape(how.op, selection.dims(how.op, x), x);
+  Tensor values = broadcast_to(checked_value(how.op, x, value, shape), shape);
 
   int first_whole = x.ndim();  // of the axes that make a row
   for (auto axis = selection.axes.rbegin(); axis != selection.axes.rend(); ++axis) {
@@ -125,54 +128,46 @@ Tensor assigned_to_positions(const Assignment& how, const Tensor& x, const Selec
     first_whole = axis->axis;
   }
   // The axes of the positions: those of the index tensors, then those of ranges.
-  int ranges = 0;
+  Dims dims(selection.positions.begin(), selection.positions.end());
   for (const SelectedAxis& axis : selection.axes) {
-    ranges += axis.kind == Kind::kRange && axis.axis < first_whole;
+    if (axis.kind == Kind::kRange && axis.axis < first_whole) dims.push_back(axis.count);
   }
-  const int rank = selection.positions.rank() + ranges;
-  frontend::check_rank(how.op, rank, x);
+  frontend::check_rank(how.op, dims.size(), x);
   Tensor position;
   int next_range = selection.positions.rank();
   for (const SelectedAxis& axis : selection.axes) {
     if (axis.kind == Kind::kNew || axis.axis >= first_whole) continue;
+    Dims along(dims.size(), 1);
     Tensor at;
     if (axis.kind == Kind::kTensor) {
-      const Tensor* const positions = &axis.positions;
-      at = frontend::flat_positions(how.op, x, axis.axis, {&positions, 1});
-      Dims shape(rank, 1);
+      at = frontend::checked_positions(how.op, x, axis.axis, axis.positions);
       const int shift = selection.positions.rank() - at.ndim();
-      for (int k = 0; k < at.ndim(); ++k) shape[shift + k] = at.shape()[k];
-      at = reshaped(how.op, at, shape);
+      for (int k = 0; k < at.ndim(); ++k) along[shift + k] = at.shape()[k];
+      at = reshaped(how.op, at, along);
     } else {
-      Dims shape(rank, 1);
-      const int along = axis.kind == Kind::kRange ? next_range++ : 0;
-      if (axis.kind == Kind::kRange) shape[along] = axis.count;
-      at = frontend::coordinate(how.op, make_shape(how.op, shape, x), along, x.device()) *
+      const int place = axis.kind == Kind::kRange ? next_range++ : 0;
+      if (axis.kind == Kind::kRange) along[place] = axis.count;
+      at = frontend::coordinate(how.op, make_shape(how.op, span_of(along), x), place, x.device()) *
                axis.step +
            axis.start;
     }
-    position = position.defined() ? std::move(position) * x.shape()[axis.axis] + std::move(at)
-                                  : std::move(at);
+    position = frontend::with_axis(std::move(position), x.shape()[axis.axis], std::move(at));
   }
 
   // The value's axes in the same order: the positions' come first.
   const int lead = selection.lead();
   Dims order(values.ndim());
-  for (int k = 0; k < values.ndim(); ++k) order[k] = k;
+  std::iota(order.begin(), order.end(), 0);
   std::rotate(order.begin(), order.begin() + lead,
               order.begin() + lead + selection.positions.rank());
-  values = permute(values, std::vector<int>(order.begin(), order.end()));
+  values = frontend::permuted(how.op, values, order);
 
   int64_t rows = 1, columns = 1, count = 1;
   for (int k = 0; k < x.ndim(); ++k) (k < first_whole ? rows : columns) *= x.shape()[k];
-  Dims full_dims(selection.positions.begin(), selection.positions.end());
-  for (const SelectedAxis& axis : selection.axes) {
-    if (axis.kind == Kind::kRange && axis.axis < first_whole) full_dims.push_back(axis.count);
-  }
-  for (const int64_t extent : full_dims) count *= extent;
+  for (const int64_t extent : dims) count *= extent;
   if (count * columns == 0) return x;
-  position =
-      reshape(broadcast_to(std::move(position), make_shape(how.op, full_dims, x)), Shape{count});
+  position = reshape(broadcast_to(std::move(position), make_shape(how.op, span_of(dims), x)),
+                     Shape{count});
   Tensor result = scattered(how, reshape(x, Shape{rows, columns}), position,
                             reshape(values, Shape{count, columns}));
   return reshape(std::move(result), x.shape());
@@ -191,7 +186,7 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
         std::equal(mask.shape().begin(), mask.shape().end(), x.shape().begin())) {
       Dims dims = dims_of(mask);
       dims.resize(x.ndim(), 1);
-      Tensor values = broadcast_value(how.op, x, value, Shape{});
+      Tensor values = checked_value(how.op, x, value, Shape{});
       if (how.adds) values = x + std::move(values);
       return sluice::where(reshaped(how.op, mask, dims), std::move(values), x);
     }

@@ -4,6 +4,7 @@
 
 #include "engine/observe/call_site.h"
 #include "frontend/checks.h"
+#include "frontend/dims.h"
 
 namespace sluice::frontend {
 namespace {
@@ -32,6 +33,16 @@ Tensor record_view(const char* name, fusion::Op op, const Tensor& x, const Shape
                                        .shape = shape,
                                        .operands = {&operand, 1},
                                        .attrs = attrs}));
+}
+
+Tensor reshaped(const char* name, const Tensor& x, const Shape& shape) {
+  return record_view(name, fusion::Op::kReshape, x, shape);
+}
+
+Tensor permuted(const char* name, const Tensor& x, absl::Span<const int64_t> order) {
+  Dims dims;
+  for (const int64_t axis : order) dims.push_back(x.shape()[static_cast<int>(axis)]);
+  return record_view(name, fusion::Op::kPermute, x, make_shape(name, span_of(dims), x), order);
 }
 
 Tensor coordinate(const char* name, const Shape& shape, int axis, Device device) {

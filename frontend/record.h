@@ -17,6 +17,11 @@ Tensor record(const engine::OpCall& call);
 Tensor record_view(const char* name, fusion::Op op, const Tensor& x, const Shape& shape,
                    absl::Span<const int64_t> attrs = {});
 
+// Of these views, in the name of the op that the user called. `order`: axis i of the result is axis
+// order[i] of x.
+Tensor reshaped(const char* name, const Tensor& x, const Shape& shape);
+Tensor permuted(const char* name, const Tensor& x, absl::Span<const int64_t> order);
+
 // int64: each element's index along `axis`.
 Tensor coordinate(const char* name, const Shape& shape, int axis, Device device);
 

@@ -84,14 +84,13 @@ Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis) {
     }
     Tensor position;
     for (int k = 0; k < first_of_row; ++k) {
-      const Tensor* const given = &index;
       Dims along(to.ndim(), 1);
       along[k] = dims[k];
-      Tensor at = k == axis ? frontend::flat_positions(kOp, to, axis, {&given, 1})
-                            : frontend::coordinate(kOp, make_shape(kOp, span_of(along), to), k,
-                                                   to.device());
-      position =
-          position.defined() ? std::move(position) * to.shape()[k] + std::move(at) : std::move(at);
+      position = frontend::with_axis(
+          std::move(position), to.shape()[k],
+          k == axis
+              ? frontend::checked_positions(kOp, to, axis, index)
+              : frontend::coordinate(kOp, make_shape(kOp, span_of(along), to), k, to.device()));
     }
     position = broadcast_to(std::move(position), make_shape(kOp, span_of(of_positions), to));
     Tensor sums = frontend::scattered({kOp, true}, reshape(to, Shape{rows, columns}),

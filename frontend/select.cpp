@@ -127,17 +127,13 @@ Dims Selection::dims(const char* op, const Tensor& x) const {
   return result;
 }
 
-Tensor flat_positions(const char* op, const Tensor& x, int axis,
-                      std::span<const Tensor* const> positions) {
-  Tensor result;
-  for (const Tensor* given : positions) {
-    const int64_t extent = x.shape()[axis++];
-    // Taken from 0, 1, 2, ... an index is itself, checked and counted from the front.
-    Tensor checked = take(coordinate(op, Shape{extent}, 0, x.device()), *given, 0);
-    result =
-        result.defined() ? std::move(result) * extent + std::move(checked) : std::move(checked);
-  }
-  return result;
+Tensor checked_positions(const char* op, const Tensor& x, int axis, const Tensor& indices) {
+  // Taken from 0, 1, 2, ... an index is itself, checked and counted from the front.
+  return take(coordinate(op, Shape{x.shape()[axis]}, 0, x.device()), indices, 0);
+}
+
+Tensor with_axis(Tensor position, int64_t extent, Tensor at) {
+  return position.defined() ? std::move(position) * extent + std::move(at) : at;
 }
 
 Selection resolve(const char* op, const Tensor& x, std::span<const Index> indices) {

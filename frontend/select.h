@@ -40,10 +40,13 @@ struct Selection {
   int lead() const;
 };
 
-// For positions along consecutive axes of x, from `axis` on: their positions on the one axis that
-// these make in row-major order, int64. Each is checked against its own axis where it is computed.
-Tensor flat_positions(const char* op, const Tensor& x, int axis,
-                      std::span<const Tensor* const> positions);
+// The indices along an axis of x: int64, checked and counted from the front where they are
+// computed.
+Tensor checked_positions(const char* op, const Tensor& x, int axis, const Tensor& indices);
+
+// Row-major positions, an axis at a time: `at` along the next one, of this extent, after `position`
+// along those before it, which is empty if there are none.
+Tensor with_axis(Tensor position, int64_t extent, Tensor at);
 
 // Throws if the indices do not fit. Waits for masks.
 Selection resolve(const char* op, const Tensor& x, std::span<const Index> indices);

@@ -31,14 +31,7 @@ constexpr const char* kOp = "index";
 
 Tensor reshaped(const Tensor& x, const Dims& dims) {
   const Shape shape = make_shape(kOp, span_of(dims), x);
-  return shape == x.shape() ? x : frontend::record_view(kOp, Op::kReshape, x, shape);
-}
-
-Tensor permuted(const Tensor& x, const Dims& order) {
-  if (std::is_sorted(order.begin(), order.end())) return x;
-  Dims dims;
-  for (const int64_t axis : order) dims.push_back(x.shape()[static_cast<int>(axis)]);
-  return frontend::record_view(kOp, Op::kPermute, x, make_shape(kOp, span_of(dims), x), order);
+  return shape == x.shape() ? x : frontend::reshaped(kOp, x, shape);
 }
 
 // The ranges and integers: an axis for each axis of x, of extent 1 for integers.
@@ -80,20 +73,23 @@ Tensor gathered(Tensor x, const Selection& selection, int* lead) {
   *lead = adjoin ? static_cast<int>(order.front()) : 0;
   if (!adjoin) {
     order.insert(order.end(), others.begin(), others.end());
-    x = permuted(x, order);
+    x = frontend::permuted(kOp, x, order);
   }
   if (positions.size() == 1) {
     return take(x, broadcast_to(*positions[0], selection.positions), *lead);
   }
   // One axis of all these; the position on it. Each index is checked against its own axis.
-  Tensor position = frontend::flat_positions(kOp, x, *lead, positions);
+  Tensor position;
   Dims merged = frontend::dims_of(x);
-  merged.erase(merged.begin() + *lead + 1,
-               merged.begin() + *lead + static_cast<int>(positions.size()));
   merged[*lead] = 1;
   for (size_t k = 0; k < positions.size(); ++k) {
-    merged[*lead] *= x.shape()[*lead + static_cast<int>(k)];
+    const int axis = *lead + static_cast<int>(k);
+    merged[*lead] *= x.shape()[axis];
+    position = frontend::with_axis(std::move(position), x.shape()[axis],
+                                   frontend::checked_positions(kOp, x, axis, *positions[k]));
   }
+  const auto others_begin = merged.begin() + *lead + 1;
+  merged.erase(others_begin, others_begin + static_cast<int>(positions.size()) - 1);
   return take(reshaped(x, merged), broadcast_to(position, selection.positions), *lead);
 }
 
@@ -113,7 +109,7 @@ Tensor Tensor::index(std::span<const Index> indices, Location where) const {
     std::iota(order.begin(), order.end(), 0);
     std::rotate(order.begin(), order.begin() + lead,
                 order.begin() + lead + selection.positions.rank());
-    result = permuted(result, order);
+    result = frontend::permuted(kOp, result, order);
   }
   return reshaped(result, dims);
 }

@@ -19,7 +19,9 @@ using frontend::describe;
 using frontend::Dims;
 using frontend::dims_of;
 using frontend::fail;
+using frontend::permuted;
 using frontend::record_view;
+using frontend::reshaped;
 using frontend::span_of;
 using frontend::with_call;
 using fusion::Op;
@@ -32,16 +34,6 @@ Dims whole(const Tensor& x) {
     attrs.push_back(1);
   }
   return attrs;
-}
-
-Tensor permuted(const char* op, const Tensor& x, const Dims& order) {
-  Dims dims;
-  for (int64_t axis : order) dims.push_back(x.shape()[static_cast<int>(axis)]);
-  return record_view(op, Op::kPermute, x, frontend::make_shape(op, span_of(dims), x), order);
-}
-
-Tensor reshaped(const char* op, const Tensor& x, const Shape& shape) {
-  return record_view(op, Op::kReshape, x, shape);
 }
 
 }  // namespace
