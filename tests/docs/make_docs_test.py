@@ -12,6 +12,8 @@ which no reader sees, say what else there is to know:
     <!-- continues -->   in the scope of the block before
     <!-- compiled -->    but not run
     <!-- excerpt -->     not a test: a part of something else
+    <!-- rows: const sl::Tensor x = sl::ones({4}); -->
+                         before a table: the code of its last column is compiled and run, row by row
 
 A block may be a whole program. Line numbers at the left are taken off.
 """
@@ -22,8 +24,11 @@ import re
 import sys
 
 FENCE = re.compile(r"^( *)```(\w*)\s*$")
-COMMENT = re.compile(r"<!--\s*(setup|counters|continues|compiled|excerpt)\s*:?\s*(.*?)\s*-->", re.S)
+COMMENT = re.compile(r"<!--\s*(setup|counters|continues|compiled|excerpt|rows)\s*:?\s*(.*?)\s*-->", re.S)
 NUMBERED = re.compile(r"^ ?\d+(  |$)")
+
+
+CODE_SPAN = re.compile(r"`([^`]+)`")
 
 
 class Block:
@@ -37,11 +42,22 @@ class Block:
 def blocks_of(text):
     """The page's cpp blocks, each with the comments before it and the output after it."""
     blocks, prose, inside = [], [], None
-    is_next_output = False
+    is_next_output = is_table = False
     for number, line in enumerate(text.split("\n"), 1):
         fence = FENCE.match(line)
         if inside is None:
             if not fence:
+                if line.startswith("|") and "<!-- rows" in "\n".join(prose):
+                    blocks.append(Block(number, dict(COMMENT.findall("\n".join(prose)))))
+                    blocks[-1].notes["setup"] = html.unescape(blocks[-1].notes.pop("rows"))
+                    prose, is_table = [], True
+                if is_table and line.startswith("|"):
+                    cell = line.replace("\\|", "\0").rstrip("| ").rpartition("|")[2]
+                    for code in CODE_SPAN.findall(cell.replace("\0", "|")):
+                        blocks[-1].code.append(
+                            code if code.endswith(";") else f"static_cast<void>({code});")
+                    continue
+                is_table = False
                 prose.append(line)
                 if line.strip() and not line.lstrip().startswith("<!--"):
                     is_next_output = False
