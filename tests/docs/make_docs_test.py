@@ -15,7 +15,8 @@ which no reader sees, say what else there is to know:
     <!-- rows: const sl::Tensor x = sl::ones({4}); -->
                          before a table: the code of its last column is compiled and run, row by row
 
-A block may be a whole program. Line numbers at the left are taken off.
+A block may be a whole program, whose file is called program.cpp in messages. Line numbers at the
+left are taken off.
 """
 
 import html
@@ -116,7 +117,7 @@ def program(page, blocks):
         if "compiled" in block.notes:
             body = ["if (is_never()) {"] + body + ["}"]
         check = ["{", "Expected expected;",
-                 f'expected.place = "{page.name}:{block.line}";']
+                 f'expected.page = "{page.name}";', f"expected.line = {block.line};"]
         if block.output is not None:
             check.append(f"expected.output = {quoted(block.output)};")
         counters = block.notes.get("counters", "")
