@@ -67,6 +67,7 @@ NodeRef submitted(
   node->device = device;
   node->layout = contiguous_layout(shape);
   node->buffer = *std::move(buffer);
+  node->buffer->note_holder(op_name, current_origin().where);
   node->state.store(NodeState::kSubmitted, std::memory_order_release);
   if (is_recording()) NodeNames::get().forget(node.get());
   return node;

@@ -120,7 +120,7 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   }
   for (size_t k = 0; k < operands.size(); ++k) nodes[k].consumed = is_consumed(operands.data(), k);
   const bool gives_bool = info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical;
-  Tensor result = record({.name = name,
+  Tensor result = record({.caller = {.name = name},
                           .op = op,
                           .dtype = gives_bool ? DType::kBool : dtype,
                           .operand_dtype = dtype,
@@ -157,18 +157,12 @@ std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
 }
 
 // The general way.
-Tensor general_pointwise(Op op, absl::Span<const Operand> operands) {
+Tensor general_pointwise(Op op, absl::Span<const Operand> operands, const Location& where) {
+  const engine::CallSite site(where, fusion::name_of(op));
   if (op == Op::kPow) {
     if (std::optional<Tensor> power = power_by_scalar(operands)) return *std::move(power);
   }
   return pointwise(fusion::name_of(op), op, operands);
-}
-
-// Apart, so that what it needs is not in the way of the others.
-[[gnu::noinline, gnu::cold]] Tensor traced_pointwise(Op op, absl::Span<const Operand> operands,
-                                                     const Location& where) {
-  const engine::CallSite site(where);
-  return general_pointwise(op, operands);
 }
 
 // Floats of one dtype enter the op as they are.
@@ -205,7 +199,7 @@ template <typename X>
   const engine::NodeOperand nodes[] = {{node, 0, consumed_of(x) != nullptr}};
   const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : node->dtype;
   engine::NodeRef result = engine::Queue::current(node->device)
-                               .append_inline({.name = nullptr,
+                               .append_inline({.caller = engine::outermost({where_of(x)}),
                                                .op = op,
                                                .dtype = dtype,
                                                .operand_dtype = node->dtype,
@@ -234,7 +228,7 @@ template <typename X, typename Y>
       {b, bits_of(y, first->dtype), consumed_of(y) != nullptr && consumed_of(y) != consumed_of(x)}};
   const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : first->dtype;
   engine::NodeRef result = engine::Queue::current(first->device)
-                               .append_inline({.name = nullptr,
+                               .append_inline({.caller = engine::outermost({where_of(x, y)}),
                                                .op = op,
                                                .dtype = dtype,
                                                .operand_dtype = first->dtype,
@@ -251,9 +245,7 @@ template <typename X, typename Y>
 template <typename... X>
 [[gnu::noinline]] Tensor general(Op op, const X&... x) {
   const Operand operands[] = {Operand(x)...};
-  if (engine::is_recording()) [[unlikely]]
-    return traced_pointwise(op, operands, where_of(x...));
-  return general_pointwise(op, operands);
+  return general_pointwise(op, operands, where_of(x...));
 }
 
 [[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
@@ -280,9 +272,7 @@ Tensor binary(Scalar x, const Arg& y, Op op) { return binary<Scalar, const Arg&>
 
 Tensor ternary(const Operand& x, const Operand& y, const Operand& z, Op op) {
   const Operand operands[] = {x, y, z};
-  if (engine::is_recording()) [[unlikely]]
-    return traced_pointwise(op, operands, x.where());
-  return general_pointwise(op, operands);
+  return general_pointwise(op, operands, x.where());
 }
 
 Tensor& assign(Tensor& x, const Operand& y, Op op) {
@@ -339,7 +329,7 @@ Tensor astype(Arg x, DType dtype) {
   return frontend::with_call(x, "astype", [dtype](const Tensor& tensor) {
     if (tensor.dtype() == dtype) return tensor;
     const engine::NodeOperand operand{tensor.node_ref().get()};
-    return frontend::record({.name = "astype",
+    return frontend::record({.caller = {.name = "astype"},
                              .op = Op::kCast,
                              .dtype = dtype,
                              .operand_dtype = tensor.dtype(),

@@ -50,7 +50,7 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
     const Tensor left = astype(a, sum_dtype);
     const Tensor right = astype(b, sum_dtype);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};
-    const Tensor result = frontend::record({.name = "matmul",
+    const Tensor result = frontend::record({.caller = {.name = "matmul"},
                                             .op = Op::kMatmul,
                                             .dtype = sum_dtype,
                                             .operand_dtype = sum_dtype,

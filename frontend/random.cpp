@@ -41,7 +41,7 @@ class Bits {
  private:
   Tensor fixed(Op op, absl::Span<const NodeOperand> operands) const {
     const fusion::OpInfo& info = fusion::op_info(op);
-    return frontend::record({.name = name_,
+    return frontend::record({.caller = {.name = name_},
                              .op = op,
                              .dtype = info.result_dtype,
                              .operand_dtype = info.operand_dtype,
@@ -69,7 +69,7 @@ void manual_seed(uint64_t value) {
 }
 
 Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
-  const CallSite site(where);
+  const CallSite site(where, "rand");
   check_float("rand", dtype);
   frontend::check_bytes("rand", dtype, shape);
   const Bits bits("rand", shape, device);
@@ -84,7 +84,7 @@ Tensor rand(const Shape& shape, DType dtype, std::optional<Device> device, Locat
 }
 
 Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
-  const CallSite site(where);
+  const CallSite site(where, "randn");
   check_float("randn", dtype);
   frontend::check_bytes("randn", dtype, shape);
   const Bits bits("randn", shape, device);
@@ -96,7 +96,7 @@ Tensor randn(const Shape& shape, DType dtype, std::optional<Device> device, Loca
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape, DType dtype,
                std::optional<Device> device, Location where) {
-  const CallSite site(where);
+  const CallSite site(where, "randint");
   if (!is_integer(dtype)) fail("randint", "is not defined for ", name_of(dtype));
   if (low >= high) fail("randint", "[", low, ", ", high, ") is empty");
   frontend::check_bytes("randint", dtype, shape);

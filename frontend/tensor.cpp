@@ -47,7 +47,7 @@ int64_t Tensor::shape(int axis) const {
 
 const Tensor& Tensor::eval(Location where) const {
   node("eval");
-  const CallSite site(where);
+  const CallSite site(where, "eval");
   engine::evaluate(node_.get(), engine::FlushCause::kEval, runtime::SubmitMode::kDetached);
   return *this;
 }
@@ -55,10 +55,13 @@ const Tensor& Tensor::eval(Location where) const {
 void Tensor::check_read(const char* what, DType dtype, int64_t count) const {
   node(what);
   if (dtype != this->dtype()) {
-    fail(what, "asked for ", name_of(dtype), ", but the tensor is ", describe(*this));
+    fail(what, "asked for ", name_of(dtype), ", but the tensor is ", describe(*this),
+         "; astype() converts");
   }
   if (count == numel()) return;
-  if (std::string_view(what) == "item") fail(what, describe(*this), " is not one element");
+  if (std::string_view(what) == "item") {
+    fail(what, describe(*this), " is not one element; to_vector() reads all");
+  }
   fail(what, count, " elements were given for ", describe(*this), ", which has ", numel());
 }
 
@@ -75,19 +78,19 @@ Tensor Tensor::named(std::string_view name) && {
 
 void Tensor::wait(const char* what, const Location& where) const {
   node(what);
-  const CallSite site(where);
+  const CallSite site(where, what);
   engine::wait(node_.get());
 }
 
 void Tensor::read(const char* what, void* destination, const Location& where) const {
   node(what);
-  const CallSite site(where);
+  const CallSite site(where, what);
   engine::read(node_.get(), destination);
 }
 
 Tensor Tensor::to(Device device, Location where) const {
   node("to");
-  const CallSite site(where);
+  const CallSite site(where, "to");
   if (device == this->device()) return *this;
   check_device(device);
   return Tensor(engine::copy_to(node_.get(), device));

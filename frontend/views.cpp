@@ -53,6 +53,10 @@ Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
     Dims known(dims.begin(), dims.end());
     const auto missing = std::find(known.begin(), known.end(), -1);
     if (missing != known.end()) {
+      if (std::find(missing + 1, known.end(), -1) != known.end()) {
+        fail("reshape", describe(tensor), " to (", absl::StrJoin(dims, ", "),
+             "): at most one -1, the extent to be worked out");
+      }
       *missing = 1;
       const int64_t rest = frontend::make_shape("reshape", span_of(known), tensor).numel();
       if (rest == 0 || tensor.numel() % rest != 0) {
@@ -68,7 +72,7 @@ Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
 Tensor permute(Arg x, const Axes& axes) {
   return with_call(x, "permute", [&](const Tensor& tensor) {
     if (static_cast<int>(axes.span().size()) != tensor.ndim()) {
-      fail("permute", axes.span().size(), " axes (", absl::StrJoin(axes.span(), ", "), ") for ",
+      fail("permute", "(", absl::StrJoin(axes.span(), ", "), ") does not name each axis of ",
            describe(tensor));
     }
     check_axes("permute", axes, tensor);

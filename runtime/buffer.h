@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <utility>
 
 #include <sluice/device.h>
@@ -62,7 +63,17 @@ class Buffer {
   void begin_use(size_t bytes) {
     bytes_ = bytes;
     written = {};
+    note_holder(nullptr, {});
   }
+
+  // Whose value it is: what was called, and where, for messages. `name`: null if it is not known.
+  // Two threads may meet here over a block that changes hands: a message may be wrong then.
+  void note_holder(const char* name, const std::source_location& where) {
+    name_.store(name, std::memory_order_relaxed);
+    where_.store(where, std::memory_order_relaxed);
+  }
+  const char* holder() const { return name_.load(std::memory_order_relaxed); }
+  std::source_location held_from() const { return where_.load(std::memory_order_relaxed); }
 
   // The submission that writes the contents. Set before the buffer is shared.
   Event written;
@@ -71,7 +82,12 @@ class Buffer {
 
  private:
   friend class BufferRef;
+  friend class Holders;
   std::atomic<int32_t> references_{0};
+  std::atomic<const char*> name_{nullptr};
+  std::atomic<std::source_location> where_{std::source_location()};
+  Buffer* previous_ = nullptr;  // of its Holders
+  Buffer* next_ = nullptr;
   void* data_;
   size_t bytes_;
   size_t capacity_;

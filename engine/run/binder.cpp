@@ -77,15 +77,17 @@ class Binder {
       batch_->code = *std::move(run);
       return;
     }
-    batch_->failure_of_run = std::make_shared<runtime::Failure>(
-        absl::Status(run.status().code(),
-                     absl::StrCat(ready_.results.empty() ? "" : to_string(ready_.results.back()),
-                                  ": ", run.status().message())));
+    batch_->failure_of_run = ready_.results.empty()
+                                 ? std::make_shared<runtime::Failure>(run.status())
+                                 : batch_->failed(ready_.results.back(), run.status());
     batch_->report(batch_->failure_of_run);
   }
 
   void set(int32_t r, runtime::BufferRef buffer) {
     buffer.get()->written = written_;
+    const Caller& caller = batch_->caller_of(ready_.results[r]);
+    const char* name = caller.name == nullptr ? fusion::name_of(ready_.results[r].op) : caller.name;
+    buffer.get()->note_holder(name, caller.where);
     batch_->bindings.results[r] = buffer->data();
     some_missing_ |= buffer->data() == nullptr;
     batch_->results[r] = std::move(buffer);
@@ -141,9 +143,7 @@ class Binder {
       set(r, *std::move(buffer));
       return;
     }
-    auto failure = std::make_shared<runtime::Failure>(
-        absl::Status(buffer.status().code(),
-                     absl::StrCat(to_string(ready_.results[r]), ": ", buffer.status().message())));
+    const runtime::FailureRef failure = batch_->failed(ready_.results[r], buffer.status());
     batch_->report(failure);
     fail(r, failure);
   }

@@ -197,8 +197,8 @@ TEST(TraceTextTest, AWindowIsAParagraph) {
                               "  item() of t4 (sum) at net.cpp:15\n"));
   EXPECT_THAT(text, HasSubstr("  kernel     355 us  4.00 MiB  11.8 GB/s  exp+sum  net.cpp:13-14  "
                               "[generic tier 2 of 10]\n"));
-  EXPECT_THAT(text, HasSubstr("  not fused  8.00 MiB  observed: t2 (mul) is still held by a handle "
-                              "named `h`  net.cpp:12-13\n"));
+  EXPECT_THAT(text, HasSubstr("  not fused  8.00 MiB  observed: you still hold `h` (t2, mul), "
+                              "net.cpp:12  net.cpp:12-13\n"));
 }
 
 TEST(TraceTextTest, TimesAreMediansOfCompiledRuns) {
