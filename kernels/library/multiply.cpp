@@ -198,7 +198,7 @@ class Slab {
         tile.b = reads_b_
                      ? at(x_.b.data, first_ * tile.b_stride + column_ + column, loops_.element_size)
                      : b + bytes(column - first_column);
-        tile.c = at(x_.c, (row_ + row) * x_.n + column_ + column, loops_.element_size);
+        tile.c = at(x_.c, (row_ + row) * x_.n + column_ + column, loops_.result_size);
         if (is_column) {
           tile.count = (last_row - row) / tile.rows;
           tile.a_next = tile.rows * next_row;
@@ -249,7 +249,7 @@ void multiply_items(const MatrixProduct& x) {
         for (int64_t column = 0; column < x.n; column += x.loops.columns) {
           tile.columns = std::min<int64_t>(x.loops.columns, x.n - column);
           tile.b = at(x.b.data, item * tile.b_next + first * tile.b_stride + column, size);
-          tile.c = at(x.c, item * tile.c_next + row * x.n + column, size);
+          tile.c = at(x.c, item * tile.c_next + row * x.n + column, x.loops.result_size);
           x.loops.tile(tile);
         }
       }
@@ -296,7 +296,7 @@ struct VectorProducts {
     for (int64_t i = 0; i < x.count; ++i) {
       const void* v = at(vectors.data, i * vectors.next, size);
       const void* from = at(matrix.data, i * matrix.next, size);
-      void* to = at(x.c, i * x.m * x.n, size);
+      void* to = at(x.c, i * x.m * x.n, loops.result_size);
       if (!reads_vectors()) {
         loops.pack(v, vectors.line_stride, vectors.depth_stride, num_vectors, x.k, 1,
                    packed.data());
@@ -307,7 +307,7 @@ struct VectorProducts {
       } else {
         parallel_for(lines, 1 + kMinRead / x.k, [&](int64_t begin, int64_t end) {
           loops.sums(at(from, begin, size), matrix.depth_stride, v, end - begin, x.k,
-                     at(to, begin, size));
+                     at(to, begin, loops.result_size));
         });
       }
     }
@@ -329,7 +329,7 @@ struct VectorProducts {
                                .line_stride = matrix.line_stride,
                                .v = v,
                                .v_stride = v_stride,
-                               .y = at(to, first * c_line, loops.element_size),
+                               .y = at(to, first * c_line, loops.result_size),
                                .y_line_stride = c_line,
                                .y_column_stride = c_vector,
                                .count = count,
@@ -362,7 +362,7 @@ void multiply(const MatrixProduct& x) {
     MatrixProduct one = x;
     one.a.data = at(x.a.data, i * x.a.next, size);
     one.b.data = at(x.b.data, i * x.b.next, size);
-    one.c = at(x.c, i * x.m * x.n, size);
+    one.c = at(x.c, i * x.m * x.n, x.loops.result_size);
     for (int64_t row = 0; row < x.m; row += max_rows(x)) {
       for (int64_t column = 0; column < x.n; column += max_columns(x)) {
         for (int64_t first = 0; first < x.k; first += kDepth) Slab(one, row, column, first).run();
