@@ -161,7 +161,10 @@ const Shape kShapes[] = {{1, 1, 1, 1},
                          {1, 30, 4, 700},
                          {9, 33, 20, 5},
                          {3, 130, 40, 9},
-                         {1, 9000, 5, 70}};
+                         {1, 9000, 5, 70},
+                         // Wide ones, by rows of several panels.
+                         {1, 20, 1100, 70},
+                         {2, 55, 300, 130}};
 
 template <typename T>
 class ProductsTest : public testing::Test {};
