@@ -2,6 +2,7 @@
 #include "tests/ptx_device/launch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "tests/ptx_device/parser.h"
@@ -13,6 +14,8 @@ namespace {
 constexpr int64_t kMaxSteps = 20'000'000'000;
 constexpr int kNobody = std::numeric_limits<int>::max();
 
+std::atomic<int64_t> num_modules{0}, num_launches{0}, num_instructions{0};
+
 struct Stop {
   std::string what;
 };
@@ -23,7 +26,9 @@ void move_all(Warp* warp, uint32_t mask, int pc) {
 
 }  // namespace
 
-Module::Module(std::unique_ptr<Program> program) : program_(std::move(program)) {}
+Counts counts() { return {num_modules, num_launches, num_instructions}; }
+
+Module::Module(std::unique_ptr<Program> program) : program_(std::move(program)) { ++num_modules; }
 Module::~Module() = default;
 
 std::unique_ptr<Module> Module::parse(const std::string& text, std::string* error) {
@@ -41,7 +46,10 @@ const char* Module::run(const std::string& kernel, const Geometry& geometry, con
                         size_t param_bytes) const {
   static thread_local std::string message;
   const Function& entry = program_->functions[program_->by_name.at(kernel)];
-  message = Launch(*program_, entry, geometry, params).run(param_bytes);
+  Launch launch(*program_, entry, geometry, params);
+  message = launch.run(param_bytes);
+  ++num_launches;
+  num_instructions += launch.steps();
   return message.empty() ? nullptr : message.c_str();
 }
 

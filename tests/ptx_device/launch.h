@@ -41,6 +41,7 @@ class Launch {
 
   // Runs all blocks. Returns what was wrong, or "".
   std::string run(size_t param_bytes);
+  int64_t steps() const { return steps_; }
 
  private:
   // What an instruction is executed for: the active threads of a warp, in one frame.

@@ -32,6 +32,13 @@ namespace sluice::ptx {
 
 struct Program;
 
+// What this process has run.
+struct Counts {
+  int64_t modules = 0, launches = 0;
+  int64_t instructions = 0;  // of warps
+};
+Counts counts();
+
 struct Geometry {
   unsigned blocks = 1, threads = 1;  // threads of a block
   // 0: threads of a warp that have parted run in the order of their instructions, so that they meet
