@@ -118,7 +118,7 @@ if(SLUICE_BUILD_TESTS)
     set(found TRUE)
   endif()
 endif()
-sluice_feature(TESTS SLUICE_BUILD_TESTS found "GoogleTest with GoogleMock, and Python 3.8")
+sluice_feature(TESTS SLUICE_BUILD_TESTS found "GoogleTest and Python 3.8")
 
 sluice_option(SLUICE_BUILD_BENCH ${default} "Build the benchmarks")
 if(SLUICE_BUILD_BENCH)

@@ -34,6 +34,7 @@ if(NOT SLUICE_SHARED)
   endif()
 endif()
 file(RELATIVE_PATH to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
 configure_file(cmake/sluice.pc.in "${PROJECT_BINARY_DIR}/sluice.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sluice.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 

@@ -33,9 +33,10 @@ def symbols(library):
 
 
 def exports(library, strictly):
+    """Those of sluice, without what its headers define and every program has itself; or of all."""
     return sorted({name for binding, name in symbols(library)
-                   if strictly or name.startswith(TYPES) or
-                   (binding == "GLOBAL" and name.startswith("sluice::"))})
+                   if name.startswith(TYPES) or
+                   (binding == "GLOBAL" if name.startswith("sluice::") else strictly)})
 
 
 def main():
