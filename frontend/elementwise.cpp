@@ -258,7 +258,7 @@ template <typename... X>
 
 template <typename X, typename Y>
 [[gnu::noinline]] Tensor binary(X x, Y y, Op op) {
-  if (engine::is_recording() || op == Op::kPow) [[unlikely]]
+  if (engine::is_recording()) [[unlikely]]
     return general(op, x, y);
   engine::NodeRef result = uniform(op, x, y);
   if (result == nullptr) return general(op, x, y);
@@ -269,6 +269,16 @@ Tensor binary(const Arg& x, const Arg& y, Op op) {
 }
 Tensor binary(const Arg& x, Scalar y, Op op) { return binary<const Arg&, Scalar>(x, y, op); }
 Tensor binary(Scalar x, const Arg& y, Op op) { return binary<Scalar, const Arg&>(x, y, op); }
+
+// By name. pow() is other ops for some exponents.
+template <Op op, typename X, typename Y>
+Tensor named_binary(const X& x, const Y& y) {
+  if constexpr (op == Op::kPow) {
+    return general(op, x, y);
+  } else {
+    return binary(x, y, op);
+  }
+}
 
 Tensor ternary(const Operand& x, const Operand& y, const Operand& z, Op op) {
   const Operand operands[] = {x, y, z};
@@ -287,6 +297,7 @@ Tensor& assign(Tensor& x, const Operand& y, Op op) {
 
 using frontend::assign;
 using frontend::binary;
+using frontend::named_binary;
 using frontend::ternary;
 using frontend::unary;
 using fusion::Op;
@@ -294,13 +305,17 @@ using fusion::Op;
 #define SLUICE_DEFINE_1(id, name)                                                          \
   Tensor name(const Tensor& x, Location where) { return unary(Arg(x, where), Op::k##id); } \
   Tensor name(Tensor&& x, Location where) { return unary(Arg(std::move(x), where), Op::k##id); }
-#define SLUICE_DEFINE_TENSORS(id, name, X, x_value, Y, y_value)         \
-  Tensor name(X x, Y y, Location where) {                               \
-    return binary(Arg(x_value, where), Arg(y_value, where), Op::k##id); \
+#define SLUICE_DEFINE_TENSORS(id, name, X, x_value, Y, y_value)               \
+  Tensor name(X x, Y y, Location where) {                                     \
+    return named_binary<Op::k##id>(Arg(x_value, where), Arg(y_value, where)); \
   }
-#define SLUICE_DEFINE_SCALARS(id, name, X, x_value)                                                \
-  Tensor name(X x, Scalar y, Location where) { return binary(Arg(x_value, where), y, Op::k##id); } \
-  Tensor name(Scalar y, X x, Location where) { return binary(y, Arg(x_value, where), Op::k##id); }
+#define SLUICE_DEFINE_SCALARS(id, name, X, x_value)         \
+  Tensor name(X x, Scalar y, Location where) {              \
+    return named_binary<Op::k##id>(Arg(x_value, where), y); \
+  }                                                         \
+  Tensor name(Scalar y, X x, Location where) {              \
+    return named_binary<Op::k##id>(y, Arg(x_value, where)); \
+  }
 #define SLUICE_DEFINE_2(id, name)                                                 \
   SLUICE_DEFINE_TENSORS(id, name, const Tensor&, x, const Tensor&, y)             \
   SLUICE_DEFINE_TENSORS(id, name, Tensor&&, std::move(x), const Tensor&, y)       \

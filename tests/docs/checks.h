@@ -42,7 +42,9 @@ class Checks {
     std::cout.flush();
     const std::string output = testing::internal::GetCapturedStdout();
     const std::string place = expected_.page + ":" + std::to_string(expected_.line);
-    if (expected_.output) EXPECT_EQ(as_program(output), *expected_.output) << place;
+    if (expected_.output) {
+      EXPECT_EQ(as_program(output), *expected_.output) << place;
+    }
     const Stats after = stats();
     for (const Expected::Counter& counter : expected_.counters) {
       EXPECT_EQ(after.*counter.member - before_.*counter.member, counter.by)

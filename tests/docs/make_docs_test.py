@@ -110,6 +110,8 @@ def program(page, blocks):
         own = f"{name}_{block.line}"
         if is_program:
             code = [re.sub(r"^int main\(.*?\)", f"int main_{own}()", line) for line in code]
+            end = max(n for n, line in enumerate(code) if line == "}")
+            code.insert(end, "return 0;")  # which main() may leave out
             functions += [f"namespace {own} {{"] + begin + code + ["}"]
             body = [f"{own}::main_{own}();"]
         else:
