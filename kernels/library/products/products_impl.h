@@ -107,7 +107,10 @@ struct Products : Lanes<T, S> {
         }
         for (; i < width; ++i) {
           S line[kRun];
-          widen(x + i * line_stride + p, kRun, line);
+          for (int64_t q = 0; q < kRun; q += kLanes) {
+            *reinterpret_cast<typename Lanes<T, S>::Unaligned*>(line + q) =
+                Lanes<T, S>::load(x + i * line_stride + p + q);
+          }
 #pragma GCC unroll 64
           for (int64_t q = 0; q < kRun; ++q) out[q * width + i] = line[q];
         }
