@@ -168,8 +168,8 @@ bool Launch::pass_barrier() {
 uint64_t* Launch::frame(Warp& warp, int depth) {
   std::vector<uint64_t>& registers = warp.registers[depth];
   if (registers.empty()) {
-    registers.assign(static_cast<size_t>(program_.max_registers + 1) * kWarp,
-                     0xfff7badbadbadbadull);
+    const int count = depth == 0 ? entry_.registers : program_.max_registers;
+    registers.assign(static_cast<size_t>(count + 1) * kWarp, 0xfff7badbadbadbadull);
     warp.params[depth].resize(frame_bytes() * kWarp);
   }
   return registers.data();
