@@ -23,7 +23,6 @@ struct Warp {
   uint32_t alive = 0, at_barrier = 0;
   uint32_t blocked = 0;  // at an instruction that waits for other threads of the warp
   uint32_t epoch = 1;    // barriers so far
-  int arrivals = 0;      // groups that came to the block's barrier
   int pc[kWarp];
   uint8_t depth[kWarp];
   uint8_t carry[kWarp];
