@@ -9,6 +9,8 @@
 #include <atomic>
 #include <memory>
 
+#include "runtime/cpu/worker_cores.h"
+
 namespace sluice {
 namespace {
 
@@ -32,9 +34,11 @@ class Workers {
         waiting_.load(std::memory_order_relaxed) >= max_waiting_) {
       return false;
     }
+    cores_.keep_off_this_core();
     waiting_.fetch_add(1, std::memory_order_relaxed);
     arena_.enqueue([this, run, context] {
       waiting_.fetch_sub(1, std::memory_order_relaxed);
+      cores_.add_this_thread();
       run(context, tbb::this_task_arena::current_thread_index());
     });
     return true;
@@ -43,6 +47,7 @@ class Workers {
  private:
   const int max_waiting_;
   std::atomic<int> waiting_{0};  // calls that no worker has begun
+  WorkerCores cores_;
   std::unique_ptr<global_control> more_;
   tbb::task_arena arena_;
 };
