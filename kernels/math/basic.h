@@ -209,7 +209,7 @@ SLUICE_MATH_INLINE V maximum(V a, V b) {
   if constexpr (kIsBool<V>)
     return bit_or(a, b);
   else if constexpr (kIsFloat<V>)
-    return select(mask_or(lt(a, b), ne(b, b)), b, a);
+    return select(ne(b, b), b, select(lt(a, b), b, a));
   else
     return select(lt(a, b), b, a);
 }
@@ -218,7 +218,7 @@ SLUICE_MATH_INLINE V minimum(V a, V b) {
   if constexpr (kIsBool<V>)
     return bit_and(a, b);
   else if constexpr (kIsFloat<V>)
-    return select(mask_or(lt(b, a), ne(b, b)), b, a);
+    return select(ne(b, b), b, select(lt(b, a), b, a));
   else
     return select(lt(b, a), b, a);
 }

@@ -94,6 +94,25 @@ TEST_P(EveryDType, ColumnsAroundTheBlocks) {
   }
 }
 
+// Leaves of so few columns are added side by side.
+TEST_P(EveryDType, FewColumnsHaveTheBitsOfInterpretedOnes) {
+  const ConfigGuard guard;
+  std::mt19937_64 rng(15);
+  for (const int64_t rows : {17, 63, 64, 65, 97, 128, 1000, 1200, 3333}) {
+    for (const int64_t columns : {1, 2, 5, 16, 17, 33}) {
+      const Tensor x = to_tensor(random_array(rng, GetParam(), {rows, columns}, 0));
+      x.eval();
+      for (const Reduction& op : reductions()) {
+        config().compile = CompileMode::kOff;
+        const auto interpreted = read_bytes(op.f(x, {0}, false));
+        config().compile = CompileMode::kBlocking;
+        EXPECT_EQ(read_bytes(op.f(x, {0}, false)), interpreted)
+            << op.name << " of " << rows << " rows of " << columns;
+      }
+    }
+  }
+}
+
 TEST_P(EveryDType, NothingToReduce) {
   const NdArray x(GetParam(), Shape{3, 0});
   const Tensor t = to_tensor(x);
@@ -216,7 +235,8 @@ class EverySubsetOfAxes : public testing::TestWithParam<CompileMode> {
 
 TEST_P(EverySubsetOfAxes, IsTheSameWhateverTheLayout) {
   std::mt19937_64 rng(19);
-  for (const Shape& shape : {Shape{5, 7, 9, 33}, Shape{3, 40, 6, 100}, Shape{17, 2, 31, 3}}) {
+  for (const Shape& shape :
+       {Shape{5, 7, 9, 33}, Shape{3, 40, 6, 100}, Shape{17, 2, 31, 3}, Shape{9, 8, 37, 20}}) {
     const NdArray x = random_array(rng, DType::kFloat32, shape, 0);
     const Tensor a = to_tensor(x);
     a.eval();

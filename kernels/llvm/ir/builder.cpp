@@ -152,6 +152,13 @@ void Builder::walk(llvm::Value* begin, llvm::Value* end,
   builder_.SetInsertPoint(after);
 }
 
+void Builder::prefetch(llvm::Value* pointer) {
+  constexpr int kRead = 0, kSecondLevel = 2, kData = 1;
+  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                           {pointer, builder_.getInt32(kRead), builder_.getInt32(kSecondLevel),
+                            builder_.getInt32(kData)});
+}
+
 void Builder::fence_nontemporal_stores() {
 #if defined(__x86_64__)
   builder_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
