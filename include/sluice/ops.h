@@ -398,8 +398,10 @@ Tensor cumprod(Arg x, int axis);
 
 // The same elements in row-major order.
 Tensor reshape(Arg x, const Shape& shape);
-// One extent of the list may be -1.
+// One extent of the list may be -1: what the others leave.
 Tensor reshape(Arg x, std::initializer_list<int64_t> dims);
+Tensor reshape(Arg x, const std::vector<int64_t>& dims);
+Tensor reshape(Arg x, int64_t extent);
 
 // Axis i of the result is axis axes[i] of x; each axis once.
 Tensor permute(Arg x, const Axes& axes);
@@ -474,6 +476,7 @@ Tensor triu(Arg x, int64_t k = 0);
 
 // The elements at these indices; the indices' shape takes the place of the axis.
 Tensor take(Arg x, Arg indices, int axis);
+Tensor take(Arg x, std::initializer_list<int64_t> indices, int axis);
 
 // The element at each index along the axis; the other axes broadcast.
 Tensor take_along_axis(Arg x, Arg indices, int axis);
