@@ -7,6 +7,7 @@
 #include <sluice/creation.h>
 #include <sluice/ops.h>
 #include <sluice/print.h>
+#include <sluice/random.h>
 #include <sluice/registry.h>
 #include <sluice/scope.h>
 #include <sluice/stats.h>
