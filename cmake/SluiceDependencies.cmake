@@ -1,7 +1,7 @@
 # What sluice is built on. Abseil is required. Each of the others can be missing: the engine then
 # works without it, slower. AUTO takes it if it is there, ON fails if it is not, OFF ignores it.
 
-foreach(feature LLVM TBB)
+foreach(feature LLVM TBB ZLIB)
   set(SLUICE_${feature} AUTO CACHE STRING "Use ${feature}: AUTO, ON or OFF")
   set_property(CACHE SLUICE_${feature} PROPERTY STRINGS AUTO ON OFF)
   set(SLUICE_HAVE_${feature} 0)
@@ -73,4 +73,9 @@ if(SLUICE_LLVM)
     endif()
   endforeach()
   sluice_feature(LLVM LLVM_LIBRARY "${LLVM_LIBRARY}")
+endif()
+
+if(SLUICE_ZLIB)
+  find_package(ZLIB QUIET)
+  sluice_feature(ZLIB ZLIB_FOUND "zlib ${ZLIB_VERSION_STRING}")
 endif()
