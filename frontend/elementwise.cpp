@@ -305,12 +305,10 @@ Tensor ternary(const Operand& x, const Operand& y, const Operand& z, Op op) {
 
 Tensor& assign(Tensor& x, const Operand& y, Op op, const char* symbol) {
   const engine::Node* const node = x.node_ref().get();
-  if (node == nullptr ||
-      (y.is_tensor() ? y.tensor().node_ref() == nullptr || !is_alike(*y.tensor().node_ref(), *node)
-                     : !is_float(node->dtype)) ||
-      !is_float(node->dtype)) {
-    check_assignment(x, y, op, symbol);
-  }
+  const engine::Node* const other = y.is_tensor() ? y.tensor().node_ref().get() : node;
+  const bool stays =
+      node != nullptr && other != nullptr && is_float(node->dtype) && is_alike(*other, *node);
+  if (!stays) check_assignment(x, y, op, symbol);
   const Arg old(std::move(x), y.where());
   if (!y.is_tensor()) return x = binary(old, y.scalar(), op);
   if (y.consumed() != nullptr) return x = binary(old, Arg(std::move(*y.consumed()), y.where()), op);

@@ -169,8 +169,9 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
     tensor.eval(where);
     order.emplace_back(&name, &tensor);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return size_of(a.second->dtype()) > size_of(b.second->dtype());
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    const size_t sizes[] = {size_of(a.second->dtype()), size_of(b.second->dtype())};
+    return sizes[0] != sizes[1] ? sizes[0] > sizes[1] : *a.first < *b.first;
   });
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
