@@ -12,6 +12,12 @@ else()
   list(APPEND sources kernels/llvm/no_llvm.cpp)
 endif()
 
+if(SLUICE_HAVE_ZLIB)
+  list(FILTER sources EXCLUDE REGEX "/no_inflate\\.cpp$")
+else()
+  list(FILTER sources EXCLUDE REGEX "/inflate\\.cpp$")
+endif()
+
 list(FILTER sources EXCLUDE REGEX "^kernels/gpu/generic/print_generic\\.cpp$")
 if(SLUICE_CUDA STREQUAL "OFF")
   list(FILTER sources EXCLUDE REGEX "^(runtime/cuda|kernels/cuda|kernels/gpu)/")
@@ -113,6 +119,9 @@ target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
 target_link_libraries(sluice PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 if(SLUICE_HAVE_LLVM)
   target_link_libraries(sluice PRIVATE "${LLVM_LIBRARY}")
+endif()
+if(SLUICE_HAVE_ZLIB)
+  target_link_libraries(sluice PRIVATE ZLIB::ZLIB)
 endif()
 
 # The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp

@@ -32,6 +32,20 @@ Tensor filled(const char* name, const Shape& shape, Scalar value, DType dtype, D
                            .operands = {&operand, 1}});
 }
 
+// What a C++ number makes if no dtype is given.
+DType default_dtype(Scalar value) {
+  switch (value.kind()) {
+    case DTypeKind::kBool: return DType::kBool;
+    case DTypeKind::kFloat: return is_half(value.dtype()) ? value.dtype() : DType::kFloat32;
+    case DTypeKind::kSigned: break;
+    case DTypeKind::kUnsigned:
+      if (value.as<int64_t>() < 0) {
+        fail("full", value.as<uint64_t>(), " does not fit in int64: name the dtype");
+      }
+  }
+  return DType::kInt64;
+}
+
 bool is_float(Scalar value) { return value.kind() == DTypeKind::kFloat; }
 
 }  // namespace
@@ -49,7 +63,7 @@ Tensor ones(const Shape& shape, DType dtype, std::optional<Device> device, Locat
 Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype,
             std::optional<Device> device, Location where) {
   const CallSite site(where, "full");
-  return filled("full", shape, value, dtype.value_or(value.dtype()), on(device));
+  return filled("full", shape, value, dtype ? *dtype : default_dtype(value), on(device));
 }
 
 Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {

@@ -285,7 +285,30 @@ Tensor ternary(const Operand& x, const Operand& y, const Operand& z, Op op) {
   return general_pointwise(op, operands, x.where());
 }
 
-Tensor& assign(Tensor& x, const Operand& y, Op op) {
+// Throws if x = x op y would change x's shape or dtype. What the op itself would not take is left
+// to it to say.
+[[gnu::noinline]] void check_assignment(const Tensor& x, const Operand& y, Op op,
+                                        const char* symbol) {
+  const fusion::OpInfo& info = fusion::op_info(op);
+  const char* const name = fusion::name_of(op);
+  node_of(name, x);
+  if (y.is_tensor()) node_of(name, y.tensor());
+  const Operand operands[] = {x, y.is_tensor() ? Operand(y.tensor()) : y};
+  auto [shape, dtype] = common(name, operands, false);
+  if (info.rule == TypeRule::kFloat) dtype = float_type(dtype);
+  if (shape == x.shape() && dtype == x.dtype()) return;
+  fail(symbol, "the result would be ", describe(dtype, shape), ", but x ", symbol,
+       " y keeps x's dtype and shape: of ", describe_operands(operands), "; write x = ", name,
+       dtype == x.dtype() ? "(x, y) to have another shape" : "(x, y) to have another dtype",
+       shape == x.shape() ? ", or convert y or the result by astype()" : "");
+}
+
+Tensor& assign(Tensor& x, const Operand& y, Op op, const char* symbol) {
+  const engine::Node* const node = x.node_ref().get();
+  const engine::Node* const other = y.is_tensor() ? y.tensor().node_ref().get() : node;
+  const bool stays =
+      node != nullptr && other != nullptr && is_float(node->dtype) && is_alike(*other, *node);
+  if (!stays) check_assignment(x, y, op, symbol);
   const Arg old(std::move(x), y.where());
   if (!y.is_tensor()) return x = binary(old, y.scalar(), op);
   if (y.consumed() != nullptr) return x = binary(old, Arg(std::move(*y.consumed()), y.where()), op);
@@ -337,7 +360,7 @@ using fusion::Op;
   Tensor operator symbol(const Arg& x, Scalar y) { return binary(x, y, Op::k##id); }     \
   Tensor operator symbol(Scalar x, const Arg& y) { return binary(x, y, Op::k##id); }
 #define SLUICE_COMPOUND_OPERATOR(symbol, id, name) \
-  Tensor& operator symbol(Tensor& x, const Operand& y) { return assign(x, y, Op::k##id); }
+  Tensor& operator symbol(Tensor& x, const Operand& y) { return assign(x, y, Op::k##id, #symbol); }
 #include "frontend/functions.def"
 
 Tensor astype(Arg x, DType dtype) {

@@ -64,6 +64,12 @@ Tensor take(Arg x, Arg indices, int axis) {
   });
 }
 
+Tensor take(Arg x, std::initializer_list<int64_t> indices, int axis) {
+  return with_call(x, "take", [&](const Tensor& source) {
+    return take(source, Tensor::from(indices).to(source.device()), axis);
+  });
+}
+
 Tensor take_along_axis(Arg x, Arg indices, int axis) {
   return with_call(x, indices, "take_along_axis", [&](const Tensor& source, const Tensor& index) {
     check_indices("take_along_axis", index);

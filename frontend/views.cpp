@@ -48,7 +48,7 @@ Tensor reshape(Arg x, const Shape& shape) {
   });
 }
 
-Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
+Tensor reshape(Arg x, const std::vector<int64_t>& dims) {
   return with_call(x, "reshape", [&](const Tensor& tensor) {
     Dims known(dims.begin(), dims.end());
     const auto missing = std::find(known.begin(), known.end(), -1);
@@ -68,6 +68,11 @@ Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
     return reshape(tensor, frontend::make_shape("reshape", span_of(known), tensor));
   });
 }
+
+Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
+  return reshape(x, std::vector<int64_t>(dims));
+}
+Tensor reshape(Arg x, int64_t extent) { return reshape(x, std::vector<int64_t>{extent}); }
 
 Tensor permute(Arg x, const Axes& axes) {
   return with_call(x, "permute", [&](const Tensor& tensor) {

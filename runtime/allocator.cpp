@@ -159,6 +159,8 @@ class Allocator {
 
 absl::StatusOr<BufferRef> allocate(size_t bytes) { return Allocator::get().allocate(bytes); }
 void release_buffer(Buffer* buffer) {
+  if (buffer->host_copies != nullptr) [[unlikely]]
+    drop_host_copies(buffer);
   if (BufferOwner* owner = buffer->owner()) return owner->release(buffer);
   Allocator::get().release(buffer);
 }

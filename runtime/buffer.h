@@ -31,6 +31,7 @@ struct Failure {
 using FailureRef = std::shared_ptr<Failure>;
 
 class Buffer;
+struct HostCopies;
 
 // The allocator that a buffer belongs to.
 class BufferOwner {
@@ -50,14 +51,19 @@ class BufferOwner {
 // streams run in order. Work on any other stream must hold a reference until it is done.
 class Buffer {
  public:
+  enum class Access : uint8_t { kReadWrite, kReadOnly };
+
   // `owner`: null for host memory, and for a buffer without memory that only carries a failure.
-  Buffer(void* data, size_t bytes, size_t capacity, BufferOwner* owner = nullptr)
-      : data_(data), bytes_(bytes), capacity_(capacity), owner_(owner) {}
+  Buffer(void* data, size_t bytes, size_t capacity, BufferOwner* owner = nullptr,
+         Access access = Access::kReadWrite)
+      : data_(data), bytes_(bytes), capacity_(capacity), owner_(owner), access_(access) {}
 
   void* data() const { return data_; }           // null if it only carries a failure
   size_t bytes() const { return bytes_; }        // as requested
   size_t capacity() const { return capacity_; }  // as allocated
   BufferOwner* owner() const { return owner_; }
+  // False for memory that is not the engine's (lent_buffer.h): no result may take it over.
+  bool writable() const { return access_ == Access::kReadWrite; }
 
   // For caching allocators: reuses an unreferenced block whose failure has been cleared.
   void begin_use(size_t bytes) {
@@ -79,6 +85,8 @@ class Buffer {
   Event written;
   // Set, before `written` is done, if the contents could not be computed.
   FailureRef failure;
+  // What host_copies.h has made of the contents; null if nothing.
+  HostCopies* host_copies = nullptr;
 
  private:
   friend class BufferRef;
@@ -92,9 +100,14 @@ class Buffer {
   size_t bytes_;
   size_t capacity_;
   BufferOwner* owner_;
+  Access access_;
 };
 
 inline constexpr size_t kBufferAlignment = 256;
+
+// To be called before the contents of a buffer with host copies change. Defined in
+// host_copies.cpp.
+void drop_host_copies(Buffer* buffer);
 
 // Frees the memory of an unreferenced buffer. Defined in allocator.cpp.
 void release_buffer(Buffer* buffer);

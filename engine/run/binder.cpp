@@ -56,7 +56,7 @@ class Binder {
       runtime::Buffer* buffer = node.buffer.get();
       // Only this window sees the memory: no handle, alias or pending work does.
       const bool own = node.references.load(std::memory_order_acquire) == Node::kPin &&
-                       node.buffer.unique() && node.layout.offset == 0;
+                       node.buffer.unique() && node.layout.offset == 0 && buffer->writable();
       owned_.push_back(own);
       if (buffer->written.stream != nullptr && buffer->written.stream != stream_ &&
           !buffer->written.stream->done(buffer->written.ticket)) {
@@ -107,6 +107,7 @@ class Binder {
       }
       if (is_input) {
         owned_[donor.index] = false;
+        if (buffer->host_copies != nullptr) runtime::drop_host_copies(buffer.get());
         if (buffer->owner() != nullptr) buffer->owner()->adopt(buffer.get(), stream_);
       } else {
         given_away_[donor.index] = true;

@@ -407,6 +407,8 @@ Tensor cumprod(Arg x, int axis);
 Tensor reshape(Arg x, const Shape& shape);
 // One extent of the list may be -1: what the others leave.
 Tensor reshape(Arg x, std::initializer_list<int64_t> dims);
+Tensor reshape(Arg x, const std::vector<int64_t>& dims);
+Tensor reshape(Arg x, int64_t extent);
 
 // Axis i of the result is axis axes[i] of x. An axis that is missing or there twice is an error.
 Tensor permute(Arg x, const Axes& axes);
@@ -487,6 +489,7 @@ Tensor triu(Arg x, int64_t k = 0);
 // The elements at these indices along the axis, whose place the indices' shape takes: of (2, 3, 4)
 // and indices (5, 6), along axis 1, (2, 5, 6, 4).
 Tensor take(Arg x, Arg indices, int axis);
+Tensor take(Arg x, std::initializer_list<int64_t> indices, int axis);
 
 // At each place of the indices, the element of x at that index along the axis. Both have as many
 // axes, and broadcast along the others.
