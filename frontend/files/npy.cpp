@@ -210,7 +210,7 @@ Tensor read_npy(const FilePart& file) {
 }  // namespace frontend
 
 void save(const std::string& path, const Tensor& x, Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "save");
   frontend::node_of("save", x);
   const frontend::Values values(x);
   const std::string header = frontend::npy_header(x.dtype(), x.shape());
@@ -221,7 +221,7 @@ void save(const std::string& path, const Tensor& x, Location where) {
 }
 
 Tensor load(const std::string& path, Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "load");
   return frontend::read_npy(frontend::open_file("load", path));
 }
 

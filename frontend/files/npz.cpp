@@ -8,7 +8,7 @@ namespace sluice {
 
 void save_npz(const std::string& path, const std::map<std::string, Tensor>& tensors,
               Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "save_npz");
   for (const auto& [name, tensor] : tensors) {
     frontend::node_of("save_npz", tensor);
     if (name.empty() || name.size() > 60000) {
@@ -29,7 +29,7 @@ void save_npz(const std::string& path, const std::map<std::string, Tensor>& tens
 }
 
 std::map<std::string, Tensor> load_npz(const std::string& path, Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "load_npz");
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, contents] : frontend::read_zip(frontend::open_file("load_npz", path))) {
     if (!name.ends_with(".npy")) continue;

@@ -120,7 +120,7 @@ void read_metadata(const FilePart& file, const json& entries,
 std::map<std::string, Tensor> load_safetensors(const std::string& path,
                                                std::map<std::string, std::string>* metadata,
                                                Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "load_safetensors");
   const FilePart file = frontend::open_file("load_safetensors", path);
   uint64_t length;
   std::memcpy(&length, file.slice(0, 8, "the header's length").data(), 8);
@@ -160,7 +160,7 @@ std::map<std::string, Tensor> load_safetensors(const std::string& path,
 
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata, Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "save_safetensors");
   // Those of the widest elements first, so that all are aligned.
   std::vector<std::pair<const std::string*, const Tensor*>> order;
   for (const auto& [name, tensor] : tensors) {
