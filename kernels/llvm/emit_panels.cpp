@@ -1,7 +1,7 @@
 // Reductions of columns, or of rows that are interleaved in memory: they take turns.
 #include <algorithm>
-#include <iterator>
-#include <tuple>
+#include <cstddef>
+#include <utility>
 
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
