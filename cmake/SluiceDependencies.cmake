@@ -86,7 +86,9 @@ if(SLUICE_LLVM)
     sluice_find(SLUICE_LLVM_${version} LIBRARY LLVM-${version} HEADER llvm/Config/llvm-config.h
       HINTS "${LLVM_ROOT}" "/usr/lib/llvm-${version}" "/usr/lib/llvm${version}")
     if(SLUICE_LLVM_${version}_LIBRARY AND SLUICE_LLVM_${version}_INCLUDE_DIR)
-      set(LLVM_LIBRARY "${SLUICE_LLVM_${version}_LIBRARY}")
+      # The file itself, which mostly lies where the loader looks: then it takes no RPATH, and a .deb
+      # knows its package.
+      get_filename_component(LLVM_LIBRARY "${SLUICE_LLVM_${version}_LIBRARY}" REALPATH)
       set(LLVM_INCLUDE_DIR "${SLUICE_LLVM_${version}_INCLUDE_DIR}")
       break()
     endif()
