@@ -87,7 +87,7 @@ Tensor gamma(Draw draw, double k, double scale, const Shape& shape, DType dtype,
     const Tensor root = x * c + 1;
     const Tensor v = square(root) * root;
     const Tensor accepted =
-        root > 0 && log1p(-u) < square(x) * 0.5 + d - v * d + log(maximum(v, 1e-30)) * d;
+        root > 0 && log1p(-u) < square(x) * 0.5 + (1 - v + log(maximum(v, 1e-30))) * d;
     result = where(accepted, v, result.defined() ? Operand(result) : Operand(1.0));
   }
   result = result * (d * scale);

@@ -20,6 +20,8 @@ struct FileName {
   const char* op;
   std::string path;  // and the entry of an archive
 
+  std::string text() const { return absl::StrCat(op, ": ", path); }
+
   template <typename... Parts>
   [[noreturn]] void fail(const Parts&... parts) const {
     throw_error(absl::StrCat(op, ": ", path, ": ", parts...));

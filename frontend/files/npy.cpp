@@ -183,8 +183,9 @@ Tensor read_npy(const FilePart& file) {
   const uint64_t start = kMagic.size() + 2 + count.size();
   const Header header =
       HeaderParser(file.name, text_of(file.slice(start, length, "the header"))).parse();
-  const Shape shape = make_shape(file.name.op, header.dims);
-  check_bytes(file.name.op, header.dtype, shape);
+  const std::string name = file.name.text();
+  const Shape shape = make_shape(name.c_str(), header.dims);
+  check_bytes(name.c_str(), header.dtype, shape);
   const size_t size = size_of(header.dtype);
   const uint64_t bytes = static_cast<uint64_t>(shape.numel()) * size;
   Bytes values = file.slice(start + length, bytes, "the values");

@@ -93,8 +93,9 @@ Row read_row(const FilePart& file, const std::string& name, const json& entry) {
   named.name.path += ": " + name;
   if (!entry.is_object()) named.name.fail("is no object");
   Row row{name, dtype_of_row(named, entry), {}, 0, 0};
-  row.shape = frontend::make_shape(file.name.op, counts(named, entry, "shape"));
-  frontend::check_bytes(file.name.op, row.dtype, row.shape);
+  const std::string text = named.name.text();
+  row.shape = frontend::make_shape(text.c_str(), counts(named, entry, "shape"));
+  frontend::check_bytes(text.c_str(), row.dtype, row.shape);
   const std::vector<int64_t> offsets = counts(named, entry, "data_offsets");
   const auto bytes = row.shape.numel() * static_cast<int64_t>(size_of(row.dtype));
   if (offsets.size() != 2 || offsets[1] < offsets[0] || offsets[1] - offsets[0] != bytes) {

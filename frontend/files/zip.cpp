@@ -180,7 +180,7 @@ std::vector<ZipEntry> read_zip(const FilePart& file) {
   Bytes rest = file.slice(directory.offset, directory.bytes, "the directory");
   std::vector<ZipEntry> entries;
   std::set<std::string> names;
-  // An archive cannot have more entries than its directory has bytes for.
+  uint64_t contained = 0;
   for (uint64_t k = 0; k < directory.entries; ++k) {
     if (rest.size() < kCentralBytes || get<uint32_t>(rest, 0) != kCentral) {
       file.name.fail("the directory has only ", k, " of its ", directory.entries, " entries");
@@ -197,6 +197,11 @@ std::vector<ZipEntry> read_zip(const FilePart& file) {
     const Sizes sizes = widened(
         named, {get<uint32_t>(header, 24), get<uint32_t>(header, 20), get<uint32_t>(header, 42)},
         rest.subspan(kCentralBytes + name_bytes, extra_bytes));
+    // Else a small file could stand for any amount of memory.
+    if (__builtin_add_overflow(contained, sizes.compressed, &contained) ||
+        contained > file.bytes.size()) {
+      file.name.fail("has entries that overlap");
+    }
     entries.push_back({std::move(name), contents(named, header, sizes)});
     rest = rest.subspan(length);
   }
