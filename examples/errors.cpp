@@ -18,7 +18,7 @@ int main() {
   const sl::Tensor picked = sl::take(x, sl::Tensor::from<int64_t>({0, 7}), 0);  // not known yet
   const sl::Tensor doubled = picked * 2.f;
   try {
-    doubled.to_vector<float>();
+    std::printf("%g\n", doubled.to_vector<float>()[0]);
   } catch (const sl::Error& error) {
     std::printf("at the read: %s\n", error.what());  // names take(), and the line above
     ++caught;

@@ -96,18 +96,22 @@ void Batch::inherit(const MemoryRef& target, const MemoryRef& source) {
 void Batch::propagate_failures(size_t step, size_t number) {
   const fusion::Call& call = plan_->plan().steps[step].call(number);
   const kernels::ErrorSlot* slots = code->error_slots(step, number);
+  // By slot: what several outputs depend on is one failure, reported once.
+  absl::flat_hash_map<int32_t, runtime::FailureRef> raised;
   for (const fusion::OutputDependence& output : call.outputs) {
     const MemoryRef& target = call.memory_of(output);
     for (int32_t b : output.buffers) inherit(target, call.buffers[b]);
     for (int32_t slot : output.error_slots) {
       if (slots[slot].raised.load() == 0 || failure_of(target) != nullptr) continue;
-      const ValueLabel& label = plan_->error_slots[step][number][slot];
-      const runtime::FailureRef failure =
-          failed(label, absl::OutOfRangeError(absl::StrCat(
-                            "index ", slots[slot].index, " is out of range for an axis of extent ",
-                            slots[slot].extent)));
+      runtime::FailureRef& failure = raised[slot];
+      if (failure == nullptr) {
+        failure = failed(plan_->error_slots[step][number][slot],
+                         absl::OutOfRangeError(absl::StrCat(
+                             "index ", slots[slot].index, " is out of range for an axis of extent ",
+                             slots[slot].extent)));
+        report(failure);
+      }
       set_failure(target.index, failure);
-      report(failure);
     }
   }
 }

@@ -195,6 +195,13 @@ TEST_F(Errors, AnIndexOutOfRangeFailsTheNextSyncOnce) {
   EXPECT_NO_THROW(sync());
 }
 
+TEST_F(Errors, AFailureOfSeveralResultsIsReportedOnce) {
+  const Tensor y = take(x_, Tensor::from<int64_t>({5}), 0);
+  const Tensor z = y * 2.f;
+  bad([&] { z.to_vector<float>(); }, {"take", "5"}, Code::kOutOfRange);
+  EXPECT_NO_THROW(sync());
+}
+
 TEST_F(Errors, WhatDoesNotDependOnAFailureIsReadable) {
   const Tensor good = x_ * 3.f;
   const Tensor wrong = take(x_, Tensor::from<int64_t>({9}), 0);
