@@ -107,9 +107,17 @@ void scan_neighbours(const ScanShape& shape, int64_t first, int64_t count, const
 template <typename T, typename A, typename Combine>
 void scan_short_line(const ScanShape& shape, int64_t line, const T* x, T* __restrict y, A identity,
                      Combine combine) {
-  Before<A, 1, Combine> before(1, identity, combine);
   x += shape.begin_of_x(line);
   y += shape.begin_of_y(line);
+  if (shape.length <= kLeaf) {
+    A leaf = identity;
+    for (int64_t i = 0; i < shape.length; ++i) {
+      leaf = combine(leaf, A(x[i * shape.stride]));
+      y[i] = stored<T>(leaf);
+    }
+    return;
+  }
+  Before<A, 1, Combine> before(1, identity, combine);
   for (int64_t i = 0; i < shape.length;) {
     const int64_t end = std::min(shape.length, i + kLeaf);
     const A sum = *before.sum();
