@@ -75,6 +75,21 @@ Tensor full_like(const Tensor& x, Scalar value, Location where) {
   return filled_like("full_like", x, value);
 }
 
+Tensor empty_like(const Tensor& x, Location where) {
+  const CallSite site(where);
+  return filled_like("empty_like", x, 0);
+}
+
+Tensor asarray(const Tensor& x, std::optional<DType> dtype, Location where) {
+  frontend::node_of("asarray", x);
+  return dtype ? astype({x, where}, *dtype) : x;
+}
+Tensor asarray(Scalar value, std::optional<DType> dtype, std::optional<Device> device,
+               Location where) {
+  const CallSite site(where);
+  return filled("asarray", {}, value, dtype.value_or(value.dtype()), on(device));
+}
+
 Tensor arange(Scalar stop, Location where) {
   const CallSite site(where);
   return arange(0, stop);

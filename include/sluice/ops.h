@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,8 @@
 #include <sluice/tensor.h>
 
 namespace sluice {
+
+using TensorPair = std::pair<Tensor, Tensor>;
 
 // Element-wise, one operand.
 
@@ -382,6 +385,39 @@ Tensor mish(const Tensor& x) {
 // The elements in another dtype. Floats to integers truncate and saturate, NaN gives 0; integers
 // wrap; to bool is != 0. To its own dtype: x itself.
 Tensor astype(Arg x, DType dtype);
+
+// neg(), by the standard's name. Takes numbers; gives their dtype.
+Tensor negative(const Tensor& x, Location where = Location::current());
+Tensor negative(Tensor&& x, Location where = Location::current());
+template <typename = void>
+Tensor negative(const Tensor& x) {
+  return negative(x, Location());
+}
+
+// bitwise_not(), by the standard's name. Takes integers and bool; gives their dtype.
+Tensor bitwise_invert(const Tensor& x, Location where = Location::current());
+Tensor bitwise_invert(Tensor&& x, Location where = Location::current());
+template <typename = void>
+Tensor bitwise_invert(const Tensor& x) {
+  return bitwise_invert(x, Location());
+}
+
+// x itself, numbers.
+Tensor positive(Arg x);
+
+// Whether the sign is set: of -0 too, of NaN not.
+Tensor signbit(Arg x);
+
+// The nearest number of so many decimals, ties to even: round(x * 10^decimals) / 10^decimals, as in
+// NumPy. Negative decimals round to tens, hundreds, ...
+Tensor around(Arg x, int decimals = 0);
+// around(), by another name.
+Tensor round(Arg x, int decimals);
+
+// x with this number for NaN, and the dtype's greatest and least for the infinities.
+Tensor nan_to_num(Arg x, double nan = 0);
+// Likewise with these numbers for the infinities.
+Tensor nan_to_num(Arg x, double nan, double posinf, double neginf);
 
 // Operators of the functions above. `where` comes with the operands. Compound assignment makes the
 // handle name the new value and lets go of the old one.
@@ -778,6 +814,68 @@ Tensor bitwise_right_shift(const Tensor& x, const Tensor& y) {
   return bitwise_right_shift(x, y, Location());
 }
 
+// sub(), by the standard's name. Takes numbers; gives their dtype.
+Tensor subtract(const Tensor& x, const Tensor& y, Location where = Location::current());
+Tensor subtract(Tensor&& x, const Tensor& y, Location where = Location::current());
+Tensor subtract(const Tensor& x, Tensor&& y, Location where = Location::current());
+Tensor subtract(Tensor&& x, Tensor&& y, Location where = Location::current());
+Tensor subtract(const Tensor& x, Scalar y, Location where = Location::current());
+Tensor subtract(Tensor&& x, Scalar y, Location where = Location::current());
+Tensor subtract(Scalar x, const Tensor& y, Location where = Location::current());
+Tensor subtract(Scalar x, Tensor&& y, Location where = Location::current());
+template <typename = void>
+Tensor subtract(const Tensor& x, const Tensor& y) {
+  return subtract(x, y, Location());
+}
+
+// mul(), by the standard's name. Takes any dtype; gives their dtype.
+Tensor multiply(const Tensor& x, const Tensor& y, Location where = Location::current());
+Tensor multiply(Tensor&& x, const Tensor& y, Location where = Location::current());
+Tensor multiply(const Tensor& x, Tensor&& y, Location where = Location::current());
+Tensor multiply(Tensor&& x, Tensor&& y, Location where = Location::current());
+Tensor multiply(const Tensor& x, Scalar y, Location where = Location::current());
+Tensor multiply(Tensor&& x, Scalar y, Location where = Location::current());
+Tensor multiply(Scalar x, const Tensor& y, Location where = Location::current());
+Tensor multiply(Scalar x, Tensor&& y, Location where = Location::current());
+template <typename = void>
+Tensor multiply(const Tensor& x, const Tensor& y) {
+  return multiply(x, y, Location());
+}
+
+// div(), by the standard's name. Takes any dtype; gives a float.
+Tensor divide(const Tensor& x, const Tensor& y, Location where = Location::current());
+Tensor divide(Tensor&& x, const Tensor& y, Location where = Location::current());
+Tensor divide(const Tensor& x, Tensor&& y, Location where = Location::current());
+Tensor divide(Tensor&& x, Tensor&& y, Location where = Location::current());
+Tensor divide(const Tensor& x, Scalar y, Location where = Location::current());
+Tensor divide(Tensor&& x, Scalar y, Location where = Location::current());
+Tensor divide(Scalar x, const Tensor& y, Location where = Location::current());
+Tensor divide(Scalar x, Tensor&& y, Location where = Location::current());
+template <typename = void>
+Tensor divide(const Tensor& x, const Tensor& y) {
+  return divide(x, y, Location());
+}
+
+// x - y * trunc(x / y), with the sign of x, as in C; of integers, x by 0 is 0.
+Tensor fmod(const Operand& x, const Operand& y);
+
+// floor_divide(x, y) and remainder(x, y).
+TensorPair divmod(const Operand& x, const Operand& y);
+
+// The next number after x towards y, of the dtype that both have as floats; y if they are equal.
+Tensor nextafter(const Operand& x, const Operand& y);
+
+// Whether |a - b| <= atol + rtol * |b|, or a == b; NaN is close to NaN if equal_nan.
+Tensor isclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8,
+               bool equal_nan = false);
+
+// all(isclose(a, b)): one bool.
+Tensor allclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8,
+                bool equal_nan = false);
+
+// Whether a and b have one shape and equal elements: one bool. NaN equals NaN if equal_nan.
+Tensor array_equal(Arg a, Arg b, bool equal_nan = false);
+
 // Operators of the functions above. `where` comes with the operands. Compound assignment makes the
 // handle name the new value and lets go of the old one.
 Tensor operator+(const Arg& x, const Arg& y);
@@ -899,6 +997,53 @@ Tensor logsumexp(Arg x, const Axes& axes = {}, bool keepdims = false);
 // sqrt(sum(x^2)); of nothing 0.
 Tensor norm(Arg x, const Axes& axes = {}, bool keepdims = false);
 
+// How many elements are not 0, an int64.
+Tensor count_nonzero(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The sum() of what is not NaN.
+Tensor nansum(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The prod() of what is not NaN.
+Tensor nanprod(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The max() of what is not NaN; of NaN alone NaN.
+Tensor nanmax(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The min() of what is not NaN; of NaN alone NaN.
+Tensor nanmin(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The mean() of what is not NaN; of NaN alone NaN.
+Tensor nanmean(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The var() of what is not NaN; NaN where that is no more than ddof numbers.
+Tensor nanvar(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+
+// The square root of nanvar().
+Tensor nanstd(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+
+// The integral along an axis by trapezoids: sum(dx * (y[1:] + y[:-1]) / 2), a float.
+Tensor trapezoid(Arg y, double dx = 1, int axis = -1);
+// Likewise with diff(x) for dx; x has one axis, or broadcasts with y.
+Tensor trapezoid(Arg y, Arg x, int axis = -1);
+
+// The covariances of the rows of x (of the columns if not rowvar): d x d^T / (n - ddof) with d = x
+// - mean(x), a float; of one row without axes.
+Tensor cov(Arg x, bool rowvar = true, int ddof = 1);
+
+// The correlations of the rows of x: cov_ij / sqrt(cov_ii * cov_jj), in [-1, 1].
+Tensor corrcoef(Arg x, bool rowvar = true);
+
+// How often each of the numbers 0, 1, ... is in x, int64, or the sum of its weights, a float. Waits
+// for x: its greatest number says how many there are.
+Tensor bincount(Arg x, const Tensor& weights = {}, int64_t minlength = 0);
+
+// How many elements are in each of `bins` equal bins between the least and the greatest, int64; and
+// the bins + 1 edges, floats (float64 of integers). The last bin has its upper edge too; NaN is in
+// none.
+TensorPair histogram(Arg x, int64_t bins = 10);
+// Between `low` and `high`; elements outside are in none.
+TensorPair histogram(Arg x, int64_t bins, double low, double high);
+
 // Cumulative.
 //
 // Dtypes are those of sum().
@@ -909,6 +1054,12 @@ Tensor cumsum(Arg x, int axis);
 
 // Likewise the product.
 Tensor cumprod(Arg x, int axis);
+
+// cumsum(), after a 0 if include_initial.
+Tensor cumulative_sum(Arg x, int axis = -1, bool include_initial = false);
+
+// cumprod(), after a 1 if include_initial.
+Tensor cumulative_prod(Arg x, int axis = -1, bool include_initial = false);
 
 // Views.
 //
@@ -956,6 +1107,44 @@ Tensor tile(Arg x, std::initializer_list<int64_t> reps);
 
 // Each element as many times in a row.
 Tensor repeat(Arg x, int64_t count, int axis);
+// Likewise, by a count for each position along the axis. Waits for the counts.
+Tensor repeat(Arg x, Arg counts, int axis);
+
+// permute(), by the standard's name.
+Tensor permute_dims(Arg x, const Axes& axes);
+
+// The last two axes exchanged.
+Tensor matrix_transpose(Arg x);
+
+// Axis source[i] moved to destination[i]; the others keep their order.
+Tensor moveaxis(Arg x, const Axes& source, const Axes& destination);
+
+// The parts along an axis, without that axis.
+std::vector<Tensor> unstack(const Tensor& x, int axis = 0, Location where = Location::current());
+
+// Each broadcast to the shape of all.
+std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors,
+                                     Location where = Location::current());
+std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> tensors,
+                                     Location where = Location::current());
+
+// The coordinates of a grid's points, from those along each axis: tensor i varies along axis i if
+// `ij`; else the first two exchange theirs, as x and y of a picture.
+std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool ij = false,
+                             Location where = Location::current());
+std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors, bool ij = false,
+                             Location where = Location::current());
+
+// The elements where the position along axis2 is that along axis1 + offset, along a new last axis,
+// for these two.
+Tensor diagonal(Arg x, int64_t offset = 0, int axis1 = -2, int axis2 = -1);
+
+// The sum() of the diagonal().
+Tensor trace(Arg x, int64_t offset = 0, int axis1 = -2, int axis2 = -1);
+
+// x[1:] - x[:-1] along an axis, n times, of x with what is prepended and appended, if it is; of
+// bool: whether they differ.
+Tensor diff(Arg x, int n = 1, int axis = -1, const Tensor& prepend = {}, const Tensor& append = {});
 
 // Joining and padding.
 
@@ -1015,6 +1204,38 @@ Tensor one_hot(Arg indices, int64_t classes, DType dtype = DType::kFloat32);
 // or column (right) vector whose axis is dropped. Dtypes are promoted; half types accumulate in
 // float32 and are rounded once, integers wrap, bool is an error.
 Tensor matmul(Arg a, Arg b);
+
+// The products of a and b, summed over these axes of both, in pairs; the other axes of a come
+// first. Here an empty list is no axis. Dtypes as of matmul().
+Tensor tensordot(Arg a, Arg b, const Axes& a_axes, const Axes& b_axes);
+// Over the last `axes` of a and the first of b.
+Tensor tensordot(Arg a, Arg b, int axes = 2);
+
+// sum(a * b) along an axis, of equal extents; the others broadcast. Dtypes as of matmul().
+Tensor vecdot(Arg a, Arg b, int axis = -1);
+
+// NumPy's: tensordot() over the last axis of a and the last but one of b (or its only one); a * b
+// if either has no axes.
+Tensor dot(Arg a, Arg b);
+
+// tensordot() over the last axes of both; a * b if either has no axes.
+Tensor inner(Arg a, Arg b);
+
+// a[i] * b[j], of both in a row.
+Tensor outer(Arg a, Arg b);
+
+// The Kronecker product: each element of a times all of b.
+Tensor kron(Arg a, Arg b);
+
+// NumPy's: einsum("bij,bjk->bik", {x, y}). A letter for each axis; products are summed over letters
+// that the result has not; a letter twice in a term is its diagonal; an ellipsis stands for axes
+// that broadcast; without "->" the result has the letters that are there once, in order. Pairs are
+// contracted greedily, by one matmul() or, where that is no product of matrices, in one fused
+// kernel. Dtypes as of matmul().
+Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands,
+              Location where = Location::current());
+Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands,
+              Location where = Location::current());
 
 // exp(x - max) / sum(exp(x - max)) along an axis, a float.
 Tensor softmax(Arg x, int axis = -1);

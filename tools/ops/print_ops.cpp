@@ -36,6 +36,7 @@ constexpr const char* kHead =
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,8 @@ constexpr const char* kHead =
 #include <sluice/tensor.h>
 
 namespace sluice {
+
+using TensorPair = std::pair<Tensor, Tensor>;
 )";
 constexpr const char* kTail = R"(
 }  // namespace sluice
@@ -97,9 +100,10 @@ void put_declarations(const OpRow& row) {
                       std::string(row.operands.substr(comma + 2)));
   }
   put(signature_of(row) + ";\n");
-  for (const auto& [result, parameters, doc] : row.overloads) {
-    put_comment(doc);
-    put(std::string(result) + " " + name + std::string(parameters) + ";\n");
+  for (const auto& overload : row.overloads) {
+    put_comment(overload.doc);
+    put(std::string(overload.result) + " " + std::string(overload.name) +
+        std::string(overload.parameters) + ";\n");
   }
 }
 
@@ -182,7 +186,7 @@ void put_row(const OpSection& section, const OpRow& row, bool has_types) {
   put(cell(row.doc));
   for (const auto& overload : row.overloads) {
     if (overload.doc.empty()) continue;
-    put(" `" + std::string(row.name) + std::string(overload.parameters) +
+    put(" `" + std::string(overload.name) + std::string(overload.parameters) +
         "`: " + std::string(overload.doc));
   }
   put(" |\n");
