@@ -11,8 +11,7 @@ namespace sluice {
 namespace {
 
 [[noreturn]] void fail(const char* name, const char* value, const char* allowed) {
-  throw Error(absl::StatusCode::kInvalidArgument,
-              absl::StrCat(name, "=", value, ": use ", allowed));
+  throw Error(ErrorCode::kInvalidArgument, absl::StrCat(name, "=", value, ": use ", allowed));
 }
 
 void read(const char* name, bool* setting) {

@@ -13,6 +13,7 @@
 #include "engine/record/node_slab.h"
 #include "fusion/graph/index_map.h"
 #include "runtime/backend.h"
+#include "runtime/status_error.h"
 
 namespace sluice::engine {
 namespace {
@@ -57,7 +58,7 @@ NodeRef submitted(
   backend.set_memory_limit(config().memory_limit);
   absl::StatusOr<runtime::BufferRef> buffer = make(backend);
   if (!buffer.ok()) {
-    throw Error(buffer.status().code(),
+    throw Error(code_of(buffer.status()),
                 absl::StrCat(op_name, ": ", name_of(dtype), to_string(shape), ": ",
                              buffer.status().message()));
   }
@@ -112,7 +113,7 @@ void wait(Node* node) {
   runtime::wait(node->buffer->written);
   if (const runtime::FailureRef& failure = node->buffer->failure; failure != nullptr) {
     failure->reported.store(true, std::memory_order_relaxed);
-    throw Error(failure->status);
+    throw error_of(failure->status);
   }
 }
 
@@ -133,7 +134,7 @@ void read(Node* node, void* destination) {
     void* target = in_order ? destination : copy.data();
     const absl::Status status =
         runtime::backend(node->device).download(*node->buffer.get(), offset, bytes, target);
-    if (!status.ok()) throw Error(status);
+    if (!status.ok()) throw error_of(status);
     if (in_order) return;
     host = copy.data();
   }
@@ -179,7 +180,7 @@ void sync_all() {
       if (!failure->reported.exchange(true) && !first) first = failure->status;
     }
   }
-  if (first) throw Error(*first);
+  if (first) throw error_of(*first);
 }
 
 }  // namespace sluice::engine

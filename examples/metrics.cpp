@@ -47,7 +47,7 @@ int main() {
   sl::Tensor x = sl::randn({256, 256});
   for (int step = 0; step < 100; ++step) {
     x = sl::tanh(sl::matmul(x, x) * 0.01f) + 1e-3f;
-    if (step % 10 == 0) sl::sum(x).item<float>();
+    if (step % 10 == 0) sl::sum(x).eval();
   }
   sl::sync();
   sl::trace::stop();

@@ -8,12 +8,11 @@
 namespace sluice::frontend {
 
 void fail_unimplemented(const char* op) {
-  throw Error(absl::StatusCode::kUnimplemented,
-              absl::StrCat(op, ": not implemented in this version"));
+  throw Error(ErrorCode::kUnimplemented, absl::StrCat(op, ": not implemented in this version"));
 }
 
 void fail_empty(const char* op) {
-  throw Error(absl::StatusCode::kFailedPrecondition,
+  throw Error(ErrorCode::kFailedPrecondition,
               absl::StrCat(op, ": the tensor is empty (default-constructed or moved from)"));
 }
 

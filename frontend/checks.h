@@ -17,7 +17,7 @@ namespace sluice::frontend {
 // Throws Error (kInvalidArgument): "op: parts...".
 template <typename... Parts>
 [[noreturn]] void fail(const char* op, const Parts&... parts) {
-  throw Error(absl::StatusCode::kInvalidArgument, absl::StrCat(op, ": ", parts...));
+  throw Error(ErrorCode::kInvalidArgument, absl::StrCat(op, ": ", parts...));
 }
 
 [[noreturn]] void fail_unimplemented(const char* op);

@@ -24,7 +24,7 @@ Tensor take_along(const char* name, const Tensor& x, const Tensor& indices, int 
                   const Shape& shape, bool is_take) {
   const Device device = frontend::common_device(name, x, indices);
   if (x.shape()[axis] == 0 && shape.numel() > 0) {
-    throw Error(absl::StatusCode::kOutOfRange,
+    throw Error(ErrorCode::kOutOfRange,
                 absl::StrCat(name, ": axis ", axis, " of ", describe(x), " has no elements"));
   }
   const engine::NodeOperand operands[] = {{x.node_ref().get()}, {indices.node_ref().get()}};

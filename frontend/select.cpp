@@ -34,7 +34,7 @@ SelectedAxis whole(int axis, const Tensor& x) { return {.axis = axis, .count = x
 SelectedAxis position(const char* op, int64_t index, int axis, const Tensor& x) {
   const int64_t extent = x.shape()[axis];
   if (index < -extent || index >= extent) {
-    throw Error(absl::StatusCode::kOutOfRange,
+    throw Error(ErrorCode::kOutOfRange,
                 absl::StrCat(op, ": index ", index, " is out of range for axis ", axis, " of ",
                              describe(x)));
   }
@@ -89,7 +89,7 @@ void broadcast_positions(const char* op, const Tensor& x, int64_t ellipsis, Sele
            to_string(axis.positions.shape()), " do not broadcast, for ", describe(x));
     }
     if (x.shape()[axis.axis] == 0 && axis.positions.numel() > 0) {
-      throw Error(absl::StatusCode::kOutOfRange,
+      throw Error(ErrorCode::kOutOfRange,
                   absl::StrCat(op, ": axis ", axis.axis, " of ", describe(x), " has no elements"));
     }
     selection->positions = *shape;

@@ -8,6 +8,7 @@
 #include "kernels/cache/compile_threads.h"
 #include "kernels/cpu/cpu_executor.h"
 #include "kernels/cuda/executor.h"
+#include "runtime/status_error.h"
 
 namespace sluice::kernels {
 namespace {
@@ -38,7 +39,7 @@ Executor& executor(Device device) {
   std::unique_ptr<Executor>& made = registry().executors[{device.type(), device.index()}];
   if (made == nullptr) {
     absl::StatusOr<std::unique_ptr<Executor>> executor = cuda::make_executor(device.index());
-    if (!executor.ok()) throw Error(executor.status());
+    if (!executor.ok()) throw error_of(executor.status());
     made = *std::move(executor);
   }
   return *made;

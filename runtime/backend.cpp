@@ -1,4 +1,5 @@
 #include "runtime/backend.h"
+#include "runtime/status_error.h"
 
 #include <sluice/error.h>
 #include "absl/strings/str_cat.h"
@@ -19,7 +20,7 @@ absl::StatusOr<Backend*> find_backend(Device device) {
 
 Backend& backend(Device device) {
   const absl::StatusOr<Backend*> found = find_backend(device);
-  if (!found.ok()) throw Error(found.status());
+  if (!found.ok()) throw error_of(found.status());
   return **found;
 }
 

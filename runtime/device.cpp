@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/backend.h"
 #include "runtime/cuda/backends.h"
+#include "runtime/status_error.h"
 
 namespace sluice {
 namespace {
@@ -35,12 +36,12 @@ Device device_from_environment() {
   }
   const std::optional<Device> device = parse_device(text);
   if (!device) {
-    throw Error(absl::StatusCode::kInvalidArgument,
+    throw Error(ErrorCode::kInvalidArgument,
                 absl::StrCat("SLUICE_DEVICE=", text, ": not a device; use cpu, cuda or cuda:N"));
   }
   const absl::Status status = runtime::find_backend(*device).status();
   if (!status.ok()) {
-    throw Error(status.code(), absl::StrCat("SLUICE_DEVICE=", text, ": ", status.message()));
+    throw Error(code_of(status), absl::StrCat("SLUICE_DEVICE=", text, ": ", status.message()));
   }
   return *device;
 }
@@ -88,7 +89,7 @@ void set_default_device(Device device) {
 void check_device(Device device) {
   if (device.type() == DeviceType::kCpu) return;
   const absl::Status status = runtime::find_backend(device).status();
-  if (!status.ok()) throw Error(status);
+  if (!status.ok()) throw error_of(status);
 }
 
 }  // namespace sluice

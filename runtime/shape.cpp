@@ -14,8 +14,7 @@ std::string dims_to_string(std::span<const int64_t> dims) {
 }
 
 [[noreturn]] void fail(std::span<const int64_t> dims, const char* why) {
-  throw Error(absl::StatusCode::kInvalidArgument,
-              absl::StrCat("shape ", dims_to_string(dims), " ", why));
+  throw Error(ErrorCode::kInvalidArgument, absl::StrCat("shape ", dims_to_string(dims), " ", why));
 }
 
 }  // namespace

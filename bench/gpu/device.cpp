@@ -8,6 +8,7 @@
 #include "kernels/cuda/compile/nvrtc.h"
 #include "kernels/cuda/library/cublaslt.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/status_error.h"
 
 namespace sluice::bench {
 namespace {
@@ -20,7 +21,7 @@ using runtime::cuda::Driver;
 using runtime::cuda::StreamHandle;
 
 void require(const absl::Status& status) {
-  if (!status.ok()) throw Error(status);
+  if (!status.ok()) throw error_of(status);
 }
 
 CudaDevice& gpu() {
@@ -132,7 +133,7 @@ void probe(const Settings& settings) {
   const Tensor x = Tensor::from(std::vector<float>(n, 1.5f), {n});
   const float total = sum(x * 2.f).item<float>();
   if (total != 3.f * n) {
-    throw Error(absl::StatusCode::kInternal,
+    throw Error(ErrorCode::kInternal,
                 "the sum of " + std::to_string(n) + " threes is " + std::to_string(total));
   }
 }

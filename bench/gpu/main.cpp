@@ -89,7 +89,7 @@ int run(const Arguments& arguments) {
       probe(settings);
     } catch (const Error& error) {
       std::fprintf(stderr, "gpu_bench: %s\n", error.what());
-      return error.code() == absl::StatusCode::kFailedPrecondition ? 3 : 1;
+      return error.code() == ErrorCode::kFailedPrecondition ? 3 : 1;
     }
     return 0;
   }

@@ -66,7 +66,7 @@ void write_trace(const std::string& path, bool may_make_code) {
   file << trace::recorded(trace::form_of(path), may_make_code);
   file.flush();
   if (!file) {
-    throw Error(absl::StatusCode::kUnavailable, absl::StrCat("trace: cannot write ", path));
+    throw Error(ErrorCode::kUnavailable, absl::StrCat("trace: cannot write ", path));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "engine/record/queue_append.h"
 #include "engine/run/scheduler.h"
 #include "engine/validate/validate.h"
+#include "runtime/status_error.h"
 
 namespace sluice::engine {
 namespace {
@@ -27,7 +28,7 @@ constexpr int64_t kWorthStarting = 1 << 20;
 
 std::unique_ptr<runtime::Stream> make_stream(runtime::Backend& backend) {
   absl::StatusOr<std::unique_ptr<runtime::Stream>> stream = backend.make_stream();
-  if (!stream.ok()) throw Error(stream.status());
+  if (!stream.ok()) throw error_of(stream.status());
   return *std::move(stream);
 }
 

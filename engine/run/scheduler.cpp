@@ -11,6 +11,7 @@
 #include "engine/run/batch.h"
 #include "engine/run/binder.h"
 #include "fusion/plan/plan_family.h"
+#include "runtime/status_error.h"
 
 namespace sluice::engine {
 namespace {
@@ -100,7 +101,7 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
                                                // A GPU has an order of its own (docs/cuda.md).
                                                .unrolls_rows = device.type() == DeviceType::kCpu,
                                                .observer = pass_printer()});
-  if (!plan.ok()) throw Error(plan.status());
+  if (!plan.ok()) throw error_of(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
   for (const fusion::Step& step : plan->steps) {

@@ -6,12 +6,14 @@
 #include <sluice/error.h>
 #include "absl/strings/str_cat.h"
 #include "kernels/executor.h"
+#include "runtime/status_error.h"
 
 namespace sluice::engine {
 namespace {
 
 [[noreturn]] void fail(const ValueLabel& result, const absl::Status& status) {
-  throw Error(status.code(), absl::StrCat("validate: ", to_string(result), ": ", status.message()));
+  throw Error(code_of(status),
+              absl::StrCat("validate: ", to_string(result), ": ", status.message()));
 }
 
 class ShadowBatch : public runtime::CommandBatch {

@@ -207,7 +207,7 @@ class Validator {
                const char* how_expected) const {
     const std::optional<int64_t> i = actual.first_difference(expected);
     if (!i) return;
-    throw Error(absl::StatusCode::kDataLoss,
+    throw Error(ErrorCode::kDataLoss,
                 absl::StrCat("validate: ", describe(n), ": ", element_name(expected.shape(), *i),
                              " is ", actual.element(*i), " ", how, " and ", expected.element(*i),
                              " ", how_expected, describe_operands(n, *i)));
@@ -225,7 +225,7 @@ class Validator {
     const int64_t end = is_pointwise ? result.shape().numel() : *i + 1;
     for (; *i < end; ++*i) {
       if (!result.is_nan(*i) || std::any_of(operands.begin(), operands.end(), has_nan)) continue;
-      throw Error(absl::StatusCode::kInvalidArgument,
+      throw Error(ErrorCode::kInvalidArgument,
                   absl::StrCat("validate: ", describe(n), ": ", element_name(result.shape(), *i),
                                " is NaN of operands without one", describe_operands(n, *i)));
     }

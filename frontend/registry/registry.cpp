@@ -168,13 +168,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
       close.push_back(info.name);
     }
   }
-  throw Error(absl::StatusCode::kNotFound,
+  throw Error(ErrorCode::kNotFound,
               absl::StrCat("there is no op \"", std::string(name), "\"",
                            close.empty() ? "" : "; did you mean ", absl::StrJoin(close, ", ")));
 }
 
 [[noreturn]] void fail_call(const OpInfo& info, const std::string& what) {
-  throw Error(absl::StatusCode::kInvalidArgument, absl::StrCat(info.name, ": ", what));
+  throw Error(ErrorCode::kInvalidArgument, absl::StrCat(info.name, ": ", what));
 }
 
 // `value` as an attribute of `type`, if it is one or stands for one.
@@ -249,7 +249,7 @@ std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
   const OpInfo& info = op(name);
   const Thunk& thunk = Registry::get().thunk(Registry::get().find(name));
   if (thunk.call == nullptr) {
-    throw Error(absl::StatusCode::kUnimplemented,
+    throw Error(ErrorCode::kUnimplemented,
                 absl::StrCat(info.name, ": not implemented in this version"));
   }
   if (!info.is_variadic && inputs.size() != info.inputs.size()) {

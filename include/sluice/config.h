@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 
 enum class CompileMode : uint8_t {
   kAsync,     // a new kernel runs interpreted at once while it compiles on another thread
@@ -36,8 +38,7 @@ struct Config {
   // whose gelu and silu -infinity NaN). Bits may then differ between fused and unfused, interpreted
   // and compiled.
   bool fast_math = false;
-  // SLUICE_VALIDATE=off|bits|1 (kAll): to find what is wrong; see engine/validate/validate.h. Very
-  // slow.
+  // SLUICE_VALIDATE=off|bits|1 (kAll): to find what is wrong (docs/debugging.md). Very slow.
   Validate validate = Validate::kOff;
 
   int64_t window_ops = 4096;              // SLUICE_WINDOW_OPS: pending ops that force a flush; >= 1
@@ -49,11 +50,11 @@ struct Config {
 };
 
 // The process's settings; to be changed by one thread while no other uses the engine.
-Config& config();
+[[nodiscard]] Config& config();
 
 // What this build can do: compiler, SIMD level, LLVM, threads, CUDA; one "name:
 // value" a line.
-std::string build_info();
+[[nodiscard]] std::string build_info();
 
 }  // namespace sluice
 

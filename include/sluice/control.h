@@ -2,7 +2,9 @@
 #ifndef SLUICE_CONTROL_H_
 #define SLUICE_CONTROL_H_
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 
 // Submits everything pending in every thread's queue. Does not wait.
 void flush();

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 
 // An extent for each spatial axis, or the same one for both.
 struct Pair {
   int64_t height, width;
   Pair(int64_t both) : height(both), width(both) {}
-  Pair(int64_t height, int64_t width) : height(height), width(width) {}
+  Pair(int64_t rows, int64_t columns) : height(rows), width(columns) {}
 };
 
 struct Conv2dOptions {

@@ -4,9 +4,10 @@
 
 #include <optional>
 
+#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 // None of these computes or allocates anything by itself: inside an expression they are part of the
 // kernel that reads them. Without a device they are made on default_device().

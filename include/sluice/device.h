@@ -6,17 +6,21 @@
 #include <string>
 #include <vector>
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 
 enum class DeviceType : int32_t { kCpu, kCuda };
 
 class Device {
  public:
-  static constexpr Device cpu() { return Device(DeviceType::kCpu, 0); }
-  static constexpr Device cuda(int index = 0) { return Device(DeviceType::kCuda, index); }
+  [[nodiscard]] static constexpr Device cpu() { return Device(DeviceType::kCpu, 0); }
+  [[nodiscard]] static constexpr Device cuda(int index = 0) {
+    return Device(DeviceType::kCuda, index);
+  }
 
-  constexpr DeviceType type() const { return type_; }
-  constexpr int index() const { return index_; }
+  [[nodiscard]] constexpr DeviceType type() const { return type_; }
+  [[nodiscard]] constexpr int index() const { return index_; }
   constexpr bool operator==(const Device&) const = default;
 
  private:
@@ -27,10 +31,10 @@ class Device {
 };
 
 // "cpu", "cuda:0".
-std::string to_string(Device device);
+[[nodiscard]] std::string to_string(Device device);
 
 // The devices this process can use: the CPU, then the CUDA devices.
-std::vector<Device> devices();
+[[nodiscard]] std::vector<Device> devices();
 
 // Where tensors are created when no device is given. At first $SLUICE_DEVICE ("cpu", "cuda",
 // "cuda:1"), else the first CUDA device, else the CPU. Both throw Error (kFailedPrecondition) if

@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <sluice/detail/export.h>
 #include <sluice/half.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 enum class DType : uint8_t {
   kBool,
@@ -36,37 +37,41 @@ enum class DTypeKind : uint8_t { kBool, kUnsigned, kSigned, kFloat };
 inline constexpr uint8_t kDTypeSizes[kNumDTypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
 
 // The size of an element in bytes.
-constexpr size_t size_of(DType dtype) { return kDTypeSizes[static_cast<int>(dtype)]; }
+[[nodiscard]] constexpr size_t size_of(DType dtype) { return kDTypeSizes[static_cast<int>(dtype)]; }
 
-constexpr DTypeKind kind_of(DType dtype) {
+[[nodiscard]] constexpr DTypeKind kind_of(DType dtype) {
   if (dtype == DType::kBool) return DTypeKind::kBool;
   if (dtype <= DType::kInt64) return DTypeKind::kSigned;
   if (dtype <= DType::kUInt64) return DTypeKind::kUnsigned;
   return DTypeKind::kFloat;
 }
 
-constexpr bool is_float(DType dtype) { return kind_of(dtype) == DTypeKind::kFloat; }
-constexpr bool is_half(DType dtype) {
+[[nodiscard]] constexpr bool is_float(DType dtype) { return kind_of(dtype) == DTypeKind::kFloat; }
+[[nodiscard]] constexpr bool is_half(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
-constexpr bool is_integer(DType dtype) {
+[[nodiscard]] constexpr bool is_integer(DType dtype) {
   return kind_of(dtype) == DTypeKind::kSigned || kind_of(dtype) == DTypeKind::kUnsigned;
 }
 
 // The type in which arithmetic on `dtype` is carried out: half types compute in float32 and are
 // rounded after every op; every other type computes in itself.
-constexpr DType compute_type(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
+[[nodiscard]] constexpr DType compute_type(DType dtype) {
+  return is_half(dtype) ? DType::kFloat32 : dtype;
+}
 
 // "float32", "bool", ...
-const char* name_of(DType dtype);
+[[nodiscard]] const char* name_of(DType dtype);
 
 // The dtype of an op on `a` and `b`, by the Python array API standard's table; where that leaves
 // mixed kinds open, bool acts as the other operand and an integer takes the float operand's dtype.
 // uint64 with a signed integer gives float32, the default float, as no integer type holds both.
-DType promote(DType a, DType b);
+[[nodiscard]] DType promote(DType a, DType b);
 
 // The dtype a float function gives for `dtype`: itself if it is a float, else float32.
-constexpr DType float_type(DType dtype) { return is_float(dtype) ? dtype : DType::kFloat32; }
+[[nodiscard]] constexpr DType float_type(DType dtype) {
+  return is_float(dtype) ? dtype : DType::kFloat32;
+}
 
 // Maps a C++ element type to its DType: dtype_of<float>() == DType::kFloat32.
 template <typename T>
@@ -140,7 +145,7 @@ concept Element = requires {
 };
 
 template <Element T>
-constexpr DType dtype_of() {
+[[nodiscard]] constexpr DType dtype_of() {
   return DTypeOf<T>::value;
 }
 

@@ -6,11 +6,12 @@
 #include <optional>
 #include <string_view>
 
+#include <sluice/detail/export.h>
 #include <sluice/dtype.h>
 #include <sluice/scalar.h>
 #include <sluice/tensor.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 // Of a float dtype. eps is the distance from 1 to the next greater number.
 struct FInfo {
@@ -27,19 +28,21 @@ struct IInfo {
 };
 
 // Throw Error (kInvalidArgument) for a dtype of another kind.
-FInfo finfo(DType dtype);
-IInfo iinfo(DType dtype);
+[[nodiscard]] FInfo finfo(DType dtype);
+[[nodiscard]] IInfo iinfo(DType dtype);
 
 // Whether the dtype is of this kind: "bool", "signed integer", "unsigned integer", "integral"
 // (both), "real floating", "complex floating", "numeric" (all but bool). Of several kinds: of any
 // of them. Throws Error (kInvalidArgument) for another word.
-bool isdtype(DType dtype, std::string_view kind);
-bool isdtype(DType dtype, std::initializer_list<std::string_view> kinds);
-inline bool isdtype(DType dtype, DType kind) { return dtype == kind; }
+[[nodiscard]] bool isdtype(DType dtype, std::string_view kind);
+[[nodiscard]] bool isdtype(DType dtype, std::initializer_list<std::string_view> kinds);
+[[nodiscard]] inline bool isdtype(DType dtype, DType kind) { return dtype == kind; }
 
 // Whether promotion may turn `from` into `to`: promote(from, to) == to.
-bool can_cast(DType from, DType to);
-inline bool can_cast(const Tensor& from, DType to) { return can_cast(from.dtype(), to); }
+[[nodiscard]] bool can_cast(DType from, DType to);
+[[nodiscard]] inline bool can_cast(const Tensor& from, DType to) {
+  return can_cast(from.dtype(), to);
+}
 
 // What result_type() takes: a tensor, a dtype or a number.
 class Typed {
@@ -61,7 +64,7 @@ class Typed {
 // The dtype of an element-wise op on all of these: result_type({x, kFloat64, 1}). A number counts
 // only where its kind is wider; of numbers alone, as where() has them. Throws Error
 // (kInvalidArgument) for none.
-DType result_type(std::initializer_list<Typed> operands);
+[[nodiscard]] DType result_type(std::initializer_list<Typed> operands);
 
 }  // namespace sluice
 

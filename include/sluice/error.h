@@ -5,30 +5,45 @@
 #include <stdexcept>
 #include <string>
 
-#include "absl/status/status.h"
+#include <sluice/detail/export.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
+
+// The codes of gRPC and of absl::StatusCode, by the same numbers. Those that Sluice gives an Error:
+enum class ErrorCode : int {
+  kInvalidArgument = 3,     // shapes, axes or dtypes that don't go together; a wrong count
+  kNotFound = 5,            // no op of this name
+  kResourceExhausted = 8,   // memory that cannot be allocated
+  kFailedPrecondition = 9,  // use of an empty Tensor, a device that the process cannot use
+  kOutOfRange = 11,         // an index outside its axis
+  kUnimplemented = 12,      // an op that does not exist yet, for this dtype or at all
+  kInternal = 13,     // a device or a compiler failed. A lost GPU fails every use of its tensors
+                      // until the process ends; tensors on other devices are unaffected
+  kUnavailable = 14,  // a file that cannot be read or written
+  kDataLoss = 15,     // $SLUICE_VALIDATE found bits that differ
+  // The others:
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kDeadlineExceeded = 4,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kAborted = 10,
+  kUnauthenticated = 16,
+};
 
 // what() names the op the user called, with the shapes and dtypes it was given.
-//   kInvalidArgument    shapes, axes or dtypes that don't go together; a wrong count
-//   kOutOfRange         an index outside its axis
-//   kResourceExhausted  memory that cannot be allocated
-//   kFailedPrecondition use of an empty Tensor, ...
-//   kUnimplemented      an op that does not exist yet, for this dtype or at all
-//   kInternal           a device or a compiler failed. A lost GPU fails every use of its tensors
-//                       until the process ends; tensors on other devices are unaffected
-//   kDataLoss           $SLUICE_VALIDATE found bits that differ
 class Error : public std::runtime_error {
  public:
-  Error(absl::StatusCode code, const std::string& message)
-      : std::runtime_error(message), code_(code) {}
-  explicit Error(const absl::Status& status)
-      : Error(status.code(), std::string(status.message())) {}
+  Error(ErrorCode code, const std::string& message);
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+  ~Error() override;
 
-  absl::StatusCode code() const noexcept { return code_; }
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 
  private:
-  absl::StatusCode code_;
+  ErrorCode code_;
 };
 
 }  // namespace sluice

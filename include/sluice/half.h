@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstdint>
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 namespace half_internal {
 
 // float -> IEEE 754 binary16, round to nearest, ties to even. Every NaN becomes 0x7e00.
@@ -56,7 +58,7 @@ struct float16 {
   constexpr float16() = default;
   constexpr explicit float16(float value) : bits(half_internal::to_float16_bits(value)) {}
   constexpr operator float() const { return half_internal::from_float16_bits(bits); }
-  static constexpr float16 from_bits(uint16_t bits) {
+  [[nodiscard]] static constexpr float16 from_bits(uint16_t bits) {
     float16 result;
     result.bits = bits;
     return result;
@@ -70,7 +72,7 @@ struct bfloat16 {
   constexpr bfloat16() = default;
   constexpr explicit bfloat16(float value) : bits(half_internal::to_bfloat16_bits(value)) {}
   constexpr operator float() const { return half_internal::from_bfloat16_bits(bits); }
-  static constexpr bfloat16 from_bits(uint16_t bits) {
+  [[nodiscard]] static constexpr bfloat16 from_bits(uint16_t bits) {
     bfloat16 result;
     result.bits = bits;
     return result;

@@ -8,10 +8,11 @@
 #include <source_location>
 #include <vector>
 
+#include <sluice/detail/export.h>
 #include <sluice/detail/node_handle.h>
 #include <sluice/dtype.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 class Tensor;
 
@@ -58,12 +59,12 @@ class Index {
         std::source_location where = std::source_location::current());
   Index(bool) = delete;
 
-  Kind kind() const { return kind_; }
-  int64_t position() const { return *slice_.start; }
-  const Slice& slice() const { return slice_; }
-  const engine::NodeRef& tensor() const { return tensor_; }
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] int64_t position() const { return *slice_.start; }
+  [[nodiscard]] const Slice& slice() const { return slice_; }
+  [[nodiscard]] const engine::NodeRef& tensor() const { return tensor_; }
   // Where the program wrote it.
-  const std::source_location& where() const { return where_; }
+  [[nodiscard]] const std::source_location& where() const { return where_; }
 
  private:
   Kind kind_ = Kind::kNone;

@@ -5,11 +5,8 @@
 //
 // Common to all: operands broadcast as in NumPy; dtypes combine by promote()
 // (include/sluice/dtype.h); a C++ number may stand for an operand of an element-wise op. `axis` may
-// be negative. A bad call throws Error at once, naming the op and the shapes and dtypes it was
-// given, and changes nothing.
-//
-// Overloads for temporaries let them go before the statement ends. `where` is for traces; the
-// templates are there for pointers to functions, which know no default arguments.
+// be negative. A bad call throws Error (kInvalidArgument) at once, naming the op and the shapes and
+// dtypes it was given, and changes nothing. `where` is the call, for traces.
 #ifndef SLUICE_OPS_H_
 #define SLUICE_OPS_H_
 
@@ -21,9 +18,10 @@
 #include <vector>
 
 #include <sluice/convolution.h>
+#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
@@ -31,356 +29,136 @@ using TensorPair = std::pair<Tensor, Tensor>;
 
 // -x. Takes numbers; gives their dtype.
 Tensor neg(const Tensor& x, Location where = Location::current());
-Tensor neg(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor neg(const Tensor& x) {
-  return neg(x, Location());
-}
 
 // The absolute value; the least integer stays. Takes numbers; gives their dtype.
 Tensor abs(const Tensor& x, Location where = Location::current());
-Tensor abs(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor abs(const Tensor& x) {
-  return abs(x, Location());
-}
 
 // -1, 1, or x itself where that is zero or NaN. Takes numbers; gives their dtype.
 Tensor sign(const Tensor& x, Location where = Location::current());
-Tensor sign(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor sign(const Tensor& x) {
-  return sign(x, Location());
-}
 
 // e to the power x. Takes any dtype; gives a float.
 Tensor exp(const Tensor& x, Location where = Location::current());
-Tensor exp(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor exp(const Tensor& x) {
-  return exp(x, Location());
-}
 
 // 2 to the power x. Takes any dtype; gives a float.
 Tensor exp2(const Tensor& x, Location where = Location::current());
-Tensor exp2(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor exp2(const Tensor& x) {
-  return exp2(x, Location());
-}
 
 // exp(x) - 1, accurate near 0. Takes any dtype; gives a float.
 Tensor expm1(const Tensor& x, Location where = Location::current());
-Tensor expm1(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor expm1(const Tensor& x) {
-  return expm1(x, Location());
-}
 
 // The natural logarithm: NaN for negatives, -inf for zero. Takes any dtype; gives a float.
 Tensor log(const Tensor& x, Location where = Location::current());
-Tensor log(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor log(const Tensor& x) {
-  return log(x, Location());
-}
 
 // The logarithm to base 2: NaN for negatives, -inf for zero. Takes any dtype; gives a float.
 Tensor log2(const Tensor& x, Location where = Location::current());
-Tensor log2(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor log2(const Tensor& x) {
-  return log2(x, Location());
-}
 
 // The logarithm to base 10: NaN for negatives, -inf for zero. Takes any dtype; gives a float.
 Tensor log10(const Tensor& x, Location where = Location::current());
-Tensor log10(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor log10(const Tensor& x) {
-  return log10(x, Location());
-}
 
 // log(1 + x), accurate near 0. Takes any dtype; gives a float.
 Tensor log1p(const Tensor& x, Location where = Location::current());
-Tensor log1p(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor log1p(const Tensor& x) {
-  return log1p(x, Location());
-}
 
 // The square root: NaN for negatives. Takes any dtype; gives a float.
 Tensor sqrt(const Tensor& x, Location where = Location::current());
-Tensor sqrt(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor sqrt(const Tensor& x) {
-  return sqrt(x, Location());
-}
 
 // 1 / sqrt(x). Takes any dtype; gives a float.
 Tensor rsqrt(const Tensor& x, Location where = Location::current());
-Tensor rsqrt(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor rsqrt(const Tensor& x) {
-  return rsqrt(x, Location());
-}
 
 // x * x. Takes numbers; gives their dtype.
 Tensor square(const Tensor& x, Location where = Location::current());
-Tensor square(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor square(const Tensor& x) {
-  return square(x, Location());
-}
 
 // 1 / x. Takes any dtype; gives a float.
 Tensor reciprocal(const Tensor& x, Location where = Location::current());
-Tensor reciprocal(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor reciprocal(const Tensor& x) {
-  return reciprocal(x, Location());
-}
 
 // The sine of x in radians. Takes any dtype; gives a float.
 Tensor sin(const Tensor& x, Location where = Location::current());
-Tensor sin(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor sin(const Tensor& x) {
-  return sin(x, Location());
-}
 
 // The cosine of x in radians. Takes any dtype; gives a float.
 Tensor cos(const Tensor& x, Location where = Location::current());
-Tensor cos(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor cos(const Tensor& x) {
-  return cos(x, Location());
-}
 
 // sin(pi * x) / (pi * x), as in NumPy: 1 at 0, accurate near integers. Takes any dtype; gives a
 // float.
 Tensor sinc(const Tensor& x, Location where = Location::current());
-Tensor sinc(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor sinc(const Tensor& x) {
-  return sinc(x, Location());
-}
 
 // The tangent of x in radians. Takes any dtype; gives a float.
 Tensor tan(const Tensor& x, Location where = Location::current());
-Tensor tan(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor tan(const Tensor& x) {
-  return tan(x, Location());
-}
 
 // The inverse sine, in [-pi/2, pi/2]: NaN outside [-1, 1]. Takes any dtype; gives a float.
 Tensor asin(const Tensor& x, Location where = Location::current());
-Tensor asin(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor asin(const Tensor& x) {
-  return asin(x, Location());
-}
 
 // The inverse cosine, in [0, pi]: NaN outside [-1, 1]. Takes any dtype; gives a float.
 Tensor acos(const Tensor& x, Location where = Location::current());
-Tensor acos(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor acos(const Tensor& x) {
-  return acos(x, Location());
-}
 
 // The inverse tangent, in [-pi/2, pi/2]. Takes any dtype; gives a float.
 Tensor atan(const Tensor& x, Location where = Location::current());
-Tensor atan(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor atan(const Tensor& x) {
-  return atan(x, Location());
-}
 
 // The hyperbolic sine. Takes any dtype; gives a float.
 Tensor sinh(const Tensor& x, Location where = Location::current());
-Tensor sinh(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor sinh(const Tensor& x) {
-  return sinh(x, Location());
-}
 
 // The hyperbolic cosine. Takes any dtype; gives a float.
 Tensor cosh(const Tensor& x, Location where = Location::current());
-Tensor cosh(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor cosh(const Tensor& x) {
-  return cosh(x, Location());
-}
 
 // The hyperbolic tangent. Takes any dtype; gives a float.
 Tensor tanh(const Tensor& x, Location where = Location::current());
-Tensor tanh(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor tanh(const Tensor& x) {
-  return tanh(x, Location());
-}
 
 // The inverse hyperbolic sine. Takes any dtype; gives a float.
 Tensor asinh(const Tensor& x, Location where = Location::current());
-Tensor asinh(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor asinh(const Tensor& x) {
-  return asinh(x, Location());
-}
 
 // The inverse hyperbolic cosine: NaN below 1. Takes any dtype; gives a float.
 Tensor acosh(const Tensor& x, Location where = Location::current());
-Tensor acosh(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor acosh(const Tensor& x) {
-  return acosh(x, Location());
-}
 
 // The inverse hyperbolic tangent: NaN outside [-1, 1]. Takes any dtype; gives a float.
 Tensor atanh(const Tensor& x, Location where = Location::current());
-Tensor atanh(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor atanh(const Tensor& x) {
-  return atanh(x, Location());
-}
 
 // The error function. Takes any dtype; gives a float.
 Tensor erf(const Tensor& x, Location where = Location::current());
-Tensor erf(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor erf(const Tensor& x) {
-  return erf(x, Location());
-}
 
 // 1 - erf(x), accurate where that is small. Takes any dtype; gives a float.
 Tensor erfc(const Tensor& x, Location where = Location::current());
-Tensor erfc(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor erfc(const Tensor& x) {
-  return erfc(x, Location());
-}
 
 // The greatest integer that is at most x; integers stay. Takes numbers; gives their dtype.
 Tensor floor(const Tensor& x, Location where = Location::current());
-Tensor floor(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor floor(const Tensor& x) {
-  return floor(x, Location());
-}
 
 // The least integer that is at least x; integers stay. Takes numbers; gives their dtype.
 Tensor ceil(const Tensor& x, Location where = Location::current());
-Tensor ceil(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor ceil(const Tensor& x) {
-  return ceil(x, Location());
-}
 
 // The nearest integer, ties to even; integers stay. Takes numbers; gives their dtype.
 Tensor round(const Tensor& x, Location where = Location::current());
-Tensor round(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor round(const Tensor& x) {
-  return round(x, Location());
-}
 
 // The integer part; integers stay. Takes numbers; gives their dtype.
 Tensor trunc(const Tensor& x, Location where = Location::current());
-Tensor trunc(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor trunc(const Tensor& x) {
-  return trunc(x, Location());
-}
 
 // Whether x is NaN. Takes any dtype; gives bool.
 Tensor isnan(const Tensor& x, Location where = Location::current());
-Tensor isnan(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor isnan(const Tensor& x) {
-  return isnan(x, Location());
-}
 
 // Whether x is an infinity of either sign. Takes any dtype; gives bool.
 Tensor isinf(const Tensor& x, Location where = Location::current());
-Tensor isinf(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor isinf(const Tensor& x) {
-  return isinf(x, Location());
-}
 
 // Whether x is neither NaN nor an infinity. Takes any dtype; gives bool.
 Tensor isfinite(const Tensor& x, Location where = Location::current());
-Tensor isfinite(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor isfinite(const Tensor& x) {
-  return isfinite(x, Location());
-}
 
 // Whether x is 0. Takes any dtype; gives bool.
 Tensor logical_not(const Tensor& x, Location where = Location::current());
-Tensor logical_not(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor logical_not(const Tensor& x) {
-  return logical_not(x, Location());
-}
 
 // Every bit inverted; of bool: not. Takes integers and bool; gives their dtype.
 Tensor bitwise_not(const Tensor& x, Location where = Location::current());
-Tensor bitwise_not(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor bitwise_not(const Tensor& x) {
-  return bitwise_not(x, Location());
-}
 
 // 1 / (1 + exp(-x)). Takes any dtype; gives a float.
 Tensor sigmoid(const Tensor& x, Location where = Location::current());
-Tensor sigmoid(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor sigmoid(const Tensor& x) {
-  return sigmoid(x, Location());
-}
 
 // max(x, 0); NaN and -0 stay. Takes numbers; gives their dtype.
 Tensor relu(const Tensor& x, Location where = Location::current());
-Tensor relu(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor relu(const Tensor& x) {
-  return relu(x, Location());
-}
 
 // x * (1 + erf(x / sqrt(2))) / 2; -0 for -inf, the limit. Takes any dtype; gives a float.
 Tensor gelu(const Tensor& x, Location where = Location::current());
-Tensor gelu(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor gelu(const Tensor& x) {
-  return gelu(x, Location());
-}
 
 // x * sigmoid(x); -0 for -inf, the limit. Takes any dtype; gives a float.
 Tensor silu(const Tensor& x, Location where = Location::current());
-Tensor silu(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor silu(const Tensor& x) {
-  return silu(x, Location());
-}
 
 // log(1 + exp(x)). Takes any dtype; gives a float.
 Tensor softplus(const Tensor& x, Location where = Location::current());
-Tensor softplus(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor softplus(const Tensor& x) {
-  return softplus(x, Location());
-}
 
 // x * tanh(softplus(x)); -0 for -inf, the limit. Takes any dtype; gives a float.
 Tensor mish(const Tensor& x, Location where = Location::current());
-Tensor mish(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor mish(const Tensor& x) {
-  return mish(x, Location());
-}
 
 // The elements in another dtype. Floats to integers truncate and saturate, NaN gives 0; integers
 // wrap; to bool is != 0. To its own dtype: x itself.
@@ -388,19 +166,9 @@ Tensor astype(Arg x, DType dtype);
 
 // neg(), by the standard's name. Takes numbers; gives their dtype.
 Tensor negative(const Tensor& x, Location where = Location::current());
-Tensor negative(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor negative(const Tensor& x) {
-  return negative(x, Location());
-}
 
 // bitwise_not(), by the standard's name. Takes integers and bool; gives their dtype.
 Tensor bitwise_invert(const Tensor& x, Location where = Location::current());
-Tensor bitwise_invert(Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor bitwise_invert(const Tensor& x) {
-  return bitwise_invert(x, Location());
-}
 
 // x itself, numbers.
 Tensor positive(Arg x);
@@ -431,436 +199,106 @@ Tensor operator!(const Arg& x);
 
 // x + y; of bool: or. Takes any dtype; gives their dtype.
 Tensor add(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor add(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor add(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor add(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor add(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor add(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor add(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor add(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor add(const Tensor& x, const Tensor& y) {
-  return add(x, y, Location());
-}
 
 // x - y. Takes numbers; gives their dtype.
 Tensor sub(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor sub(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor sub(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor sub(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor sub(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor sub(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor sub(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor sub(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor sub(const Tensor& x, const Tensor& y) {
-  return sub(x, y, Location());
-}
 
 // x * y; of bool: and. Takes any dtype; gives their dtype.
 Tensor mul(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor mul(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor mul(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor mul(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor mul(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor mul(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor mul(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor mul(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor mul(const Tensor& x, const Tensor& y) {
-  return mul(x, y, Location());
-}
 
 // x / y, as floats. Takes any dtype; gives a float.
 Tensor div(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor div(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor div(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor div(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor div(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor div(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor div(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor div(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor div(const Tensor& x, const Tensor& y) {
-  return div(x, y, Location());
-}
 
 // x / y rounded toward -inf, as in Python; of integers, x / 0 is 0. Takes numbers; gives their
 // dtype.
 Tensor floor_divide(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor floor_divide(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor floor_divide(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor floor_divide(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor floor_divide(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor floor_divide(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor floor_divide(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor floor_divide(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor floor_divide(const Tensor& x, const Tensor& y) {
-  return floor_divide(x, y, Location());
-}
 
 // x - y * floor(x / y), with the sign of y, as in Python; of integers, x % 0 is 0. Takes numbers;
 // gives their dtype.
 Tensor remainder(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor remainder(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor remainder(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor remainder(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor remainder(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor remainder(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor remainder(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor remainder(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor remainder(const Tensor& x, const Tensor& y) {
-  return remainder(x, y, Location());
-}
 
 // x to the power y; negative integer powers of integers are 0, and pow(x, 0) and pow(1, y) are 1
 // even for NaN. The scalar exponents 2 and -1 are square() and reciprocal(); 3 and 4 are products.
 // Takes numbers; gives their dtype.
 Tensor pow(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor pow(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor pow(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor pow(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor pow(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor pow(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor pow(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor pow(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor pow(const Tensor& x, const Tensor& y) {
-  return pow(x, y, Location());
-}
 
 // The angle of the point (x, y), in [-pi, pi]. Takes any dtype; gives a float.
 Tensor atan2(const Tensor& y, const Tensor& x, Location where = Location::current());
-Tensor atan2(Tensor&& y, const Tensor& x, Location where = Location::current());
-Tensor atan2(const Tensor& y, Tensor&& x, Location where = Location::current());
-Tensor atan2(Tensor&& y, Tensor&& x, Location where = Location::current());
-Tensor atan2(const Tensor& y, Scalar x, Location where = Location::current());
-Tensor atan2(Tensor&& y, Scalar x, Location where = Location::current());
-Tensor atan2(Scalar y, const Tensor& x, Location where = Location::current());
-Tensor atan2(Scalar y, Tensor&& x, Location where = Location::current());
-template <typename = void>
-Tensor atan2(const Tensor& y, const Tensor& x) {
-  return atan2(y, x, Location());
-}
 
 // The greater of the two; NaN wins. Takes any dtype; gives their dtype.
 Tensor maximum(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor maximum(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor maximum(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor maximum(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor maximum(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor maximum(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor maximum(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor maximum(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor maximum(const Tensor& x, const Tensor& y) {
-  return maximum(x, y, Location());
-}
 
 // The lesser of the two; NaN wins. Takes any dtype; gives their dtype.
 Tensor minimum(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor minimum(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor minimum(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor minimum(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor minimum(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor minimum(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor minimum(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor minimum(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor minimum(const Tensor& x, const Tensor& y) {
-  return minimum(x, y, Location());
-}
 
 // sqrt(x * x + y * y), without overflow on the way; an infinity wins over NaN. Takes any dtype;
 // gives a float.
 Tensor hypot(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor hypot(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor hypot(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor hypot(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor hypot(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor hypot(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor hypot(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor hypot(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor hypot(const Tensor& x, const Tensor& y) {
-  return hypot(x, y, Location());
-}
 
 // x with the sign of y; the sign of a NaN counts as positive. Takes any dtype; gives a float.
 Tensor copysign(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor copysign(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor copysign(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor copysign(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor copysign(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor copysign(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor copysign(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor copysign(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor copysign(const Tensor& x, const Tensor& y) {
-  return copysign(x, y, Location());
-}
 
 // log(exp(x) + exp(y)), without overflow on the way. Takes any dtype; gives a float.
 Tensor logaddexp(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor logaddexp(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor logaddexp(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor logaddexp(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor logaddexp(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor logaddexp(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor logaddexp(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor logaddexp(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor logaddexp(const Tensor& x, const Tensor& y) {
-  return logaddexp(x, y, Location());
-}
 
 // Whether x == y. Takes any dtype; gives bool.
 Tensor equal(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor equal(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor equal(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor equal(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor equal(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor equal(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor equal(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor equal(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor equal(const Tensor& x, const Tensor& y) {
-  return equal(x, y, Location());
-}
 
 // Whether x != y. Takes any dtype; gives bool.
 Tensor not_equal(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor not_equal(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor not_equal(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor not_equal(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor not_equal(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor not_equal(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor not_equal(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor not_equal(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor not_equal(const Tensor& x, const Tensor& y) {
-  return not_equal(x, y, Location());
-}
 
 // Whether x < y. Takes any dtype; gives bool.
 Tensor less(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor less(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor less(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor less(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor less(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor less(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor less(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor less(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor less(const Tensor& x, const Tensor& y) {
-  return less(x, y, Location());
-}
 
 // Whether x <= y. Takes any dtype; gives bool.
 Tensor less_equal(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor less_equal(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor less_equal(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor less_equal(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor less_equal(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor less_equal(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor less_equal(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor less_equal(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor less_equal(const Tensor& x, const Tensor& y) {
-  return less_equal(x, y, Location());
-}
 
 // Whether x > y. Takes any dtype; gives bool.
 Tensor greater(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor greater(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor greater(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor greater(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor greater(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor greater(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor greater(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor greater(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor greater(const Tensor& x, const Tensor& y) {
-  return greater(x, y, Location());
-}
 
 // Whether x >= y. Takes any dtype; gives bool.
 Tensor greater_equal(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor greater_equal(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor greater_equal(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor greater_equal(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor greater_equal(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor greater_equal(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor greater_equal(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor greater_equal(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor greater_equal(const Tensor& x, const Tensor& y) {
-  return greater_equal(x, y, Location());
-}
 
 // Whether both are not 0. Takes any dtype; gives bool.
 Tensor logical_and(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor logical_and(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor logical_and(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor logical_and(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor logical_and(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor logical_and(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor logical_and(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor logical_and(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor logical_and(const Tensor& x, const Tensor& y) {
-  return logical_and(x, y, Location());
-}
 
 // Whether x or y is not 0. Takes any dtype; gives bool.
 Tensor logical_or(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor logical_or(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor logical_or(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor logical_or(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor logical_or(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor logical_or(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor logical_or(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor logical_or(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor logical_or(const Tensor& x, const Tensor& y) {
-  return logical_or(x, y, Location());
-}
 
 // Whether exactly one is not 0. Takes any dtype; gives bool.
 Tensor logical_xor(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor logical_xor(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor logical_xor(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor logical_xor(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor logical_xor(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor logical_xor(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor logical_xor(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor logical_xor(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor logical_xor(const Tensor& x, const Tensor& y) {
-  return logical_xor(x, y, Location());
-}
 
 // The bits that both have. Takes integers and bool; gives their dtype.
 Tensor bitwise_and(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_and(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_and(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_and(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_and(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor bitwise_and(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor bitwise_and(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_and(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor bitwise_and(const Tensor& x, const Tensor& y) {
-  return bitwise_and(x, y, Location());
-}
 
 // The bits that x or y has. Takes integers and bool; gives their dtype.
 Tensor bitwise_or(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_or(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_or(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_or(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_or(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor bitwise_or(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor bitwise_or(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_or(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor bitwise_or(const Tensor& x, const Tensor& y) {
-  return bitwise_or(x, y, Location());
-}
 
 // The bits that exactly one has. Takes integers and bool; gives their dtype.
 Tensor bitwise_xor(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_xor(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_xor(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_xor(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_xor(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor bitwise_xor(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor bitwise_xor(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_xor(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor bitwise_xor(const Tensor& x, const Tensor& y) {
-  return bitwise_xor(x, y, Location());
-}
 
 // x shifted left by y bits; 0 where y is negative or at least the width. Takes integers; gives
 // their dtype.
 Tensor bitwise_left_shift(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_left_shift(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_left_shift(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_left_shift(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_left_shift(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor bitwise_left_shift(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor bitwise_left_shift(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_left_shift(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor bitwise_left_shift(const Tensor& x, const Tensor& y) {
-  return bitwise_left_shift(x, y, Location());
-}
 
 // x shifted right by y bits, keeping the sign; where y is negative or at least the width, 0, or -1
 // for a negative x. Takes integers; gives their dtype.
 Tensor bitwise_right_shift(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_right_shift(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_right_shift(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_right_shift(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor bitwise_right_shift(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor bitwise_right_shift(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor bitwise_right_shift(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor bitwise_right_shift(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor bitwise_right_shift(const Tensor& x, const Tensor& y) {
-  return bitwise_right_shift(x, y, Location());
-}
 
 // sub(), by the standard's name. Takes numbers; gives their dtype.
 Tensor subtract(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor subtract(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor subtract(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor subtract(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor subtract(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor subtract(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor subtract(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor subtract(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor subtract(const Tensor& x, const Tensor& y) {
-  return subtract(x, y, Location());
-}
 
 // mul(), by the standard's name. Takes any dtype; gives their dtype.
 Tensor multiply(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor multiply(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor multiply(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor multiply(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor multiply(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor multiply(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor multiply(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor multiply(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor multiply(const Tensor& x, const Tensor& y) {
-  return multiply(x, y, Location());
-}
 
 // div(), by the standard's name. Takes any dtype; gives a float.
 Tensor divide(const Tensor& x, const Tensor& y, Location where = Location::current());
-Tensor divide(Tensor&& x, const Tensor& y, Location where = Location::current());
-Tensor divide(const Tensor& x, Tensor&& y, Location where = Location::current());
-Tensor divide(Tensor&& x, Tensor&& y, Location where = Location::current());
-Tensor divide(const Tensor& x, Scalar y, Location where = Location::current());
-Tensor divide(Tensor&& x, Scalar y, Location where = Location::current());
-Tensor divide(Scalar x, const Tensor& y, Location where = Location::current());
-Tensor divide(Scalar x, Tensor&& y, Location where = Location::current());
-template <typename = void>
-Tensor divide(const Tensor& x, const Tensor& y) {
-  return divide(x, y, Location());
-}
 
 // x - y * trunc(x / y), with the sign of x, as in C; of integers, x by 0 is 0.
 Tensor fmod(const Operand& x, const Operand& y);
 
 // floor_divide(x, y) and remainder(x, y).
-TensorPair divmod(const Operand& x, const Operand& y);
+[[nodiscard]] TensorPair divmod(const Operand& x, const Operand& y);
 
 // The next number after x towards y, of the dtype that both have as floats; y if they are equal.
 Tensor nextafter(const Operand& x, const Operand& y);
@@ -1040,9 +478,9 @@ Tensor bincount(Arg x, const Tensor& weights = {}, int64_t minlength = 0);
 // How many elements are in each of `bins` equal bins between the least and the greatest, int64; and
 // the bins + 1 edges, floats (float64 of integers). The last bin has its upper edge too; NaN is in
 // none.
-TensorPair histogram(Arg x, int64_t bins = 10);
+[[nodiscard]] TensorPair histogram(Arg x, int64_t bins = 10);
 // Between `low` and `high`; elements outside are in none.
-TensorPair histogram(Arg x, int64_t bins, double low, double high);
+[[nodiscard]] TensorPair histogram(Arg x, int64_t bins, double low, double high);
 
 // Cumulative.
 //
@@ -1098,8 +536,8 @@ Tensor broadcast_to(Arg x, const Shape& shape);
 Tensor flip(Arg x, const Axes& axes = {});
 
 // Equal parts along an axis; an extent that does not divide is an error.
-std::vector<Tensor> split(const Tensor& x, int sections, int axis = 0,
-                          Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> split(const Tensor& x, int sections, int axis = 0,
+                                        Location where = Location::current());
 
 // As many copies along each of the last axes; more reps than axes add axes in front.
 Tensor tile(Arg x, std::span<const int64_t> reps);
@@ -1120,20 +558,21 @@ Tensor matrix_transpose(Arg x);
 Tensor moveaxis(Arg x, const Axes& source, const Axes& destination);
 
 // The parts along an axis, without that axis.
-std::vector<Tensor> unstack(const Tensor& x, int axis = 0, Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> unstack(const Tensor& x, int axis = 0,
+                                          Location where = Location::current());
 
 // Each broadcast to the shape of all.
-std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors,
-                                     Location where = Location::current());
-std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> tensors,
-                                     Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors,
+                                                   Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> tensors,
+                                                   Location where = Location::current());
 
 // The coordinates of a grid's points, from those along each axis: tensor i varies along axis i if
 // `ij`; else the first two exchange theirs, as x and y of a picture.
-std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool ij = false,
-                             Location where = Location::current());
-std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors, bool ij = false,
-                             Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool ij = false,
+                                           Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors, bool ij = false,
+                                           Location where = Location::current());
 
 // The elements where the position along axis2 is that along axis1 + offset, along a new last axis,
 // for these two.
@@ -1257,7 +696,7 @@ Tensor sort(Arg x, int axis = -1, bool descending = false);
 Tensor argsort(Arg x, int axis = -1, bool descending = false);
 
 // The k greatest elements along an axis, and their indices.
-std::pair<Tensor, Tensor> topk(Arg x, int64_t k, int axis = -1);
+[[nodiscard]] std::pair<Tensor, Tensor> topk(Arg x, int64_t k, int axis = -1);
 
 // Convolution over the last two axes.
 Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options = {});
@@ -1285,5 +724,7 @@ Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {}
                                     bool causal = false);
 
 }  // namespace sluice
+
+#include <sluice/detail/op_forms.h>
 
 #endif  // SLUICE_OPS_H_

@@ -6,9 +6,10 @@
 #include <iosfwd>
 #include <string>
 
+#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 // As numpy.printoptions. Negative values count as 0.
 struct PrintOptions {
@@ -21,9 +22,9 @@ struct PrintOptions {
 // The elements as NumPy's str() prints an array of this dtype; bfloat16, which NumPy has not, by
 // the rules of float16. Waits for x; of a long one only the elements that are shown are read. The
 // empty handle is "<empty>".
-std::string to_string(const Tensor& x, const PrintOptions& options = {},
-                      Location where = Location::current());
-std::string to_string(DType dtype);  // "float32"
+[[nodiscard]] std::string to_string(const Tensor& x, const PrintOptions& options = {},
+                                    Location where = Location::current());
+[[nodiscard]] std::string to_string(DType dtype);  // "float32"
 
 std::ostream& operator<<(std::ostream& stream, const Tensor& x);
 std::ostream& operator<<(std::ostream& stream, const Shape& shape);

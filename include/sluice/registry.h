@@ -3,7 +3,6 @@
 #define SLUICE_REGISTRY_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,11 +12,12 @@
 #include <variant>
 #include <vector>
 
+#include <sluice/detail/export.h>
 #include <sluice/dtype.h>
 #include <sluice/scalar.h>
 #include <sluice/tensor.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 // What an op becomes.
 enum class OpKind : uint8_t {
@@ -41,9 +41,9 @@ enum class AttributeType : uint8_t { kInt, kFloat, kBool, kInts, kPairs, kDType,
 
 // "int", "float", "bool", "ints", "pairs", "dtype", "scalar", "string"; "pointwise", ...;
 // "differentiable", ...
-const char* name_of(AttributeType type);
-const char* name_of(OpKind kind);
-const char* name_of(Gradient gradient);
+[[nodiscard]] const char* name_of(AttributeType type);
+[[nodiscard]] const char* name_of(OpKind kind);
+[[nodiscard]] const char* name_of(Gradient gradient);
 
 // A value of each AttributeType, in that order. Axes and shapes are lists of ints.
 using Attribute =
@@ -70,19 +70,19 @@ struct OpInfo {
 };
 
 // All ops, in the order of the reference.
-std::span<const OpInfo> ops();
+[[nodiscard]] std::span<const OpInfo> ops();
 
 // Throws Error (kNotFound), naming ops with a similar name, if there is none of this name.
-const OpInfo& op(std::string_view name);
+[[nodiscard]] const OpInfo& op(std::string_view name);
 
 // Calls the op's C++ function. An int64_t stands for an attribute of type float or scalar too, a
 // double for one of type scalar. Throws Error as op() and the function do, and kInvalidArgument,
 // naming op and attribute, for a number of inputs that the op does not take, and for an attribute
 // that is missing, unknown or of another type. "correction" is another name of "ddof".
-std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
-                         const Attributes& attributes = {});
-std::vector<Tensor> call(std::string_view name, std::initializer_list<Tensor> inputs,
-                         const Attributes& attributes = {});
+[[nodiscard]] std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
+                                       const Attributes& attributes = {});
+[[nodiscard]] std::vector<Tensor> call(std::string_view name, std::initializer_list<Tensor> inputs,
+                                       const Attributes& attributes = {});
 
 }  // namespace sluice
 

@@ -7,9 +7,10 @@
 #include <limits>
 #include <type_traits>
 
+#include <sluice/detail/export.h>
 #include <sluice/dtype.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 // Converts implicitly from every C++ number and half type. In an op it takes the dtype of the
 // tensor it meets unless its kind is wider (a float scalar with an integer tensor gives float32):
@@ -31,13 +32,13 @@ class Scalar {
   }
 
   // The dtype of the C++ type it was made from.
-  constexpr DType dtype() const { return dtype_; }
-  constexpr DTypeKind kind() const { return kind_of(dtype_); }
+  [[nodiscard]] constexpr DType dtype() const { return dtype_; }
+  [[nodiscard]] constexpr DTypeKind kind() const { return kind_of(dtype_); }
 
   // The value as T, converted like an element by astype: saturating from float, wrapping between
   // integers, NaN to integer 0.
   template <typename T>
-  constexpr T as() const {
+  [[nodiscard]] constexpr T as() const {
     switch (kind()) {
       case DTypeKind::kFloat: return from_double<T>(float_);
       case DTypeKind::kSigned: return static_cast<T>(signed_);

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 
 // A region of the program: during its lifetime, ops that its thread records carry its name in
 // traces. Regions nest: a "layer1" within an "encoder" is called "encoder/layer1". It affects only

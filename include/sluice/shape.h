@@ -8,7 +8,9 @@
 #include <span>
 #include <string>
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 
 inline constexpr int kMaxRank = 8;
 
@@ -20,23 +22,23 @@ class Shape {
   Shape(std::initializer_list<int64_t> dims);
   explicit Shape(std::span<const int64_t> dims);
 
-  int rank() const { return rank_; }
-  int size() const { return rank_; }
-  bool empty() const { return rank_ == 0; }
-  int64_t operator[](int axis) const { return dims_[axis]; }
-  int64_t back() const { return dims_[rank_ - 1]; }
-  const int64_t* begin() const { return dims_.data(); }
-  const int64_t* end() const { return dims_.data() + rank_; }
-  const int64_t* data() const { return dims_.data(); }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return rank_; }
+  [[nodiscard]] bool empty() const { return rank_ == 0; }
+  [[nodiscard]] int64_t operator[](int axis) const { return begin()[axis]; }
+  [[nodiscard]] int64_t back() const { return end()[-1]; }
+  [[nodiscard]] const int64_t* begin() const { return dims_.data(); }
+  [[nodiscard]] const int64_t* end() const { return dims_.data() + rank_; }
+  [[nodiscard]] const int64_t* data() const { return dims_.data(); }
   operator std::span<const int64_t>() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
 
   // The number of elements: the product of the extents, 1 for rank 0.
-  int64_t numel() const { return numel_; }
+  [[nodiscard]] int64_t numel() const { return numel_; }
 
   bool operator==(const Shape& other) const {
     if (rank_ != other.rank_) return false;
     for (int k = 0; k < rank_; ++k) {
-      if (dims_[k] != other.dims_[k]) return false;
+      if ((*this)[k] != other[k]) return false;
     }
     return true;
   }
@@ -49,11 +51,11 @@ class Shape {
 
 // The shape that tensors of these broadcast to: NumPy's rules. Throws Error (kInvalidArgument) if
 // they don't.
-Shape broadcast_shapes(std::span<const Shape> shapes);
-Shape broadcast_shapes(std::initializer_list<Shape> shapes);
+[[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
+[[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
 
 // "(2, 3)", "(4,)", "()": as Python writes tuples.
-std::string to_string(const Shape& shape);
+[[nodiscard]] std::string to_string(const Shape& shape);
 
 }  // namespace sluice
 

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace sluice {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
 
 // Process-wide sums since the start or the last reset_stats().
 struct Stats {
@@ -59,16 +61,16 @@ struct KernelStats {
   int64_t flops = 0;
 };
 
-Stats stats();
+[[nodiscard]] Stats stats();
 void reset_stats();
 
 // Since the last reset_stats(), longest total time first. Covers work that ran while a trace was
 // recorded (trace::start(), $SLUICE_TRACE); otherwise kernels are not timed. The first 4,096 kinds
 // are counted separately, later ones together as "...".
-std::vector<KernelStats> kernel_stats();
+[[nodiscard]] std::vector<KernelStats> kernel_stats();
 
 // One "name: value" per line, in the order above.
-std::string to_string(const Stats& stats);
+[[nodiscard]] std::string to_string(const Stats& stats);
 
 }  // namespace sluice
 

@@ -4,14 +4,14 @@
 
 #include <concepts>
 #include <initializer_list>
-#include <memory>
-#include <ranges>
 #include <source_location>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <sluice/detail/export.h>
 #include <sluice/detail/node_handle.h>
 #include <sluice/device.h>
 #include <sluice/dtype.h>
@@ -20,7 +20,7 @@
 #include <sluice/scalar.h>
 #include <sluice/shape.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 // Where a function is called, for traces: a default argument says it.
 using Location = std::source_location;
@@ -35,14 +35,21 @@ class Axes {
   template <std::same_as<int> T>
   Axes(T axis) : axes_{axis} {}
 
-  std::span<const int> span() const { return axes_; }
-  bool empty() const { return axes_.empty(); }
+  [[nodiscard]] std::span<const int> span() const { return axes_; }
+  [[nodiscard]] bool empty() const { return axes_.empty(); }
 
  private:
   std::vector<int> axes_;
 };
 
 class Operand;
+
+// What std::span can be made of: an array, a std::vector, ... of elements.
+template <typename R>
+concept ElementRange = requires(const R& values) {
+  std::span(values);
+  requires Element<typename decltype(std::span(values))::value_type>;
+};
 
 // A handle of 8 bytes. Copying it copies the handle, not the data; the data is immutable, so that
 // `x += y` changes what this handle names and nothing else. An op only records what to compute. The
@@ -52,10 +59,19 @@ class Operand;
 //
 // Handles may be used from any thread; one handle object is not to be changed by two at once.
 // Every member but the ones marked otherwise throws Error (kFailedPrecondition) on an empty handle.
-class Tensor {
+class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
  public:
   Tensor() = default;  // the empty handle
   explicit Tensor(engine::NodeRef node) : node_(std::move(node)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor &&) noexcept = default;
+  ~Tensor() = default;
+
+  // Makes this handle name another value; what x(...) or an op returns has no name to change.
+  Tensor& operator=(const Tensor&)& = default;
+  Tensor& operator=(Tensor&&)& noexcept = default;
+  template <typename T>
+  Tensor& operator=(const T& value)&& = delete;  // instead: x = x.set({i, j}, value)
 
   // A tensor that holds a copy of `values` in row-major order. Throws Error (kInvalidArgument) if
   // their count is not the shape's.
@@ -71,32 +87,31 @@ class Tensor {
   static Tensor from(std::initializer_list<T> values) {
     return from(values, Shape{static_cast<int64_t>(values.size())});
   }
-  template <std::ranges::contiguous_range R>
-  requires Element<std::ranges::range_value_t<R>>
+  template <ElementRange R>
   static Tensor from(const R& values, const Shape& shape) {
-    using T = std::ranges::range_value_t<R>;
-    return from(std::span<const T>(std::ranges::data(values), std::ranges::size(values)), shape);
+    const std::span elements(values);
+    using T = typename decltype(elements)::value_type;
+    return from_bytes(elements.data(), elements.size(), dtype_of<T>(), shape);
   }
-  template <std::ranges::contiguous_range R>
-  requires Element<std::ranges::range_value_t<R>>
+  template <ElementRange R>
   static Tensor from(const R& values) {
-    return from(values, Shape{static_cast<int64_t>(std::ranges::size(values))});
+    return from(values, Shape{static_cast<int64_t>(std::size(values))});
   }
   static Tensor from(const std::vector<bool>& values, const Shape& shape);
 
   // False for the empty handle, which this may be asked of. (A Tensor is no bool: that could mean
   // this or item<bool>().)
-  bool defined() const { return node_ != nullptr; }
+  [[nodiscard]] bool defined() const { return node_ != nullptr; }
 
-  const Shape& shape() const;
-  int64_t shape(int axis) const;  // axis may be negative
-  int ndim() const { return shape().rank(); }
-  int64_t numel() const { return shape().numel(); }
-  DType dtype() const;
-  Device device() const;
+  [[nodiscard]] const Shape& shape() const;
+  [[nodiscard]] int64_t shape(int axis) const;  // axis may be negative
+  [[nodiscard]] int ndim() const { return shape().rank(); }
+  [[nodiscard]] int64_t numel() const { return shape().numel(); }
+  [[nodiscard]] DType dtype() const;
+  [[nodiscard]] Device device() const;
 
   // True once the result has been submitted to its device (it may still be running there).
-  bool is_materialized() const;
+  [[nodiscard]] bool is_materialized() const;
 
   // Submits what this tensor needs and waits for nothing.
   const Tensor& eval(Location where = Location::current()) const;
@@ -104,31 +119,29 @@ class Tensor {
   // Names the value in traces, for whoever holds a handle on it. Does nothing while none is
   // recorded.
   const Tensor& named(std::string_view name) const&;
-  Tensor named(std::string_view name) &&;
+  Tensor named(std::string_view name)&&;
 
   // Reads. Each waits for this tensor's own result. Throws Error (kInvalidArgument) if T is not the
   // tensor's dtype, if item() is asked of more than one element or copy_to() is given a span of
   // another count; and whatever error computing the value met.
   template <Element T>
-  T item(Location where = Location::current()) const {
+  [[nodiscard]] T item(Location where = Location::current()) const {
     check_read("item", dtype_of<T>(), 1);
     T value;
     read("item", &value, where);
     return value;
   }
   template <Element T>
-  std::vector<T> to_vector(Location where = Location::current()) const {
+  [[nodiscard]] std::vector<T> to_vector(Location where = Location::current()) const {
     check_read("to_vector", dtype_of<T>(), numel());
     wait("to_vector",
          where);  // a value that cannot be had fails here, before memory is taken for it
-    if constexpr (std::is_same_v<T, bool>) {
-      const auto bytes = std::make_unique<bool[]>(numel());
-      read("to_vector", bytes.get(), where);
-      return std::vector<bool>(bytes.get(), bytes.get() + numel());
+    const auto count = static_cast<size_t>(numel());
+    if constexpr (std::is_same_v<T, bool>) {  // whose vector has no data()
+      const auto bytes = to_vector_of<unsigned char>(count, where);
+      return std::vector<bool>(bytes.begin(), bytes.end());
     } else {
-      std::vector<T> values(numel());
-      read("to_vector", values.data(), where);
-      return values;
+      return to_vector_of<T>(count, where);
     }
   }
   template <Element T>
@@ -151,112 +164,109 @@ class Tensor {
   // `value` added to them: x = x.set({0, Slice{}}, 1.f). The value is broadcast to their shape and
   // converted to this dtype. Of elements selected more than once, the last value wins in set() (in
   // row-major order of the selection), and all are added, in this order, by add_at().
-  [[nodiscard]] Tensor set(std::initializer_list<Index> indices, const Operand& value,
-                           Location where = Location::current()) const;
-  [[nodiscard]] Tensor set(std::span<const Index> indices, const Operand& value,
-                           Location where = Location::current()) const;
-  [[nodiscard]] Tensor add_at(std::initializer_list<Index> indices, const Operand& value,
-                              Location where = Location::current()) const;
-  [[nodiscard]] Tensor add_at(std::span<const Index> indices, const Operand& value,
-                              Location where = Location::current()) const;
+  Tensor set(std::initializer_list<Index> indices, const Operand& value,
+             Location where = Location::current()) const;
+  Tensor set(std::span<const Index> indices, const Operand& value,
+             Location where = Location::current()) const;
+  Tensor add_at(std::initializer_list<Index> indices, const Operand& value,
+                Location where = Location::current()) const;
+  Tensor add_at(std::span<const Index> indices, const Operand& value,
+                Location where = Location::current()) const;
 
   // Common ops as methods; each is the free function of the same name (include/sluice/ops.h), and T
   // is transpose. Called on a temporary they let it go.
   Tensor astype(DType dtype, Location where = Location::current()) const&;
-  Tensor astype(DType dtype, Location where = Location::current()) &&;
+  Tensor astype(DType dtype, Location where = Location::current())&&;
   Tensor reshape(const Shape& shape, Location where = Location::current()) const&;
-  Tensor reshape(const Shape& shape, Location where = Location::current()) &&;
+  Tensor reshape(const Shape& shape, Location where = Location::current())&&;
   Tensor reshape(std::initializer_list<int64_t> dims, Location where = Location::current()) const&;
-  Tensor reshape(std::initializer_list<int64_t> dims, Location where = Location::current()) &&;
+  Tensor reshape(std::initializer_list<int64_t> dims, Location where = Location::current())&&;
   Tensor permute(const Axes& axes, Location where = Location::current()) const&;
-  Tensor permute(const Axes& axes, Location where = Location::current()) &&;
+  Tensor permute(const Axes& axes, Location where = Location::current())&&;
   Tensor transpose(Location where = Location::current()) const&;
-  Tensor transpose(Location where = Location::current()) &&;
+  Tensor transpose(Location where = Location::current())&&;
   Tensor T(Location where = Location::current()) const&;
-  Tensor T(Location where = Location::current()) &&;
+  Tensor T(Location where = Location::current())&&;
   Tensor swapaxes(int a, int b, Location where = Location::current()) const&;
-  Tensor swapaxes(int a, int b, Location where = Location::current()) &&;
+  Tensor swapaxes(int a, int b, Location where = Location::current())&&;
   Tensor slice(int axis, int64_t start, int64_t stop, int64_t step = 1,
                Location where = Location::current()) const&;
   Tensor slice(int axis, int64_t start, int64_t stop, int64_t step = 1,
-               Location where = Location::current()) &&;
+               Location where = Location::current())&&;
   Tensor squeeze(const Axes& axes = {}, Location where = Location::current()) const&;
-  Tensor squeeze(const Axes& axes = {}, Location where = Location::current()) &&;
+  Tensor squeeze(const Axes& axes = {}, Location where = Location::current())&&;
   Tensor expand_dims(int axis, Location where = Location::current()) const&;
-  Tensor expand_dims(int axis, Location where = Location::current()) &&;
+  Tensor expand_dims(int axis, Location where = Location::current())&&;
   Tensor broadcast_to(const Shape& shape, Location where = Location::current()) const&;
-  Tensor broadcast_to(const Shape& shape, Location where = Location::current()) &&;
+  Tensor broadcast_to(const Shape& shape, Location where = Location::current())&&;
   Tensor flip(const Axes& axes = {}, Location where = Location::current()) const&;
-  Tensor flip(const Axes& axes = {}, Location where = Location::current()) &&;
-  Tensor sum(const Axes& axes = {}, bool keepdims = false,
-             Location where = Location::current()) const&;
-  Tensor sum(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
-  Tensor prod(const Axes& axes = {}, bool keepdims = false,
-              Location where = Location::current()) const&;
-  Tensor prod(const Axes& axes = {}, bool keepdims = false,
-              Location where = Location::current()) &&;
-  Tensor max(const Axes& axes = {}, bool keepdims = false,
-             Location where = Location::current()) const&;
-  Tensor max(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
-  Tensor min(const Axes& axes = {}, bool keepdims = false,
-             Location where = Location::current()) const&;
-  Tensor min(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
-  Tensor mean(const Axes& axes = {}, bool keepdims = false,
-              Location where = Location::current()) const&;
-  Tensor mean(const Axes& axes = {}, bool keepdims = false,
-              Location where = Location::current()) &&;
-  Tensor any(const Axes& axes = {}, bool keepdims = false,
-             Location where = Location::current()) const&;
-  Tensor any(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
-  Tensor all(const Axes& axes = {}, bool keepdims = false,
-             Location where = Location::current()) const&;
-  Tensor all(const Axes& axes = {}, bool keepdims = false, Location where = Location::current()) &&;
+  Tensor flip(const Axes& axes = {}, Location where = Location::current())&&;
+  Tensor sum(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor sum(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
+  Tensor prod(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor prod(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
+  Tensor max(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor max(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
+  Tensor min(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor min(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
+  Tensor mean(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor mean(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
+  Tensor any(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor any(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
+  Tensor all(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor all(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
+  Tensor argmax(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
   Tensor argmax(const Axes& axes = {}, bool keepdims = false,
-                Location where = Location::current()) const&;
-  Tensor argmax(const Axes& axes = {}, bool keepdims = false,
-                Location where = Location::current()) &&;
+                Location where = Location::current())&&;
+  Tensor argmin(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
   Tensor argmin(const Axes& axes = {}, bool keepdims = false,
-                Location where = Location::current()) const&;
-  Tensor argmin(const Axes& axes = {}, bool keepdims = false,
-                Location where = Location::current()) &&;
+                Location where = Location::current())&&;
   Tensor logsumexp(const Axes& axes = {}, bool keepdims = false,
                    Location where = Location::current()) const&;
   Tensor logsumexp(const Axes& axes = {}, bool keepdims = false,
-                   Location where = Location::current()) &&;
-  Tensor norm(const Axes& axes = {}, bool keepdims = false,
-              Location where = Location::current()) const&;
-  Tensor norm(const Axes& axes = {}, bool keepdims = false,
-              Location where = Location::current()) &&;
+                   Location where = Location::current())&&;
+  Tensor norm(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())
+      const&;
+  Tensor norm(const Axes& axes = {}, bool keepdims = false, Location where = Location::current())&&;
   Tensor var(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
              Location where = Location::current()) const&;
   Tensor var(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
-             Location where = Location::current()) &&;
+             Location where = Location::current())&&;
   Tensor std(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
              Location where = Location::current()) const&;
   Tensor std(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
-             Location where = Location::current()) &&;
+             Location where = Location::current())&&;
   Tensor exp(Location where = Location::current()) const&;
-  Tensor exp(Location where = Location::current()) &&;
+  Tensor exp(Location where = Location::current())&&;
   Tensor log(Location where = Location::current()) const&;
-  Tensor log(Location where = Location::current()) &&;
+  Tensor log(Location where = Location::current())&&;
   Tensor sqrt(Location where = Location::current()) const&;
-  Tensor sqrt(Location where = Location::current()) &&;
+  Tensor sqrt(Location where = Location::current())&&;
   Tensor abs(Location where = Location::current()) const&;
-  Tensor abs(Location where = Location::current()) &&;
+  Tensor abs(Location where = Location::current())&&;
   Tensor square(Location where = Location::current()) const&;
-  Tensor square(Location where = Location::current()) &&;
+  Tensor square(Location where = Location::current())&&;
   Tensor tanh(Location where = Location::current()) const&;
-  Tensor tanh(Location where = Location::current()) &&;
+  Tensor tanh(Location where = Location::current())&&;
   Tensor sigmoid(Location where = Location::current()) const&;
-  Tensor sigmoid(Location where = Location::current()) &&;
+  Tensor sigmoid(Location where = Location::current())&&;
   Tensor relu(Location where = Location::current()) const&;
-  Tensor relu(Location where = Location::current()) &&;
+  Tensor relu(Location where = Location::current())&&;
   Tensor softmax(int axis = -1, Location where = Location::current()) const&;
-  Tensor softmax(int axis = -1, Location where = Location::current()) &&;
+  Tensor softmax(int axis = -1, Location where = Location::current())&&;
   Tensor matmul(const Tensor& other, Location where = Location::current()) const&;
-  Tensor matmul(const Tensor& other, Location where = Location::current()) &&;
+  Tensor matmul(const Tensor& other, Location where = Location::current())&&;
   Tensor take(const Tensor& indices, int axis, Location where = Location::current()) const&;
-  Tensor take(const Tensor& indices, int axis, Location where = Location::current()) &&;
+  Tensor take(const Tensor& indices, int axis, Location where = Location::current())&&;
 
   // The same values on `device`: this very tensor if it is there already, else a copy, once this
   // tensor has been computed. Throws Error (kFailedPrecondition) if the process cannot use the
@@ -264,12 +274,18 @@ class Tensor {
   Tensor to(Device device, Location where = Location::current()) const;
 
   // Gives up the node (the handle becomes empty) or shows it; for the frontend's own use.
-  engine::NodeRef release() && { return std::move(node_); }
-  const engine::NodeRef& node_ref() const { return node_; }
+  [[nodiscard]] engine::NodeRef release()&& { return std::move(node_); }
+  [[nodiscard]] const engine::NodeRef& node_ref() const { return node_; }
 
  private:
   const engine::Node* node(const char* what) const;
   static Tensor from_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
+  template <typename T>
+  std::vector<T> to_vector_of(size_t count, const Location& where) const {
+    std::vector<T> values(count);
+    read("to_vector", values.data(), where);
+    return values;
+  }
   void check_read(const char* what, DType dtype, int64_t count) const;
   void wait(const char* what, const Location& where) const;
   void read(const char* what, void* destination, const Location& where) const;
@@ -286,14 +302,14 @@ class Arg {
   Arg(Tensor&& tensor, Location where = Location::current())
       : tensor_(&tensor), consumed_(&tensor), where_(where) {}
 
-  const Tensor& tensor() const { return *tensor_; }
+  [[nodiscard]] const Tensor& tensor() const { return *tensor_; }
   // The temporary whose handle the op takes over, if it is one.
-  Tensor* consumed() const { return consumed_; }
+  [[nodiscard]] Tensor* consumed() const { return consumed_; }
   // To be called once the op has been recorded (or has thrown: then not).
   void release() const {
     if (consumed_ != nullptr) *consumed_ = Tensor();
   }
-  const Location& where() const { return where_; }
+  [[nodiscard]] const Location& where() const { return where_; }
 
  private:
   const Tensor* tensor_;
@@ -314,12 +330,12 @@ class Operand {
   template <Element T>
   Operand(T value, Location where = Location::current()) : scalar_(value), where_(where) {}
 
-  bool is_tensor() const { return tensor_ != nullptr; }
-  const Tensor& tensor() const { return *tensor_; }
-  Scalar scalar() const { return scalar_; }
+  [[nodiscard]] bool is_tensor() const { return tensor_ != nullptr; }
+  [[nodiscard]] const Tensor& tensor() const { return *tensor_; }
+  [[nodiscard]] Scalar scalar() const { return scalar_; }
   // As of an Arg.
-  Tensor* consumed() const { return consumed_; }
-  const Location& where() const { return where_; }
+  [[nodiscard]] Tensor* consumed() const { return consumed_; }
+  [[nodiscard]] const Location& where() const { return where_; }
 
  private:
   const Tensor* tensor_ = nullptr;

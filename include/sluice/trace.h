@@ -5,7 +5,10 @@
 
 #include <string>
 
-namespace sluice::trace {
+#include <sluice/detail/export.h>
+
+namespace SLUICE_EXPORT sluice {
+namespace trace {
 
 // Between start() and stop() every flushed window is recorded. The newest are kept: 16,384 windows
 // at most, and fewer if they are very different or have very many steps. start() forgets what was
@@ -20,16 +23,17 @@ void stop();
 // What has been recorded so far. Does not wait: times of windows that are still running are
 // missing. The JSON and the page show source and assembly of kernels; generating them takes at most
 // as long as recording has, or a second if that is longer.
-std::string to_text();
-std::string to_json();      // docs/trace.schema.json
-std::string to_dot();       // for Graphviz
-std::string to_html();      // a page that needs nothing else
-std::string to_perfetto();  // trace events, for Perfetto and Chrome
+[[nodiscard]] std::string to_text();
+[[nodiscard]] std::string to_json();      // docs/trace.schema.json
+[[nodiscard]] std::string to_dot();       // for Graphviz
+[[nodiscard]] std::string to_html();      // a page that needs nothing else
+[[nodiscard]] std::string to_perfetto();  // trace events, for Perfetto and Chrome
 
 // Writes one of these by the path's ending: .perfetto.json, .json, .dot, .html, or text for any
 // other. Throws Error.
 void write(const std::string& path);
 
-}  // namespace sluice::trace
+}  // namespace trace
+}  // namespace sluice
 
 #endif  // SLUICE_TRACE_H_

@@ -48,10 +48,10 @@ TEST_F(CudaDevices, ThatAreNotThereAreNamed) {
         return fails_with(f, Code::kFailedPrecondition, parts);
       };
       EXPECT_TRUE(refused([&] { set_default_device(device); })) << index;
-      EXPECT_TRUE(refused([&] { x.to(device); })) << index;
-      EXPECT_TRUE(refused([&] { zeros({2}, DType::kFloat32, device); })) << index;
-      EXPECT_TRUE(refused([&] { rand({2}, DType::kFloat32, device); })) << index;
-      EXPECT_TRUE(refused([&] { arange(0, 3, 1, DType::kInt32, device); })) << index;
+      EXPECT_TRUE(refused([&] { return x.to(device); })) << index;
+      EXPECT_TRUE(refused([&] { return zeros({2}, DType::kFloat32, device); })) << index;
+      EXPECT_TRUE(refused([&] { return rand({2}, DType::kFloat32, device); })) << index;
+      EXPECT_TRUE(refused([&] { return arange(0, 3, 1, DType::kInt32, device); })) << index;
     }
     EXPECT_EQ(default_device(), kFirst);
     EXPECT_EQ((x + 1.f).to_vector<float>(), (std::vector<float>{2, 3}));
@@ -79,7 +79,7 @@ TEST_F(CudaDevices, AreChosenByTheEnvironment) {
       setenv("SLUICE_DEVICE", text, 1);
       for (int i = 0; i < 2; ++i) {
         EXPECT_TRUE(fails_with([] { default_device(); }, code, {"SLUICE_DEVICE", text}));
-        EXPECT_TRUE(fails_with([] { zeros({2}); }, code, {"SLUICE_DEVICE", text}));
+        EXPECT_TRUE(fails_with([] { return zeros({2}); }, code, {"SLUICE_DEVICE", text}));
       }
       EXPECT_EQ(ones({2}, DType::kFloat32, kSecond).to_vector<float>(), (std::vector<float>{1, 1}));
       set_default_device(kCpu);
@@ -106,7 +106,7 @@ void expect_no_gpu(const std::vector<std::string>& parts) {
   EXPECT_EQ(devices(), std::vector<Device>{kCpu});
   EXPECT_EQ(default_device(), kCpu);
   const Tensor x = square_matrix(kCpu);
-  EXPECT_TRUE(fails_with([&] { x.to(kFirst); }, Code::kFailedPrecondition, parts));
+  EXPECT_TRUE(fails_with([&] { return x.to(kFirst); }, Code::kFailedPrecondition, parts));
   EXPECT_TRUE(fails_with([] { set_default_device(kFirst); }, Code::kFailedPrecondition, parts));
   try {
     check_device(kFirst);
@@ -123,7 +123,7 @@ void expect_no_gpu(const std::vector<std::string>& parts) {
 void expect_refusal_by_environment(const std::vector<std::string>& parts) {
   setenv("SLUICE_DEVICE", "cuda", 1);
   EXPECT_TRUE(fails_with([] { default_device(); }, Code::kFailedPrecondition, parts));
-  EXPECT_TRUE(fails_with([] { Tensor::from({1.f}); }, Code::kFailedPrecondition, parts));
+  EXPECT_TRUE(fails_with([] { return Tensor::from({1.f}); }, Code::kFailedPrecondition, parts));
 }
 
 TEST_F(CudaDevices, NoDriver) {
@@ -195,23 +195,23 @@ TEST_F(CudaDevices, CannotBeMixedInOneOp) {
           EXPECT_TRUE(
               fails_with(f, Code::kInvalidArgument, {op, to_string(one), to_string(other)}));
         };
-        refused("add", [&] { a + b; });
+        refused("add", [&] { return a + b; });
         refused("add", [&] {
           Tensor c = a;
           c += b;
         });
-        refused("atan2", [&] { atan2(a, b); });
+        refused("atan2", [&] { return atan2(a, b); });
         refused("less", [&] { static_cast<void>(a < b); });
-        refused("matmul", [&] { matmul(a, b); });
-        refused("where", [&] { where(a > 0.f, a, b); });
-        refused("where", [&] { where(b > 0.f, a, a); });
-        refused("clip", [&] { clip(a, b, b); });
-        refused("lerp", [&] { lerp(a, a, b); });
-        refused("concat", [&] { concat({a, a, b}); });
-        refused("stack", [&] { stack({a, b}); });
-        refused("take", [&] { take(a, rows, 0); });
+        refused("matmul", [&] { return matmul(a, b); });
+        refused("where", [&] { return where(a > 0.f, a, b); });
+        refused("where", [&] { return where(b > 0.f, a, a); });
+        refused("clip", [&] { return clip(a, b, b); });
+        refused("lerp", [&] { return lerp(a, a, b); });
+        refused("concat", [&] { return concat({a, a, b}); });
+        refused("stack", [&] { return stack({a, b}); });
+        refused("take", [&] { return take(a, rows, 0); });
         refused("take_along_axis", [&] {
-          take_along_axis(a, zeros({8, 8}, DType::kInt64, other), 0);
+          return take_along_axis(a, zeros({8, 8}, DType::kInt64, other), 0);
         });
         EXPECT_EQ(sum(a - b.to(one)).item<float>(), 0.f);
       }
@@ -269,7 +269,7 @@ TEST_F(CudaDevices, WorkTogetherForManyThreads) {
               round == 0 ? square_matrix(from % 2 == 0 ? kFirst : kSecond, scale) : tensors[from];
           next[from] = work(x, 1);
           if (i == round) sync();
-          if (i == round + 1) next[from].to(kCpu);
+          if (i == round + 1) static_cast<void>(next[from].to(kCpu));
         });
       }
       for (std::thread& thread : threads) thread.join();
@@ -300,7 +300,7 @@ TEST_F(CudaDevices, ALostDeviceFailsAlike) {
     elsewhere = square_matrix(kSecond);
     const std::vector<float> expected = work(elsewhere, 2).to_vector<float>();
     const Tensor before = work(there, 1);
-    before.to_vector<float>();
+    static_cast<void>(before.to_vector<float>());
     const Tensor unread = work(here, 2);
     emulator.fail_kernel(3, Result::kIllegalAddress);
     const Tensor culprit = work(there, 2);
@@ -314,20 +314,20 @@ TEST_F(CudaDevices, ALostDeviceFailsAlike) {
     const auto lost = [&](const std::function<void()>& f) {
       return fails_with(f, Code::kInternal, {message});
     };
-    EXPECT_TRUE(lost([&] { culprit.to_vector<float>(); }));
-    EXPECT_TRUE(lost([&] { before.to_vector<float>(); }));
-    EXPECT_TRUE(lost([&] { before.to(kSecond); }));
-    EXPECT_TRUE(lost([&] { (there + 1.f).to_vector<float>(); }));
-    EXPECT_TRUE(lost([&] { work(there, 1).to(kCpu); }));
-    EXPECT_TRUE(lost([] { sum(square_matrix(kFirst)).item<float>(); }));
-    EXPECT_TRUE(lost([] { here.to(kFirst); }));
+    EXPECT_TRUE(lost([&] { return culprit.to_vector<float>(); }));
+    EXPECT_TRUE(lost([&] { return before.to_vector<float>(); }));
+    EXPECT_TRUE(lost([&] { return before.to(kSecond); }));
+    EXPECT_TRUE(lost([&] { return (there + 1.f).to_vector<float>(); }));
+    EXPECT_TRUE(lost([&] { return work(there, 1).to(kCpu); }));
+    EXPECT_TRUE(lost([] { return sum(square_matrix(kFirst)).item<float>(); }));
+    EXPECT_TRUE(lost([] { return here.to(kFirst); }));
     EXPECT_TRUE(lost([] {
       set_default_device(kFirst);
-      Tensor::from({1.f});
+      static_cast<void>(Tensor::from({1.f}));
     }));
     std::thread([&] {
-      EXPECT_TRUE(lost([] { (there * 2.f).to_vector<float>(); }));
-      EXPECT_TRUE(lost([] { (square_matrix(kFirst) + 1.f).to_vector<float>(); }));
+      EXPECT_TRUE(lost([] { return (there * 2.f).to_vector<float>(); }));
+      EXPECT_TRUE(lost([] { return (square_matrix(kFirst) + 1.f).to_vector<float>(); }));
     }).join();
     message_of([] { sync(); });
     EXPECT_NO_THROW(sync());
@@ -337,7 +337,7 @@ TEST_F(CudaDevices, ALostDeviceFailsAlike) {
     EXPECT_EQ(unread.to_vector<float>(), work(here, 2).to_vector<float>());
     EXPECT_EQ(here.to(kSecond).to_vector<float>(), here.to_vector<float>());
     EXPECT_EQ(devices().size(), 3);
-    EXPECT_NO_THROW(stats());
+    EXPECT_NO_THROW(static_cast<void>(stats()));
     pending = there + elsewhere.to(kCpu).numel();
   });
 }
@@ -368,7 +368,7 @@ TEST_F(CudaDevices, HaveDoneTheirWorkWhenTheDriverIsTornDown) {
       });
       unsetenv("SLUICE_DEVICE");
       used = &emulated::start({.seed = seed});
-      (square_matrix(kCpu) + 1.f).to_vector<float>();
+      static_cast<void>((square_matrix(kCpu) + 1.f).to_vector<float>());
       reset_stats();
       work(square_matrix(kFirst), 5).eval();
       launched = stats().kernels_launched;
@@ -389,9 +389,9 @@ TEST_F(CudaDevices, AreNotForForkedProcesses) {
       ASSERT_GE(child, 0);
       if (child == 0) {
         alarm(20);
-        const bool right = fails_with([&] { tanh(x * 2.f).to_vector<float>(); },
+        const bool right = fails_with([&] { return tanh(x * 2.f).to_vector<float>(); },
                                       Code::kFailedPrecondition, {"forked"}) &&
-                           fails_with([] { square_matrix(kFirst).to_vector<float>(); },
+                           fails_with([] { return square_matrix(kFirst).to_vector<float>(); },
                                       Code::kFailedPrecondition, {"forked"});
         std::_Exit(right ? 0 : 1);
       }

@@ -17,7 +17,7 @@ namespace sluice::test {
 using emulated::EmulatedCuda;
 using emulated::Options;
 using runtime::cuda::Result;
-using Code = absl::StatusCode;
+using Code = ErrorCode;
 
 inline constexpr Device kCpu = Device::cpu();
 inline constexpr Device kFirst = Device::cuda(0), kSecond = Device::cuda(1);

@@ -165,9 +165,9 @@ class Patient {
 
   void expect_device_is_lost() {
     const auto lost = [](auto&& f) { return fails_with(f, Code::kInternal, {kLost}); };
-    EXPECT_TRUE(lost([] { Tensor::from({1.f}); }));
-    EXPECT_TRUE(lost([&] { (bystander_ * 2.f).to_vector<float>(); }));
-    EXPECT_TRUE(lost([&] { bystander_.to_vector<float>(); }));
+    EXPECT_TRUE(lost([] { return Tensor::from({1.f}); }));
+    EXPECT_TRUE(lost([&] { return (bystander_ * 2.f).to_vector<float>(); }));
+    EXPECT_TRUE(lost([&] { return bystander_.to_vector<float>(); }));
   }
 
   // To be called when nothing else holds tensors.
@@ -180,7 +180,7 @@ class Patient {
   }
 
  private:
-  using Code = absl::StatusCode;
+  using Code = ErrorCode;
 
   emulated::EmulatedCuda& emulator_;
   Tensor on_host_, bystander_;

@@ -143,7 +143,7 @@ void expect_memory_to_run_out() {
   const auto fill = [&] {
     for (int i = 0; i < 16; ++i) {
       held.push_back(exp(base * (0.01f * static_cast<float>(i + 1))));
-      held.back().to_vector<float>();
+      static_cast<void>(held.back().to_vector<float>());
     }
   };
   EXPECT_TRUE(
@@ -155,10 +155,10 @@ void expect_memory_to_run_out() {
   for (size_t i = 0; i + 1 < held.size(); ++i) {
     EXPECT_NEAR(max(held[i]).item<float>(), std::exp(0.01f * static_cast<float>(i + 1)), 1e-5f);
   }
-  EXPECT_TRUE(fails_with([&] { (held.back() + 1.f).to_vector<float>(); }, Code::kResourceExhausted,
-                         {"exp"}));
+  EXPECT_TRUE(fails_with([&] { return (held.back() + 1.f).to_vector<float>(); },
+                         Code::kResourceExhausted, {"exp"}));
   // What is refused as a copy changes nothing either.
-  EXPECT_TRUE(fails_with([] { Tensor::from(std::vector<float>(4 * kMiB), {4 * kMiB}); },
+  EXPECT_TRUE(fails_with([] { return Tensor::from(std::vector<float>(4 * kMiB), {4 * kMiB}); },
                          Code::kResourceExhausted, {"from", "(4194304,)", "cuda:0"}));
   EXPECT_EQ(sum(base).item<float>(), 262144.f);
   held.clear();
@@ -217,7 +217,7 @@ TEST_F(CudaDevices, AnIndexOutOfRangeFailsItsReaderOnce) {
     const Tensor wrong = take(x, Tensor::from<int64_t>({0, 7, 1}), 0);
     const Tensor after = good + 1.f, dependent = exp(wrong) + x;
     const auto out_of_range = [](const Tensor& t) {
-      return fails_with([&] { t.to_vector<float>(); }, Code::kOutOfRange,
+      return fails_with([&] { return t.to_vector<float>(); }, Code::kOutOfRange,
                         {"take", "index 7", "extent 3"});
     };
     EXPECT_TRUE(out_of_range(wrong));
@@ -225,7 +225,7 @@ TEST_F(CudaDevices, AnIndexOutOfRangeFailsItsReaderOnce) {
     EXPECT_EQ(good.to_vector<float>(), (std::vector<float>{3, 6, 9}));
     EXPECT_EQ(after.to_vector<float>(), (std::vector<float>{4, 7, 10}));
     EXPECT_NO_THROW(sync());
-    EXPECT_TRUE(fails_with([&] { wrong.to(kCpu); }, Code::kOutOfRange, {"take", "index 7"}));
+    EXPECT_TRUE(fails_with([&] { return wrong.to(kCpu); }, Code::kOutOfRange, {"take", "index 7"}));
 
     const Tensor unread = take_along_axis(x, Tensor::from<int32_t>({0, -4}), 0) * 2.f;
     EXPECT_TRUE(

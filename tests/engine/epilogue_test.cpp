@@ -270,7 +270,7 @@ TEST_F(Epilogues, AFailureOfAnOperandIsTheResults) {
   const Tensor bad = take(table, Tensor::from(std::vector<int64_t>(37, 99)), 0) * 2.f;
   bad.eval();
   const Tensor y = relu(matmul(a_, b_) + bad);
-  EXPECT_TRUE(fails_with([&] { y.to_vector<float>(); }, absl::StatusCode::kOutOfRange, {"take"}));
+  EXPECT_TRUE(fails_with([&] { return y.to_vector<float>(); }, ErrorCode::kOutOfRange, {"take"}));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST_P(EveryDType, NothingToReduce) {
   for (const Reduction& op : reductions()) {
     EXPECT_EQ(op.f(t, 0, false).shape(), Shape{0}) << op.name;
     if (needs_elements(op)) {
-      EXPECT_TRUE(fails_with([&] { op.f(t, 1, false); }, absl::StatusCode::kInvalidArgument,
+      EXPECT_TRUE(fails_with([&] { return op.f(t, 1, false); }, ErrorCode::kInvalidArgument,
                              {op.name, "(3, 0)"}));
     } else {
       EXPECT_TRUE(matches(op.f(t, 1, true), oracle::reduce(op.name, x, {1}, true))) << op.name;

@@ -53,9 +53,6 @@ PRIVATE = [
     (re.compile(r"^sluice/detail/"), ["include", "engine", "frontend"]),
 ]
 
-# Headers of other libraries that a public header may include.
-PUBLIC_MAY = {"include/sluice/error.h": ["absl/status/status.h"]}
-
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = {".h", ".cpp", ".def", ".inc"}
 
@@ -85,10 +82,8 @@ def shows_tensors(root, header):
                                  for _, _, target in includes(file))
 
 
-def public_complaint(root, source, bracket, target):
-    """Why the public header `source` must not include `target`, or None."""
-    if target in PUBLIC_MAY.get(source, []):
-        return None
+def public_complaint(bracket, target):
+    """Why a public header must not include `target`, or None."""
     if bracket == "<" and (target.startswith("sluice/") or re.fullmatch(r"[a-z_]+", target)):
         return None
     return f"a public header must not include {target}: only <sluice/...> and the standard library"
@@ -130,7 +125,7 @@ def complaint(root, source, bracket, target):
         if folder in HOUSE and folder != "frontend" and shows_tensors(root, target):
             return f"{folder}/ must not include <{target}>: tensors are above {folder}/"
     if folder == "include":
-        return public_complaint(root, source, bracket, target)
+        return public_complaint(bracket, target)
     if bracket == "<":
         return None
 

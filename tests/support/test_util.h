@@ -273,10 +273,9 @@ inline bool is_operator(const std::string& name) { return name.starts_with("oper
 
 // Runs `f`, which must throw an Error of this code whose message holds every one of `parts`.
 template <typename F>
-testing::AssertionResult fails_with(F&& f, absl::StatusCode code,
-                                    const std::vector<std::string>& parts) {
+testing::AssertionResult fails_with(F&& f, ErrorCode code, const std::vector<std::string>& parts) {
   try {
-    f();
+    static_cast<void>(f());
   } catch (const Error& error) {
     const std::string message = error.what();
     if (error.code() != code) {

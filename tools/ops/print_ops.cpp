@@ -1,5 +1,6 @@
 // Prints what the tables of ops say, for scripts/generate and the docs target:
 //   sluice_print_ops header      include/sluice/ops.h
+//   sluice_print_ops forms       include/sluice/detail/op_forms.h
 //   sluice_print_ops reference   every op, in Markdown
 #include <cstdio>
 #include <string>
@@ -25,11 +26,8 @@ constexpr const char* kHead =
 //
 // Common to all: operands broadcast as in NumPy; dtypes combine by promote()
 // (include/sluice/dtype.h); a C++ number may stand for an operand of an element-wise op. `axis` may
-// be negative. A bad call throws Error at once, naming the op and the shapes and dtypes it was
-// given, and changes nothing.
-//
-// Overloads for temporaries let them go before the statement ends. `where` is for traces; the
-// templates are there for pointers to functions, which know no default arguments.
+// be negative. A bad call throws Error (kInvalidArgument) at once, naming the op and the shapes and
+// dtypes it was given, and changes nothing. `where` is the call, for traces.
 #ifndef SLUICE_OPS_H_
 #define SLUICE_OPS_H_
 
@@ -41,17 +39,43 @@ constexpr const char* kHead =
 #include <vector>
 
 #include <sluice/convolution.h>
+#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace sluice {
+namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 )";
 constexpr const char* kTail = R"(
 }  // namespace sluice
 
+#include <sluice/detail/op_forms.h>
+
 #endif  // SLUICE_OPS_H_
 )";
+
+constexpr const char* kFormsHead =
+    R"(// Other C++ forms of the element-wise functions of <sluice/ops.h>: of temporaries, which they let go
+// before the statement ends; of numbers; and templates for pointers to functions, which know no
+// default arguments.
+//
+// scripts/generate writes this file from fusion/ir/ops.def.
+#ifndef SLUICE_DETAIL_OP_FORMS_H_
+#define SLUICE_DETAIL_OP_FORMS_H_
+
+#include <sluice/detail/export.h>
+#include <sluice/ops.h>
+
+namespace SLUICE_EXPORT sluice {
+
+)";
+constexpr const char* kFormsTail = R"(
+}  // namespace sluice
+
+#endif  // SLUICE_DETAIL_OP_FORMS_H_
+)";
+
+constexpr std::string_view kWhere = ", Location where = Location::current())";
 
 void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
@@ -70,41 +94,48 @@ void put_comment(std::string_view text) {
   if (line.size() > 2) put(line + "\n");
 }
 
-void put_unary(const std::string& name, const std::string& x) {
-  put("Tensor " + name + "(const Tensor& " + x + ", Location where = Location::current());\n");
-  put("Tensor " + name + "(Tensor&& " + x + ", Location where = Location::current());\n");
-  put("template <typename = void>\nTensor " + name + "(const Tensor& " + x + ") { return " + name +
-      "(" + x + ", Location()); }\n");
+void put_declarations(const OpRow& row) {
+  std::string declaration = signature_of(row);
+  if (row.arity == 1 || row.arity == 2) {
+    declaration.pop_back();
+    declaration += kWhere;
+  }
+  const auto declare = [](const std::string& function) {
+    // Of a Tensor the class says it.
+    put((function.starts_with("Tensor ") ? "" : "[[nodiscard]] ") + function + ";\n");
+  };
+  declare(declaration);
+  for (const auto& overload : row.overloads) {
+    put_comment(overload.doc);
+    declare(std::string(overload.result) + " " + std::string(overload.name) +
+            std::string(overload.parameters));
+  }
 }
 
-void put_binary(const std::string& name, const std::string& x, const std::string& y) {
+// A pointwise op's forms for temporaries and numbers, and its template.
+void put_forms(const OpRow& row) {
+  const std::string name(row.name);
+  const auto declare = [&](const std::string& parameters) {
+    put("Tensor " + name + "(" + parameters + std::string(kWhere) + ";\n");
+  };
+  if (row.arity == 1) {
+    const std::string x(row.operands);
+    declare("Tensor&& " + x);
+    put("template <typename = void>\nTensor " + name + "(const Tensor& " + x + ") { return " +
+        name + "(" + x + ", Location()); }\n");
+    return;
+  }
+  const size_t comma = row.operands.find(", ");
+  const std::string x(row.operands.substr(0, comma)), y(row.operands.substr(comma + 2));
   constexpr std::string_view kTypes[][2] = {
-      {"const Tensor&", "const Tensor&"}, {"Tensor&&", "const Tensor&"},
-      {"const Tensor&", "Tensor&&"},      {"Tensor&&", "Tensor&&"},
-      {"const Tensor&", "Scalar"},        {"Tensor&&", "Scalar"},
-      {"Scalar", "const Tensor&"},        {"Scalar", "Tensor&&"}};
+      {"Tensor&&", "const Tensor&"}, {"const Tensor&", "Tensor&&"}, {"Tensor&&", "Tensor&&"},
+      {"const Tensor&", "Scalar"},   {"Tensor&&", "Scalar"},        {"Scalar", "const Tensor&"},
+      {"Scalar", "Tensor&&"}};
   for (const auto& [a, b] : kTypes) {
-    put("Tensor " + name + "(" + std::string(a) + " " + x + ", " + std::string(b) + " " + y +
-        ", Location where = Location::current());\n");
+    declare(std::string(a) + " " + x + ", " + std::string(b) + " " + y);
   }
   put("template <typename = void>\nTensor " + name + "(const Tensor& " + x + ", const Tensor& " +
       y + ") { return " + name + "(" + x + ", " + y + ", Location()); }\n");
-}
-
-void put_declarations(const OpRow& row) {
-  const std::string name(row.name);
-  if (row.arity == 1) return put_unary(name, std::string(row.operands));
-  if (row.arity == 2) {
-    const size_t comma = row.operands.find(", ");
-    return put_binary(name, std::string(row.operands.substr(0, comma)),
-                      std::string(row.operands.substr(comma + 2)));
-  }
-  put(signature_of(row) + ";\n");
-  for (const auto& overload : row.overloads) {
-    put_comment(overload.doc);
-    put(std::string(overload.result) + " " + std::string(overload.name) +
-        std::string(overload.parameters) + ";\n");
-  }
 }
 
 void put_declarations(const OpOperator& row) {
@@ -151,6 +182,29 @@ void put_header() {
   put(kTail);
 }
 
+void put_forms() {
+  put(kFormsHead);
+  for (const OpSection& section : frontend::op_sections()) {
+    for (const OpRow& row : section.rows) {
+      if (row.arity == 1 || row.arity == 2) put_forms(row);
+    }
+  }
+  put("\n// What x(...) returns is a value, not a place.\n");
+  for (const OpSection& section : frontend::op_sections()) {
+    for (const OpOperator& row : section.operators) {
+      if (row.form != OperatorForm::kCompound) continue;
+      put("Tensor& operator" + std::string(row.symbol) +
+          "(Tensor&& x, const Operand& y) = delete;  // instead: x = x." +
+          (row.name == "add"
+               ? "add_at({i, j}, y)"
+               : "set({i, j}, x(i, j) " + std::string(row.symbol.substr(0, row.symbol.size() - 1)) +
+                     " y)") +
+          "\n");
+    }
+  }
+  put(kFormsTail);
+}
+
 // `|` ends a cell of a table.
 std::string cell(std::string_view text) {
   std::string result;
@@ -170,10 +224,9 @@ void put_operators(const OpSection& section, std::string_view function) {
 // How an op is called, without what is only for traces.
 std::string usage_of(const OpRow& row) {
   if (row.arity != 0) return std::string(row.name) + "(" + std::string(row.operands) + ")";
-  constexpr std::string_view kWhere = ", Location where = Location::current()";
   std::string parameters(row.parameters);
   if (const size_t at = parameters.find(kWhere); at != std::string::npos) {
-    parameters.erase(at, kWhere.size());
+    parameters.replace(at, kWhere.size(), ")");
   }
   return std::string(row.name) + parameters;
 }
@@ -215,10 +268,12 @@ int main(int argc, char** argv) {
   const std::string_view what = argc == 2 ? argv[1] : "";
   if (what == "header") {
     sluice::put_header();
+  } else if (what == "forms") {
+    sluice::put_forms();
   } else if (what == "reference") {
     sluice::put_reference();
   } else {
-    std::fprintf(stderr, "usage: sluice_print_ops header|reference\n");
+    std::fprintf(stderr, "usage: sluice_print_ops header|forms|reference\n");
     return 2;
   }
   return 0;

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <utility>
 
-namespace sluice::engine {
+#include <sluice/detail/export.h>
 
-struct Node;  // engine/record/node.h
+namespace SLUICE_EXPORT sluice {
+namespace engine {
+
+struct Node;
 
 // The part of a node that its handles count in.
 struct NodeBase {
@@ -63,6 +66,7 @@ class NodeRef {
   NodeBase* node_ = nullptr;
 };
 
-}  // namespace sluice::engine
+}  // namespace engine
+}  // namespace sluice
 
 #endif  // SLUICE_DETAIL_NODE_HANDLE_H_
