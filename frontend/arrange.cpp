@@ -158,12 +158,6 @@ Tensor diagonal(Arg x, int64_t offset, int axis1, int axis2) {
   });
 }
 
-Tensor trace(Arg x, int64_t offset, int axis1, int axis2) {
-  return composed(x, "trace", [&](const Tensor& tensor) {
-    return sum(diagonal(tensor, offset, axis1, axis2), -1);
-  });
-}
-
 Tensor diff(Arg x, int n, int axis, const Tensor& prepend, const Tensor& append) {
   constexpr const char* kOp = "diff";
   return composed(x, kOp, [&](const Tensor& tensor) {

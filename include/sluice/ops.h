@@ -578,9 +578,6 @@ Tensor moveaxis(Arg x, const Axes& source, const Axes& destination);
 // for these two.
 Tensor diagonal(Arg x, int64_t offset = 0, int axis1 = -2, int axis2 = -1);
 
-// The sum() of the diagonal().
-Tensor trace(Arg x, int64_t offset = 0, int axis1 = -2, int axis2 = -1);
-
 // x[1:] - x[:-1] along an axis, n times, of x with what is prepended and appended, if it is; of
 // bool: whether they differ.
 Tensor diff(Arg x, int n = 1, int axis = -1, const Tensor& prepend = {}, const Tensor& append = {});

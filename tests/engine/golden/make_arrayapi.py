@@ -288,9 +288,6 @@ for dtype in ["float32", "bfloat16", "int64", "uint8", "bool"]:
             one, two = [(-2, -1), (0, 1), (-1, 0)][int(rng.integers(0, 3))]
             case("diagonal", lambda x: np.diagonal(x, offset, one, two), [x], [dtype], dtype,
                  offset=offset, axis1=one, axis2=two)
-            if dtype in ("float32", "int64"):
-                case("trace", lambda x: np.trace(x, offset, one, two), [x], [dtype], sum_dtype(dtype),
-                     4 * is_float(dtype), offset=offset, axis1=one, axis2=two)
         case("diagonal", lambda x: np.diagonal(x, 0, -2, -1), [x], [dtype], dtype)
     for shapes in (((3,), (2,)), ((3,), (2,), (4,)), ((3,),), ((), (2,)), ((0,), (3,)), ((1,), (1,))):
         grid = [values(shape, dtype) for shape in shapes]
