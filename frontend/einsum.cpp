@@ -120,6 +120,7 @@ class Einsum {
         fail_here("names ", labels.size(), " axes (", texts[i], ") of ", describe(x));
       }
       for (int axis = 0; axis < x.ndim(); ++axis) {
+        check_repeated(labels, axis, x);
         add_extent(labels[axis], x.shape()[axis], x);
         ellipsis_rank = std::max(ellipsis_rank, labels[axis] - kEllipsis + 1);
       }
@@ -131,6 +132,14 @@ class Einsum {
       output_ = implicit_output(ellipsis_rank);
     }
     check_output(ellipsis_rank);
+  }
+
+  // Of a diagonal both extents are the same.
+  void check_repeated(const Labels& labels, int axis, const Tensor& x) const {
+    const auto first = static_cast<int>(position(labels, labels[axis]));
+    if (x.shape()[first] == x.shape()[axis]) return;
+    fail_here("has ", written(labels[axis]), " of extents ", x.shape()[first], " and ",
+              x.shape()[axis], " in ", describe(x));
   }
 
   void add_extent(int label, int64_t extent, const Tensor& x) {

@@ -25,6 +25,10 @@ namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
+// The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
+[[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
+[[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
+
 // Element-wise, one operand.
 
 // -x. Takes numbers; gives their dtype.

@@ -49,11 +49,6 @@ class Shape {
   int32_t rank_ = 0;
 };
 
-// The shape that tensors of these broadcast to: NumPy's rules. Throws Error (kInvalidArgument) if
-// they don't.
-[[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
-[[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
-
 // "(2, 3)", "(4,)", "()": as Python writes tuples.
 [[nodiscard]] std::string to_string(const Shape& shape);
 

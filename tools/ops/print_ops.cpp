@@ -45,6 +45,10 @@ constexpr const char* kHead =
 namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
+
+// The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
+[[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
+[[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
 )";
 constexpr const char* kTail = R"(
 }  // namespace sluice
