@@ -70,6 +70,7 @@ function(sluice_generic_image target)
   file(CONFIGURE OUTPUT "${stem}_image.cpp" @ONLY CONTENT
     "asm(\".section .rodata\\n.balign 16\\n\"
     \".globl _ZN6sluice7kernels4cuda13kGenericImageE\\n\"
+    \".hidden _ZN6sluice7kernels4cuda13kGenericImageE\\n\"
     \"_ZN6sluice7kernels4cuda13kGenericImageE:\\n\"
     \".incbin \\\"@stem@.fatbin\\\"\\n.byte 0\\n.previous\\n\");\n")
   set_source_files_properties("${stem}_image.cpp" PROPERTIES OBJECT_DEPENDS "${stem}.fatbin")

@@ -1,23 +1,28 @@
 # What sluice is built on. Abseil is required. Each of the others can be missing: the engine then
-# works without it, slower. AUTO takes it if it is there, ON fails if it is not, OFF ignores it.
+# works without it, slower, and tests and benchmarks are left out. AUTO takes what is there, ON fails
+# if it is not, OFF leaves it out.
 
-foreach(feature LLVM TBB)
-  set(SLUICE_${feature} AUTO CACHE STRING "Use ${feature}: AUTO, ON or OFF")
-  set_property(CACHE SLUICE_${feature} PROPERTY STRINGS AUTO ON OFF)
-  set(SLUICE_HAVE_${feature} 0)
-endforeach()
-
-# Turns what was found into SLUICE_HAVE_<feature> and says so.
-macro(sluice_feature feature found description)
-  if(${found})
-    set(SLUICE_HAVE_${feature} 1)
-    message(STATUS "sluice: ${feature}: ${description}")
-  elseif("${SLUICE_${feature}}" STREQUAL "AUTO")
-    message(STATUS "sluice: ${feature}: not found, built without")
+# sluice_feature(<name> <option> <found> <what was looked for> [<where>]) turns what was found into
+# SLUICE_HAVE_<name>, and says so.
+macro(sluice_feature name option found description)
+  set(SLUICE_HAVE_${name} 0)
+  if(NOT ${option})
+    message(STATUS "sluice: ${name}: left out (${option}=${${option}})")
+  elseif(${found})
+    set(SLUICE_HAVE_${name} 1)
+    message(STATUS "sluice: ${name}: ${description} ${ARGN}")
+  elseif("${${option}}" STREQUAL "AUTO")
+    message(STATUS "sluice: ${name}: built without: there is no ${description}")
   else()
-    message(FATAL_ERROR "SLUICE_${feature}=${SLUICE_${feature}}, but it was not found")
+    message(FATAL_ERROR "sluice: ${option}=${${option}}, but there is no ${description}")
   endif()
 endmacro()
+
+# sluice_option(<option> <default> <text>)
+function(sluice_option option default text)
+  set(${option} ${default} CACHE STRING "${text}: AUTO, ON or OFF")
+  set_property(CACHE ${option} PROPERTY STRINGS AUTO ON OFF)
+endfunction()
 
 # sluice_find(<prefix> LIBRARY <names> HEADER <file> [HINTS <prefixes>]) sets <prefix>_LIBRARY and
 # <prefix>_INCLUDE_DIR. Used in place of the packages' own config files where those drag in what
@@ -29,10 +34,22 @@ macro(sluice_find prefix)
   mark_as_advanced(${prefix}_LIBRARY ${prefix}_INCLUDE_DIR)
 endmacro()
 
-find_package(absl CONFIG REQUIRED)
+if(NOT TARGET absl::status)  # which a parent project may have built
+  find_package(absl CONFIG QUIET)
+endif()
+if(NOT TARGET absl::status)
+  message(FATAL_ERROR "sluice: Abseil is required, and there is no abslConfig.cmake: install it "
+    "(Debian: libabsl-dev), or say where it is by -DCMAKE_PREFIX_PATH=")
+endif()
 set(SLUICE_ABSL absl::flat_hash_map absl::function_ref absl::inlined_vector absl::span absl::status
   absl::statusor absl::strings absl::synchronization)
 find_package(Threads REQUIRED)
+
+# A static library's users link to these too, in their own folders.
+if(NOT PROJECT_IS_TOP_LEVEL AND NOT SLUICE_SHARED)
+  get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
+  set_target_properties(${imported} PROPERTIES IMPORTED_GLOBAL TRUE)
+endif()
 
 # For programs that are to run on machines that have none of this.
 option(SLUICE_STATIC "Link Abseil and the compiler's runtime statically" OFF)
@@ -57,20 +74,62 @@ if(SLUICE_STATIC)
   endforeach()
 endif()
 
+sluice_option(SLUICE_TBB AUTO "Run on several threads, with oneTBB")
 if(SLUICE_TBB)
   find_package(TBB 2021 QUIET CONFIG COMPONENTS tbb)
-  sluice_feature(TBB TBB_FOUND "oneTBB ${TBB_VERSION}")
 endif()
+sluice_feature(TBB SLUICE_TBB TBB_FOUND "oneTBB 2021 or newer" "(${TBB_VERSION})")
 
+sluice_option(SLUICE_LLVM AUTO "Compile kernels for the CPU, with LLVM")
 if(SLUICE_LLVM)
   foreach(version 20 19 18 17 16 15)
-    sluice_find(LLVM_${version} LIBRARY LLVM-${version} HEADER llvm/Config/llvm-config.h
+    sluice_find(SLUICE_LLVM_${version} LIBRARY LLVM-${version} HEADER llvm/Config/llvm-config.h
       HINTS "${LLVM_ROOT}" "/usr/lib/llvm-${version}" "/usr/lib/llvm${version}")
-    if(LLVM_${version}_LIBRARY AND LLVM_${version}_INCLUDE_DIR)
-      set(LLVM_LIBRARY "${LLVM_${version}_LIBRARY}")
-      set(LLVM_INCLUDE_DIR "${LLVM_${version}_INCLUDE_DIR}")
+    if(SLUICE_LLVM_${version}_LIBRARY AND SLUICE_LLVM_${version}_INCLUDE_DIR)
+      # The file itself, which mostly lies where the loader looks: then it takes no RPATH, and a .deb
+      # knows its package.
+      get_filename_component(LLVM_LIBRARY "${SLUICE_LLVM_${version}_LIBRARY}" REALPATH)
+      set(LLVM_INCLUDE_DIR "${SLUICE_LLVM_${version}_INCLUDE_DIR}")
       break()
     endif()
   endforeach()
-  sluice_feature(LLVM LLVM_LIBRARY "${LLVM_LIBRARY}")
 endif()
+sluice_feature(LLVM SLUICE_LLVM LLVM_LIBRARY "LLVM 15 to 20" "(${LLVM_LIBRARY})")
+
+# What writes traces as JSON; a copy comes with the sources.
+find_package(nlohmann_json 3.10 QUIET CONFIG)
+if(nlohmann_json_FOUND)
+  get_target_property(SLUICE_JSON_INCLUDES nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
+else()
+  set(SLUICE_JSON_INCLUDES "${PROJECT_SOURCE_DIR}/third_party")
+endif()
+
+set(default OFF)
+if(PROJECT_IS_TOP_LEVEL)
+  set(default AUTO)
+endif()
+sluice_option(SLUICE_BUILD_TESTS ${default} "Build the tests")
+if(DEFINED BUILD_TESTING AND NOT BUILD_TESTING)
+  set(SLUICE_BUILD_TESTS OFF)
+endif()
+if(SLUICE_BUILD_TESTS)
+  find_package(GTest QUIET)
+  find_package(Python3 3.8 QUIET COMPONENTS Interpreter)
+  set(found FALSE)
+  if(TARGET GTest::gmock AND Python3_FOUND)
+    set(found TRUE)
+  endif()
+endif()
+sluice_feature(TESTS SLUICE_BUILD_TESTS found "GoogleTest and Python 3.8")
+
+sluice_option(SLUICE_BUILD_BENCH ${default} "Build the benchmarks")
+if(SLUICE_BUILD_BENCH)
+  find_package(benchmark QUIET)
+endif()
+sluice_feature(BENCH SLUICE_BUILD_BENCH benchmark_FOUND "Google Benchmark")
+
+sluice_option(SLUICE_ZLIB AUTO "Read compressed .npz files, with zlib")
+if(SLUICE_ZLIB)
+  find_package(ZLIB QUIET)
+endif()
+sluice_feature(ZLIB SLUICE_ZLIB ZLIB_FOUND "zlib" "(${ZLIB_VERSION_STRING})")

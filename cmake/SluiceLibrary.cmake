@@ -12,6 +12,12 @@ else()
   list(APPEND sources kernels/llvm/no_llvm.cpp)
 endif()
 
+if(SLUICE_HAVE_ZLIB)
+  list(FILTER sources EXCLUDE REGEX "/no_inflate\\.cpp$")
+else()
+  list(FILTER sources EXCLUDE REGEX "/inflate\\.cpp$")
+endif()
+
 list(FILTER sources EXCLUDE REGEX "^kernels/gpu/generic/print_generic\\.cpp$")
 if(SLUICE_CUDA STREQUAL "OFF")
   list(FILTER sources EXCLUDE REGEX "^(runtime/cuda|kernels/cuda|kernels/gpu)/")
@@ -30,9 +36,21 @@ set(tbb "")
 if(SLUICE_HAVE_TBB)
   set(tbb TBB::tbb)
 endif()
+# Tests and some benchmarks link to internals. These are then exported as well, but protected: they
+# are told from what is public (tests/project/check_exports.py), and calls of them cost as little.
+set(default OFF)
+if(SLUICE_HAVE_TESTS OR SLUICE_HAVE_BENCH)
+  set(default ON)
+endif()
+option(SLUICE_EXPORT_INTERNALS "Export what is not public too" ${default})
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+if(SLUICE_EXPORT_INTERNALS)
+  set(CMAKE_CXX_VISIBILITY_PRESET protected)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN OFF)
+endif()
+
 sluice_precompiled_headers(sluice_library_headers ${SLUICE_COMMON_HEADERS} LIBRARIES ${SLUICE_ABSL})
-sluice_precompiled_headers(sluice_program_headers ${SLUICE_COMMON_HEADERS}
-  LIBRARIES ${SLUICE_ABSL} OPTIONS -fPIE)
 
 # sluice_library_part(<target>): how the library's sources are compiled.
 function(sluice_library_part target)
@@ -41,6 +59,7 @@ function(sluice_library_part target)
   # Calls within the library go straight to their function.
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_include_directories(${target} PRIVATE ${SLUICE_INCLUDES})
+  target_include_directories(${target} SYSTEM PRIVATE ${SLUICE_JSON_INCLUDES})
   foreach(feature LLVM NVCC TBB)
     target_compile_definitions(${target} PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
   endforeach()
@@ -70,7 +89,12 @@ list(REMOVE_ITEM sources ${lower_sources})
 add_library(sluice_lower OBJECT ${lower_sources})
 sluice_library_part(sluice_lower)
 
-add_library(sluice ${sources} $<TARGET_OBJECTS:sluice_lower> $<TARGET_OBJECTS:sluice_trace>)
+set(kind STATIC)
+if(SLUICE_SHARED)
+  set(kind SHARED)
+endif()
+add_library(sluice ${kind} ${sources} $<TARGET_OBJECTS:sluice_lower>
+  $<TARGET_OBJECTS:sluice_trace>)
 add_library(sluice::sluice ALIAS sluice)
 sluice_library_part(sluice)
 if(SLUICE_HAVE_NVCC)
@@ -79,15 +103,25 @@ if(SLUICE_HAVE_NVCC)
     PROPERTIES COMPILE_DEFINITIONS "SLUICE_NVCC_VERSION=${SLUICE_NVCC_VERSION}")
   target_sources(sluice PRIVATE $<TARGET_OBJECTS:sluice_generic_image>)
 endif()
-target_link_options(sluice PRIVATE -Wl,-Bsymbolic-functions)
-set_target_properties(sluice PROPERTIES
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH_USE_LINK_PATH ON)
-target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
-  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+# Versions of one minor number are compatible (SluiceInstall.cmake says the same to find_package).
+set_target_properties(sluice PROPERTIES VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH_USE_LINK_PATH ON)
+if(SLUICE_EXPORT_INTERNALS)
+  target_link_options(sluice PRIVATE -Wl,-Bsymbolic-functions)
+else()
+  # What libraries' templates leave, which is not hidden.
+  set(exports "${PROJECT_SOURCE_DIR}/cmake/exports.map")
+  target_link_options(sluice PRIVATE "-Wl,--version-script=${exports}")
+  set_target_properties(sluice PROPERTIES LINK_DEPENDS "${exports}")
+endif()
+target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
 
-target_link_libraries(sluice PUBLIC ${SLUICE_ABSL} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(sluice PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 if(SLUICE_HAVE_LLVM)
   target_link_libraries(sluice PRIVATE "${LLVM_LIBRARY}")
+endif()
+if(SLUICE_HAVE_ZLIB)
+  target_link_libraries(sluice PRIVATE ZLIB::ZLIB)
 endif()
 
 # The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp

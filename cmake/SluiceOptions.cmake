@@ -1,8 +1,27 @@
-# How every target of this project is compiled.
+# What is built, and how every target of this project is compiled.
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+foreach(compiler GNU:GCC:11 Clang:Clang:16)
+  string(REPLACE ":" ";" compiler ${compiler})
+  list(POP_FRONT compiler id name least)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL id AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS least)
+    message(FATAL_ERROR "sluice: ${CMAKE_CXX_COMPILER} is ${name} ${CMAKE_CXX_COMPILER_VERSION}; "
+      "${name} ${least} or newer is required (-DCMAKE_CXX_COMPILER= names another compiler)")
+  endif()
+endforeach()
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
+
+set(shared ON)
+if(DEFINED BUILD_SHARED_LIBS)
+  set(shared ${BUILD_SHARED_LIBS})
+endif()
+option(SLUICE_SHARED "Build sluice as a shared library" ${shared})
+option(SLUICE_INSTALL "Have rules to install sluice" ${PROJECT_IS_TOP_LEVEL})
+option(SLUICE_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(SLUICE_WERROR "Treat warnings as errors" OFF)
+set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(SLUICE_CCACHE ccache)
@@ -23,7 +42,7 @@ function(sluice_compile_options target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -Wall -Wextra -ffp-contract=off
-    -fno-math-errno -fno-trapping-math)
+    -fno-math-errno -fno-trapping-math $<$<CONFIG:>:-O2>)
   if(SLUICE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -44,7 +63,7 @@ set(SLUICE_COMMON_HEADERS <algorithm> <array> <atomic> <chrono> <condition_varia
   <absl/types/span.h>)
 
 # sluice_precompiled_headers(<target> <headers> LIBRARIES <targets> [OPTIONS <options>]): for targets
-# to reuse that are compiled likewise. GCC asks for the same -fPIC or -fPIE and -O0 or not; Clang
+# to reuse that are compiled likewise. GCC asks for the same -fPIC and -O0 or not; Clang
 # for all the same options, and does without.
 function(sluice_precompiled_headers target)
   cmake_parse_arguments(arg "" "" "LIBRARIES;OPTIONS" ${ARGN})
@@ -67,15 +86,18 @@ endfunction()
 function(sluice_program name)
   cmake_parse_arguments(arg "" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_HEADERS)
-    set(arg_HEADERS sluice_program_headers)
+    set(arg_HEADERS sluice_library_headers)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   sluice_compile_options(${name})
+  # No copies of the library's data, which protected data does not allow (SLUICE_EXPORT_INTERNALS).
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_include_directories(${name} SYSTEM PRIVATE ${SLUICE_JSON_INCLUDES})
   if(NOT arg_HEADERS STREQUAL "NONE")
     sluice_reuse_headers(${name} ${arg_HEADERS})
   endif()
-  target_link_libraries(${name} PRIVATE sluice::sluice ${arg_LIBRARIES})
+  target_link_libraries(${name} PRIVATE sluice::sluice ${arg_LIBRARIES} ${SLUICE_ABSL})
 endfunction()
 
 # sluice_program_library(<name> SOURCES <files> LIBRARIES <targets>): what several programs share.
@@ -84,7 +106,8 @@ function(sluice_program_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${SLUICE_INCLUDES})
   sluice_compile_options(${name})
-  target_compile_options(${name} PRIVATE -fPIE)
-  sluice_reuse_headers(${name} sluice_program_headers)
-  target_link_libraries(${name} PUBLIC ${arg_LIBRARIES})
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_include_directories(${name} SYSTEM PRIVATE ${SLUICE_JSON_INCLUDES})
+  sluice_reuse_headers(${name} sluice_library_headers)
+  target_link_libraries(${name} PUBLIC ${arg_LIBRARIES} ${SLUICE_ABSL})
 endfunction()

@@ -1,11 +1,13 @@
 #include <sluice/config.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include <sluice/error.h>
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/size_text.h"
 
 namespace sluice {
 namespace {
@@ -30,6 +32,17 @@ void read(const char* name, int64_t least, int64_t* setting) {
   if (!absl::SimpleAtoi(value, setting) || *setting < least) {
     fail(name, value, absl::StrCat("an integer of at least ", least).c_str());
   }
+}
+
+void read_bytes(const char* name, int64_t least, int64_t* setting) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  const std::optional<int64_t> bytes = runtime::parse_size(value);
+  if (!bytes || *bytes < least) {
+    fail(name, value,
+         least == 0 ? "a size, such as 500M or 2GiB" : "a size above 0, such as 500M or 2GiB");
+  }
+  *setting = *bytes;
 }
 
 void read(const char* name, CompileMode* setting) {
@@ -69,8 +82,8 @@ Config from_environment() {
   read("SLUICE_FAST_MATH", &config.fast_math);
   read("SLUICE_VALIDATE", &config.validate);
   read("SLUICE_WINDOW_OPS", 1, &config.window_ops);
-  read("SLUICE_MAX_PENDING_BYTES", 1, &config.max_pending_bytes);
-  read("SLUICE_MEMORY_LIMIT", 0, &config.memory_limit);
+  read_bytes("SLUICE_MAX_PENDING_BYTES", 1, &config.max_pending_bytes);
+  read_bytes("SLUICE_MEMORY_LIMIT", 0, &config.memory_limit);
   read("SLUICE_PLAN_CACHE_ENTRIES", 1, &config.plan_cache_entries);
   return config;
 }

@@ -1,7 +1,11 @@
 #include "engine/engine.h"
 
+#include <array>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <sluice/config.h>
 #include <sluice/error.h>
@@ -13,6 +17,8 @@
 #include "engine/record/node_slab.h"
 #include "fusion/graph/index_map.h"
 #include "runtime/backend.h"
+#include "runtime/host_copies.h"
+#include "runtime/lent_buffer.h"
 #include "runtime/status_error.h"
 
 namespace sluice::engine {
@@ -32,22 +38,29 @@ NodeRef alias(const OpCall& call, const Node& operand) {
   return node;
 }
 
-// `first`: the element of index 0.
-void gather_row_major(const Layout& layout, size_t size, const char* first, char* destination) {
-  const int64_t count = layout.shape.numel();
-  const int rank = layout.shape.rank();
-  std::array<int64_t, kMaxRank> index{};
-  int64_t position = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(destination + static_cast<size_t>(i) * size,
-                first + position * static_cast<int64_t>(size), size);
-    for (int k = rank - 1; k >= 0; --k) {
-      position += layout.strides[k];
-      if (++index[k] < layout.shape[k]) break;
-      position -= layout.strides[k] * layout.shape[k];
-      index[k] = 0;
-    }
+// All of a value that has been computed, row-major.
+absl::Status download(const Node& node, void* destination) {
+  const Layout& layout = node.layout;
+  if (layout.shape.numel() == 0) return absl::OkStatus();
+  const int64_t size = static_cast<int64_t>(size_of(node.dtype));
+  // All that the layout reaches, from its first byte in memory on.
+  const auto [least, greatest] = address_range(layout);
+  const auto bytes = static_cast<size_t>((greatest - least + 1) * size);
+  const auto offset = static_cast<size_t>((layout.offset + least) * size);
+  const bool in_order = is_contiguous(layout);
+  const auto* host = static_cast<const char*>(node.buffer->data()) + offset;
+  std::vector<char> copy;
+  if (node.device != Device::cpu() || in_order) {
+    if (!in_order) copy.resize(bytes);
+    void* target = in_order ? destination : copy.data();
+    absl::Status status =
+        runtime::backend(node.device).download(*node.buffer.get(), offset, bytes, target);
+    if (!status.ok() || in_order) return status;
+    host = copy.data();
   }
+  copy_elements(layout.shape, static_cast<size_t>(size), host - least * size, layout.strides,
+                static_cast<char*>(destination), contiguous_layout(layout.shape).strides);
+  return absl::OkStatus();
 }
 
 // A submitted node with the buffer that `make` gives.
@@ -67,12 +80,31 @@ NodeRef submitted(
   node->device = device;
   node->layout = contiguous_layout(shape);
   node->buffer = *std::move(buffer);
+  node->buffer->note_holder(op_name, current_origin().where);
   node->state.store(NodeState::kSubmitted, std::memory_order_release);
   if (is_recording()) NodeNames::get().forget(node.get());
   return node;
 }
 
 }  // namespace
+
+void copy_elements(const Shape& shape, size_t size, const char* from, const Strides& from_strides,
+                   char* to, const Strides& to_strides) {
+  const int rank = shape.rank();
+  const auto bytes = static_cast<int64_t>(size);
+  std::array<int64_t, kMaxRank> index{};
+  for (int64_t i = 0, count = shape.numel(); i < count; ++i) {
+    std::memcpy(to, from, size);
+    for (int k = rank - 1; k >= 0; --k) {
+      from += from_strides[k] * bytes;
+      to += to_strides[k] * bytes;
+      if (++index[k] < shape[k]) break;
+      from -= from_strides[k] * shape[k] * bytes;
+      to -= to_strides[k] * shape[k] * bytes;
+      index[k] = 0;
+    }
+  }
+}
 
 NodeRef record_view(const OpCall& call) {
   const Node& operand = *call.operands[0].node;
@@ -99,6 +131,15 @@ NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device devi
                    [&](runtime::Backend& backend) { return backend.upload(data, bytes); });
 }
 
+NodeRef from_lent(void* data, size_t bytes, DType dtype, const Layout& layout,
+                  std::function<void()> give_back) {
+  runtime::BufferRef buffer = runtime::lend(data, bytes, std::move(give_back));
+  NodeRef node = submitted("adopt", dtype, layout.shape, Device::cpu(),
+                           [&](runtime::Backend&) { return std::move(buffer); });
+  node->layout = layout;
+  return node;
+}
+
 void evaluate(Node* node, FlushCause cause, runtime::SubmitMode mode) {
   while (!node->submitted()) {
     // The queue lets go of the node only after it has been submitted.
@@ -119,27 +160,38 @@ void wait(Node* node) {
 
 void read(Node* node, void* destination) {
   wait(node);
-  const Layout& layout = node->layout;
-  if (layout.shape.numel() == 0) return;
-  const int64_t size = static_cast<int64_t>(size_of(node->dtype));
-  // All that the layout reaches, from its first byte in memory on.
-  const auto [least, greatest] = address_range(layout);
-  const auto bytes = static_cast<size_t>((greatest - least + 1) * size);
-  const auto offset = static_cast<size_t>((layout.offset + least) * size);
-  const bool in_order = is_contiguous(layout);
-  const auto* host = static_cast<const char*>(node->buffer->data()) + offset;
-  std::vector<char> copy;
-  if (node->device != Device::cpu() || in_order) {
-    if (!in_order) copy.resize(bytes);
-    void* target = in_order ? destination : copy.data();
-    const absl::Status status =
-        runtime::backend(node->device).download(*node->buffer.get(), offset, bytes, target);
-    if (!status.ok()) throw error_of(status);
-    if (in_order) return;
-    host = copy.data();
+  const absl::Status status = download(*node, destination);
+  if (!status.ok()) throw error_of(status);
+}
+
+void read(Node* node, void* destination, const Layout& layout) {
+  const Shape& shape = layout.shape;
+  if (shape.numel() == 0) return wait(node);
+  const size_t size = size_of(node->dtype);
+  auto* const to = static_cast<char*>(destination) + layout.offset * static_cast<int64_t>(size);
+  if (node->device == Device::cpu()) {
+    wait(node);
+    const auto* from = static_cast<const char*>(node->buffer->data()) +
+                       node->layout.offset * static_cast<int64_t>(size);
+    return copy_elements(shape, size, from, node->layout.strides, to, layout.strides);
   }
-  gather_row_major(layout, static_cast<size_t>(size), host - least * size,
-                   static_cast<char*>(destination));
+  const auto values = std::make_unique<char[]>(static_cast<size_t>(node->bytes()));
+  read(node, values.get());
+  copy_elements(shape, size, values.get(), contiguous_layout(shape).strides, to, layout.strides);
+}
+
+const void* read_in_place(Node* node) {
+  wait(node);
+  runtime::Buffer* const buffer = node->buffer.get();
+  if (node->device == Device::cpu() && is_contiguous(node->layout)) {
+    return static_cast<const char*>(buffer->data()) +
+           node->layout.offset * static_cast<int64_t>(size_of(node->dtype));
+  }
+  const absl::StatusOr<const void*> values =
+      runtime::host_copy(buffer, node->layout, static_cast<size_t>(node->bytes()),
+                         [node](void* destination) { return download(*node, destination); });
+  if (!values.ok()) throw error_of(values.status());
+  return *values;
 }
 
 NodeRef copy_to(Node* node, Device device) {

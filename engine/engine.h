@@ -2,6 +2,8 @@
 #ifndef SLUICE_ENGINE_ENGINE_H_
 #define SLUICE_ENGINE_ENGINE_H_
 
+#include <functional>
+
 #include "engine/record/node.h"
 #include "engine/record/queue.h"
 
@@ -20,6 +22,11 @@ void note_origin(Node* node);
 // A submitted node that holds a copy of `data`. Throws Error if the memory cannot be had.
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device);
 
+// A submitted node of the CPU on host memory that is not the engine's, which starts at `data` and
+// is given back as lend() (runtime/lent_buffer.h) says. `layout` lies within it.
+NodeRef from_lent(void* data, size_t bytes, DType dtype, const Layout& layout,
+                  std::function<void()> give_back);
+
 // Submits what `node` needs; waits for nothing.
 void evaluate(Node* node, FlushCause cause, runtime::SubmitMode mode);
 
@@ -29,9 +36,21 @@ void wait(Node* node);
 // wait(), then copies the value, row-major, to `destination`.
 void read(Node* node, void* destination);
 
+// Likewise, to where `layout` says, counted from `destination`; its shape is the node's.
+void read(Node* node, void* destination, const Layout& layout);
+
+// wait(), then the value, row-major, in memory of the host that lives as long as the node: in place
+// where it lies so.
+const void* read_in_place(Node* node);
+
 // A submitted node of `device` with the value of `node`, which this waits for. Throws Error if
 // computing it failed, or for want of memory.
 NodeRef copy_to(Node* node, Device device);
+
+// Copies elements of `size` bytes from one layout of a shape to another. Both pointers are those of
+// the element of index 0; strides are in elements.
+void copy_elements(const Shape& shape, size_t size, const char* from, const Strides& from_strides,
+                   char* to, const Strides& to_strides);
 
 void flush_all();
 // Throws Error for the first failure that has not been reported.

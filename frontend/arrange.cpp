@@ -90,7 +90,7 @@ Shape broadcast_shapes(std::initializer_list<Shape> shapes) {
 }
 
 std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors, Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "broadcast_arrays");
   return frontend::in_name_of("broadcast_arrays", [&] {
     std::vector<Shape> shapes;
     for (const Tensor& x : tensors) {
@@ -109,7 +109,7 @@ std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> tensors, Loca
 
 std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool ij, Location where) {
   constexpr const char* kOp = "meshgrid";
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, kOp);
   return frontend::in_name_of(kOp, [&] {
     const size_t rank = tensors.size();
     Dims dims;

@@ -175,7 +175,7 @@ Tensor assigned_to_positions(const Assignment& how, const Tensor& x, const Selec
 
 Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> indices,
                 const Operand& value, const Location& where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, how.op);
   frontend::node_of(how.op, x);
   if (how.adds && x.dtype() == DType::kBool) fail(how.op, "takes numbers, not ", describe(x));
   // One mask and one value for all: nothing needs to be counted.

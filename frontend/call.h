@@ -1,4 +1,4 @@
-// The frame of a call: where it was made, for the trace, and its temporary, which it lets go of.
+// The frame of a call: its name and place, and its temporary, which it lets go of.
 #ifndef SLUICE_FRONTEND_CALL_H_
 #define SLUICE_FRONTEND_CALL_H_
 
@@ -9,10 +9,10 @@
 namespace sluice::frontend {
 
 // f(tensor) for the tensor of `x`, the operand of op `name`; throws if the handle is empty. What
-// f records was called at x.where(). The handle of a temporary is let go of unless f throws.
+// f records was called so at x.where(). The handle of a temporary is let go of unless f throws.
 template <typename F>
 auto with_call(const Arg& x, const char* name, F f) {
-  const engine::CallSite site(x.where());
+  const engine::CallSite site(x.where(), name);
   const Tensor& tensor = x.tensor();
   node_of(name, tensor);
   auto result = f(tensor);

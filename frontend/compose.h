@@ -41,7 +41,7 @@ auto composed(const Arg& a, const Arg& b, const char* name, F f) {
 // axes, of their common dtype.
 template <typename F>
 auto composed(const Operand& a, const Operand& b, const char* name, F f) {
-  const engine::CallSite site(a.is_tensor() ? a.where() : b.where());
+  const engine::CallSite site(a.is_tensor() ? a.where() : b.where(), name);
   if (!a.is_tensor() && !b.is_tensor()) fail(name, "needs a tensor, was given scalars only");
   for (const Operand* operand : {&a, &b}) {
     if (operand->is_tensor()) node_of(name, operand->tensor());

@@ -17,7 +17,7 @@ Tensor scan(const char* name, Op op, const Arg& x, int axis) {
     const DType dtype = frontend::sum_dtype(tensor.dtype());
     const Tensor values = astype(tensor, dtype);
     const engine::NodeOperand operand{values.node_ref().get()};
-    return frontend::record({.name = name,
+    return frontend::record({.caller = {.name = name},
                              .op = op,
                              .dtype = dtype,
                              .operand_dtype = dtype,

@@ -364,7 +364,7 @@ class Einsum {
 }  // namespace
 
 Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands, Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, kOp);
   return frontend::in_name_of(kOp, [&] { return Einsum(subscripts, operands).run(); });
 }
 Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands, Location where) {

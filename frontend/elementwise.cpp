@@ -104,7 +104,7 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   }
   for (size_t k = 0; k < operands.size(); ++k) nodes[k].consumed = is_consumed(operands.data(), k);
   const bool gives_bool = info.rule == TypeRule::kPredicate || info.rule == TypeRule::kLogical;
-  Tensor result = record({.name = name,
+  Tensor result = record({.caller = {.name = name},
                           .op = op,
                           .dtype = gives_bool ? DType::kBool : dtype,
                           .operand_dtype = dtype,
@@ -141,18 +141,12 @@ std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
 }
 
 // The general way.
-Tensor general_pointwise(Op op, absl::Span<const Operand> operands) {
+Tensor general_pointwise(Op op, absl::Span<const Operand> operands, const Location& where) {
+  const engine::CallSite site(where, fusion::name_of(op));
   if (op == Op::kPow) {
     if (std::optional<Tensor> power = power_by_scalar(operands)) return *std::move(power);
   }
   return pointwise(fusion::name_of(op), op, operands);
-}
-
-// Apart, so that what it needs is not in the way of the others.
-[[gnu::noinline, gnu::cold]] Tensor traced_pointwise(Op op, absl::Span<const Operand> operands,
-                                                     const Location& where) {
-  const engine::CallSite site(where);
-  return general_pointwise(op, operands);
 }
 
 // Floats of one dtype enter the op as they are.
@@ -189,7 +183,7 @@ template <typename X>
   const engine::NodeOperand nodes[] = {{node, 0, consumed_of(x) != nullptr}};
   const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : node->dtype;
   engine::NodeRef result = engine::Queue::current(node->device)
-                               .append_inline({.name = nullptr,
+                               .append_inline({.caller = engine::outermost({where_of(x)}),
                                                .op = op,
                                                .dtype = dtype,
                                                .operand_dtype = node->dtype,
@@ -218,7 +212,7 @@ template <typename X, typename Y>
       {b, bits_of(y, first->dtype), consumed_of(y) != nullptr && consumed_of(y) != consumed_of(x)}};
   const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : first->dtype;
   engine::NodeRef result = engine::Queue::current(first->device)
-                               .append_inline({.name = nullptr,
+                               .append_inline({.caller = engine::outermost({where_of(x, y)}),
                                                .op = op,
                                                .dtype = dtype,
                                                .operand_dtype = first->dtype,
@@ -235,9 +229,7 @@ template <typename X, typename Y>
 template <typename... X>
 [[gnu::noinline]] Tensor general(Op op, const X&... x) {
   const Operand operands[] = {Operand(x)...};
-  if (engine::is_recording()) [[unlikely]]
-    return traced_pointwise(op, operands, where_of(x...));
-  return general_pointwise(op, operands);
+  return general_pointwise(op, operands, where_of(x...));
 }
 
 [[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
@@ -250,7 +242,7 @@ template <typename... X>
 
 template <typename X, typename Y>
 [[gnu::noinline]] Tensor binary(X x, Y y, Op op) {
-  if (engine::is_recording() || op == Op::kPow) [[unlikely]]
+  if (engine::is_recording()) [[unlikely]]
     return general(op, x, y);
   engine::NodeRef result = uniform(op, x, y);
   if (result == nullptr) return general(op, x, y);
@@ -262,14 +254,45 @@ Tensor binary(const Arg& x, const Arg& y, Op op) {
 Tensor binary(const Arg& x, Scalar y, Op op) { return binary<const Arg&, Scalar>(x, y, op); }
 Tensor binary(Scalar x, const Arg& y, Op op) { return binary<Scalar, const Arg&>(x, y, op); }
 
-Tensor ternary(const Operand& x, const Operand& y, const Operand& z, Op op) {
-  const Operand operands[] = {x, y, z};
-  if (engine::is_recording()) [[unlikely]]
-    return traced_pointwise(op, operands, x.where());
-  return general_pointwise(op, operands);
+// By name. pow() is other ops for some exponents.
+template <Op op, typename X, typename Y>
+Tensor named_binary(const X& x, const Y& y) {
+  if constexpr (op == Op::kPow) {
+    return general(op, x, y);
+  } else {
+    return binary(x, y, op);
+  }
 }
 
-Tensor& assign(Tensor& x, const Operand& y, Op op) {
+Tensor ternary(const Operand& x, const Operand& y, const Operand& z, Op op) {
+  const Operand operands[] = {x, y, z};
+  return general_pointwise(op, operands, x.where());
+}
+
+// Throws if x = x op y would change x's shape or dtype. What the op itself would not take is left
+// to it to say.
+[[gnu::noinline]] void check_assignment(const Tensor& x, const Operand& y, Op op,
+                                        const char* symbol) {
+  const fusion::OpInfo& info = fusion::op_info(op);
+  const char* const name = fusion::name_of(op);
+  node_of(name, x);
+  if (y.is_tensor()) node_of(name, y.tensor());
+  const Operand operands[] = {x, y.is_tensor() ? Operand(y.tensor()) : y};
+  auto [shape, dtype] = common(name, operands, false);
+  if (info.rule == TypeRule::kFloat) dtype = float_type(dtype);
+  if (shape == x.shape() && dtype == x.dtype()) return;
+  fail(symbol, "the result would be ", describe(dtype, shape), ", but x ", symbol,
+       " y keeps x's dtype and shape: of ", describe_operands(operands), "; write x = ", name,
+       dtype == x.dtype() ? "(x, y) to have another shape" : "(x, y) to have another dtype",
+       shape == x.shape() ? ", or convert y or the result by astype()" : "");
+}
+
+Tensor& assign(Tensor& x, const Operand& y, Op op, const char* symbol) {
+  const engine::Node* const node = x.node_ref().get();
+  const engine::Node* const other = y.is_tensor() ? y.tensor().node_ref().get() : node;
+  const bool stays =
+      node != nullptr && other != nullptr && is_float(node->dtype) && is_alike(*other, *node);
+  if (!stays) check_assignment(x, y, op, symbol);
   const Arg old(std::move(x), y.where());
   if (!y.is_tensor()) return x = binary(old, y.scalar(), op);
   if (y.consumed() != nullptr) return x = binary(old, Arg(std::move(*y.consumed()), y.where()), op);
@@ -292,25 +315,28 @@ DType common_dtype(absl::Span<const Operand> operands) { return join_dtypes(oper
 
 using frontend::assign;
 using frontend::binary;
+using frontend::named_binary;
 using frontend::ternary;
 using frontend::unary;
 using fusion::Op;
 
-#define SLUICE_DEFINE_1(id, name)                                                          \
-  Tensor name(const Tensor& x,                                                             \
-              Location where){SLUICE_RETURN(name, unary(Arg(x, where), Op::k##id))} Tensor \
-  name(Tensor&& x, Location where) {                                                       \
-    SLUICE_RETURN(name, unary(Arg(std::move(x), where), Op::k##id))                        \
+#define SLUICE_DEFINE_1(id, name)                                         \
+  Tensor name(const Tensor& x, Location where) {                          \
+    return SLUICE_CALL(name, unary(Arg(x, where), Op::k##id));            \
+  }                                                                       \
+  Tensor name(Tensor&& x, Location where) {                               \
+    return SLUICE_CALL(name, unary(Arg(std::move(x), where), Op::k##id)); \
   }
-#define SLUICE_DEFINE_TENSORS(id, name, X, x_value, Y, y_value)                      \
-  Tensor name(X x, Y y, Location where) {                                            \
-    SLUICE_RETURN(name, binary(Arg(x_value, where), Arg(y_value, where), Op::k##id)) \
+#define SLUICE_DEFINE_TENSORS(id, name, X, x_value, Y, y_value)                                    \
+  Tensor name(X x, Y y, Location where) {                                                          \
+    return SLUICE_CALL(name, (named_binary<Op::k##id>(Arg(x_value, where), Arg(y_value, where)))); \
   }
-#define SLUICE_DEFINE_SCALARS(id, name, X, x_value)                          \
-  Tensor name(X x, Scalar y, Location where){                                \
-      SLUICE_RETURN(name, binary(Arg(x_value, where), y, Op::k##id))} Tensor \
-  name(Scalar y, X x, Location where) {                                      \
-    SLUICE_RETURN(name, binary(y, Arg(x_value, where), Op::k##id))           \
+#define SLUICE_DEFINE_SCALARS(id, name, X, x_value)                              \
+  Tensor name(X x, Scalar y, Location where) {                                   \
+    return SLUICE_CALL(name, (named_binary<Op::k##id>(Arg(x_value, where), y))); \
+  }                                                                              \
+  Tensor name(Scalar y, X x, Location where) {                                   \
+    return SLUICE_CALL(name, (named_binary<Op::k##id>(y, Arg(x_value, where)))); \
   }
 #define SLUICE_DEFINE_2(id, name)                                                 \
   SLUICE_DEFINE_TENSORS(id, name, const Tensor&, x, const Tensor&, y)             \
@@ -321,14 +347,14 @@ using fusion::Op;
   SLUICE_DEFINE_SCALARS(id, name, Tensor&&, std::move(x))
 #define SLUICE_DEFINE_3(id, name)                                     \
   Tensor name(const Operand& x, const Operand& y, const Operand& z) { \
-    SLUICE_RETURN(name, ternary(x, y, z, Op::k##id))                  \
+    return SLUICE_CALL(name, ternary(x, y, z, Op::k##id));            \
   }
 #define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_DEFINE_##arity(id, name)
-#define SLUICE_RETURN(name, value) return value;
+#define SLUICE_CALL(name, value) value
 #include "fusion/ir/ops.def"
-#undef SLUICE_RETURN
+#undef SLUICE_CALL
 
-#define SLUICE_RETURN(name, value) return frontend::in_name_of(#name, [&] { return value; });
+#define SLUICE_CALL(name, value) frontend::in_name_of(#name, [&] { return value; })
 #define SLUICE_ALIAS(arity, name, id, of) SLUICE_DEFINE_##arity(id, name)
 #define SLUICE_UNARY_OPERATOR(symbol, id, name) \
   Tensor operator symbol(const Arg& x) { return unary(x, Op::k##id); }
@@ -337,14 +363,14 @@ using fusion::Op;
   Tensor operator symbol(const Arg& x, Scalar y) { return binary(x, y, Op::k##id); }     \
   Tensor operator symbol(Scalar x, const Arg& y) { return binary(x, y, Op::k##id); }
 #define SLUICE_COMPOUND_OPERATOR(symbol, id, name) \
-  Tensor& operator symbol(Tensor& x, const Operand& y) { return assign(x, y, Op::k##id); }
+  Tensor& operator symbol(Tensor& x, const Operand& y) { return assign(x, y, Op::k##id, #symbol); }
 #include "frontend/functions.def"
 
 Tensor astype(Arg x, DType dtype) {
   return frontend::with_call(x, "astype", [dtype](const Tensor& tensor) {
     if (tensor.dtype() == dtype) return tensor;
     const engine::NodeOperand operand{tensor.node_ref().get()};
-    return frontend::record({.name = "astype",
+    return frontend::record({.caller = {.name = "astype"},
                              .op = Op::kCast,
                              .dtype = dtype,
                              .operand_dtype = tensor.dtype(),

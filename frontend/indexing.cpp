@@ -29,7 +29,7 @@ Tensor take_along(const char* name, const Tensor& x, const Tensor& indices, int 
   }
   const engine::NodeOperand operands[] = {{x.node_ref().get()}, {indices.node_ref().get()}};
   const int64_t attrs[] = {axis, is_take};
-  return frontend::record({.name = name,
+  return frontend::record({.caller = {.name = name},
                            .op = Op::kTakeAlongAxis,
                            .dtype = x.dtype(),
                            .operand_dtype = x.dtype(),
@@ -64,6 +64,12 @@ Tensor take(Arg x, Arg indices, int axis) {
   });
 }
 
+Tensor take(Arg x, std::initializer_list<int64_t> indices, int axis) {
+  return with_call(x, "take", [&](const Tensor& source) {
+    return take(source, Tensor::from(indices).to(source.device()), axis);
+  });
+}
+
 Tensor take_along_axis(Arg x, Arg indices, int axis) {
   return with_call(x, indices, "take_along_axis", [&](const Tensor& source, const Tensor& index) {
     check_indices("take_along_axis", index);
@@ -85,7 +91,10 @@ Tensor take_along_axis(Arg x, Arg indices, int axis) {
   });
 }
 
-Tensor gather(Arg x, Arg indices, int axis) { return take_along_axis(x, indices, axis); }
+Tensor gather(Arg x, Arg indices, int axis) {
+  const engine::CallSite site(x.where(), "gather");
+  return take_along_axis(x, indices, axis);
+}
 
 Tensor one_hot(Arg indices, int64_t classes, DType dtype) {
   return with_call(indices, "one_hot", [&](const Tensor& index) {

@@ -26,7 +26,7 @@ using fusion::Op;
 constexpr size_t kMaxParts = 256;
 
 Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
-  if (tensors.empty()) fail(op, "no tensors");
+  if (tensors.empty()) fail(op, "needs at least one tensor");
   for (const Tensor& x : tensors) node_of(op, x);
   const Tensor& first = tensors[0];
   axis = check_axis(op, axis, first.ndim(), first);
@@ -48,7 +48,7 @@ Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
   const int64_t attr = axis;
   auto join = [&](std::span<const engine::NodeOperand> parts, int64_t extent) {
     dims[axis] = extent;
-    return frontend::record({.name = op,
+    return frontend::record({.caller = {.name = op},
                              .op = Op::kConcat,
                              .dtype = dtype,
                              .operand_dtype = dtype,
@@ -72,7 +72,7 @@ Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
 }  // namespace
 
 Tensor concat(std::span<const Tensor> tensors, int axis, Location where) {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, "concat");
   return concatenate("concat", tensors, axis);
 }
 Tensor concat(std::initializer_list<Tensor> tensors, int axis, Location where) {
@@ -83,8 +83,8 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis, Location where) {
 }
 
 Tensor stack(std::span<const Tensor> tensors, int axis, Location where) {
-  const engine::CallSite site(where);
-  if (tensors.empty()) fail("stack", "no tensors");
+  const engine::CallSite site(where, "stack");
+  if (tensors.empty()) fail("stack", "needs at least one tensor");
   std::vector<Tensor> expanded;
   for (const Tensor& x : tensors) {
     node_of("stack", x);
@@ -108,7 +108,8 @@ Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar va
     const engine::NodeOperand operands[2] = {
         {tensor.node_ref().get()}, {nullptr, frontend::scalar_bits(value, tensor.dtype())}};
     if (static_cast<int>(widths.size()) != tensor.ndim()) {
-      fail("pad", widths.size(), " widths for ", describe(tensor));
+      fail("pad", "one {before, after} for each axis of ", describe(tensor), ", not ",
+           widths.size());
     }
     Dims before;
     Dims dims = dims_of(tensor);
@@ -119,7 +120,7 @@ Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar va
       before.push_back(widths[i].first);
       dims[i] += widths[i].first + widths[i].second;
     }
-    return frontend::record({.name = "pad",
+    return frontend::record({.caller = {.name = "pad"},
                              .op = Op::kPad,
                              .dtype = tensor.dtype(),
                              .operand_dtype = tensor.dtype(),
@@ -142,7 +143,7 @@ Tensor roll(Arg x, int64_t shift, int axis) {
     if (shift == 0) return tensor;
     const engine::NodeOperand operand{tensor.node_ref().get()};
     const int64_t attrs[] = {axis, shift};
-    return frontend::record({.name = "roll",
+    return frontend::record({.caller = {.name = "roll"},
                              .op = Op::kRoll,
                              .dtype = tensor.dtype(),
                              .operand_dtype = tensor.dtype(),

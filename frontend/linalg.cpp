@@ -25,9 +25,11 @@ std::span<const int64_t> leading(const Tensor& x) {
 }
 
 // What products on the CPU are computed in. Half types accumulate in float32 and are rounded once.
+// With a few vectors they are read as they are: each element of the matrix is needed once.
 // Short integers wrap in any wider type: products of little depth and width, which vectors of short
 // ones would be too long for, are those of 32 bits.
 constexpr int64_t kShortProduct = 256, kManyProducts = 4096;
+constexpr int64_t kFewVectors = 16, kMinVectorDepth = 128;
 
 DType product_type(DType dtype, int64_t count, int64_t m, int64_t n, int64_t k) {
   const bool is_short = is_integer(dtype) && size_of(dtype) < 4;
@@ -35,6 +37,10 @@ DType product_type(DType dtype, int64_t count, int64_t m, int64_t n, int64_t k) 
     return DType::kInt32;
   }
   return compute_type(dtype);
+}
+
+bool reads_halves(DType dtype, int64_t m, int64_t n, int64_t k) {
+  return is_half(dtype) && std::min(m, n) <= kFewVectors && k >= kMinVectorDepth;
 }
 
 // a and b of rank 2 or 3, and of equal leading axes.
@@ -47,13 +53,15 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
                               ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, a.shape(-1))
                               : compute_type(dtype);
   if (sum_dtype == DType::kFloat32 || on_cpu) {
-    const Tensor left = astype(a, sum_dtype);
-    const Tensor right = astype(b, sum_dtype);
+    const DType operand_dtype =
+        on_cpu && reads_halves(dtype, m, n, a.shape(-1)) ? dtype : sum_dtype;
+    const Tensor left = astype(a, operand_dtype);
+    const Tensor right = astype(b, operand_dtype);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};
-    const Tensor result = frontend::record({.name = "matmul",
+    const Tensor result = frontend::record({.caller = {.name = "matmul"},
                                             .op = Op::kMatmul,
                                             .dtype = sum_dtype,
-                                            .operand_dtype = sum_dtype,
+                                            .operand_dtype = operand_dtype,
                                             .device = a.device(),
                                             .shape = joined(leading(a), {m, n}),
                                             .operands = operands});

@@ -1,5 +1,7 @@
 // The ops that are methods too: each is its function, of a tensor or of a temporary.
+#include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include <sluice/ops.h>
 #include <sluice/tensor.h>
@@ -53,13 +55,46 @@ SLUICE_REDUCTION_METHOD(norm)
 #define SLUICE_UNARY_METHOD(name)                                                   \
   Tensor Tensor::name(Location where) const& { return sluice::name(*this, where); } \
   Tensor Tensor::name(Location where)&& { return sluice::name(std::move(*this), where); }
-SLUICE_UNARY_METHOD(exp)
-SLUICE_UNARY_METHOD(log)
-SLUICE_UNARY_METHOD(sqrt)
-SLUICE_UNARY_METHOD(abs)
-SLUICE_UNARY_METHOD(square)
-SLUICE_UNARY_METHOD(tanh)
-SLUICE_UNARY_METHOD(sigmoid)
-SLUICE_UNARY_METHOD(relu)
+#define SLUICE_METHOD_1(name) SLUICE_UNARY_METHOD(name)
+#define SLUICE_METHOD_2(name)
+#define SLUICE_METHOD_3(name)
+#define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_METHOD_##arity(name)
+#include "fusion/ir/ops.def"
+
+#define SLUICE_BINARY_METHOD(name)                                            \
+  Tensor Tensor::name(const Operand& y, Location where) const& {              \
+    return y.is_tensor() ? sluice::name(*this, y.tensor(), where)             \
+                         : sluice::name(*this, y.scalar(), where);            \
+  }                                                                           \
+  Tensor Tensor::name(const Operand& y, Location where)&& {                   \
+    return y.is_tensor() ? sluice::name(std::move(*this), y.tensor(), where)  \
+                         : sluice::name(std::move(*this), y.scalar(), where); \
+  }
+SLUICE_BINARY_METHOD(pow)
+SLUICE_BINARY_METHOD(maximum)
+SLUICE_BINARY_METHOD(minimum)
+SLUICE_METHOD(clip, (const Operand& lo, const Operand& hi), clip(self, lo, hi))
+SLUICE_METHOD(cumsum, (int axis), cumsum(self, axis))
+SLUICE_METHOD(cumprod, (int axis), cumprod(self, axis))
+
+SLUICE_METHOD(take, (std::initializer_list<int64_t> indices, int axis), take(self, indices, axis))
+SLUICE_METHOD(reshape, (int64_t extent), reshape(self, extent))
+
+static std::vector<int64_t> given(std::initializer_list<Extent> extents) {
+  std::vector<int64_t> dims;
+  for (const Extent& extent : extents) {
+    if (extent.given()) dims.push_back(extent.value());
+  }
+  return dims;
+}
+
+Tensor Tensor::reshape(Extent a, Extent b, Extent c, Extent d, Extent e, Extent f, Extent g,
+                       Extent h) const& {
+  return sluice::reshape(Arg(*this, a.where()), given({a, b, c, d, e, f, g, h}));
+}
+Tensor Tensor::reshape(Extent a, Extent b, Extent c, Extent d, Extent e, Extent f, Extent g,
+                       Extent h) && {
+  return sluice::reshape(Arg(std::move(*this), a.where()), given({a, b, c, d, e, f, g, h}));
+}
 
 }  // namespace sluice

@@ -16,8 +16,9 @@ Tensor recorded(engine::NodeRef&& node) {
 
 }  // namespace
 
-Tensor record(const engine::OpCall& call) {
-  check_bytes(call.name, call.dtype, call.shape);
+Tensor record(engine::OpCall call) {
+  check_bytes(call.caller.name, call.dtype, call.shape);
+  call.caller = engine::outermost(call.caller);
   return recorded(engine::record(call));
 }
 
@@ -25,7 +26,7 @@ Tensor record_view(const char* name, fusion::Op op, const Tensor& x, const Shape
                    absl::Span<const int64_t> attrs) {
   const engine::NodeOperand operand{node_of(name, x)};
   check_bytes(name, x.dtype(), shape);
-  return recorded(engine::record_view({.name = name,
+  return recorded(engine::record_view({.caller = engine::outermost({.name = name}),
                                        .op = op,
                                        .dtype = x.dtype(),
                                        .operand_dtype = x.dtype(),
@@ -47,7 +48,7 @@ Tensor permuted(const char* name, const Tensor& x, absl::Span<const int64_t> ord
 
 Tensor coordinate(const char* name, const Shape& shape, int axis, Device device) {
   const int64_t attr = axis;
-  return record({.name = name,
+  return record({.caller = {.name = name},
                  .op = fusion::Op::kCoordinate,
                  .dtype = DType::kInt64,
                  .operand_dtype = DType::kInt64,

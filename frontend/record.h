@@ -9,9 +9,9 @@
 
 namespace sluice::frontend {
 
-// An op of which the shape and dtypes are known to be right. Throws if its result would have more
-// bytes than int64 can count.
-Tensor record(const engine::OpCall& call);
+// An op of which the shape and dtypes are known to be right. It is the call under way's, if one is.
+// Throws if its result would have more bytes than int64 can count.
+Tensor record(engine::OpCall call);
 
 // A view: one operand, its dtype and device.
 Tensor record_view(const char* name, fusion::Op op, const Tensor& x, const Shape& shape,

@@ -37,7 +37,7 @@ Tensor reduce(const char* name, Op op, const Tensor& x, std::vector<int> axes, b
   const std::vector<int64_t> attrs(axes.begin(), axes.end());
   const engine::NodeOperand operand{x.node_ref().get()};
   const DType result = fusion::is_arg_reduction(op) ? DType::kInt64 : dtype;
-  return record({.name = name,
+  return record({.caller = {.name = name},
                  .op = op,
                  .dtype = result,
                  .operand_dtype = dtype,

@@ -24,7 +24,7 @@ Tensor scattered(const Assignment& how, const Tensor& x, const Tensor& positions
   const Tensor base = astype(x, dtype), values = astype(updates, dtype);
   const engine::NodeOperand operands[] = {
       {base.node_ref().get()}, {positions.node_ref().get()}, {values.node_ref().get()}};
-  return astype(record({.name = how.op,
+  return astype(record({.caller = {.name = how.op},
                         .op = how.adds ? Op::kScatterAdd : Op::kScatterSet,
                         .dtype = dtype,
                         .operand_dtype = dtype,

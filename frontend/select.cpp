@@ -153,7 +153,7 @@ Selection resolve(const char* op, const Tensor& x, std::span<const Index> indice
     ellipses += index.kind() == Index::Kind::kEllipsis;
   }
   if (ellipses > 1) fail(op, "more than one ellipsis, for ", describe(x));
-  if (named > x.ndim()) fail(op, named, " indices for ", describe(x));
+  if (named > x.ndim()) fail(op, named, " indices for the ", x.ndim(), " axes of ", describe(x));
 
   Selection selection;
   int axis = 0;

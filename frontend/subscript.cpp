@@ -96,7 +96,7 @@ Tensor gathered(Tensor x, const Selection& selection, int* lead) {
 }  // namespace
 
 Tensor Tensor::index(std::span<const Index> indices, Location where) const {
-  const engine::CallSite site(where);
+  const engine::CallSite site(where, kOp);
   frontend::node_of(kOp, *this);
   const Selection selection = frontend::resolve(kOp, *this, indices);
   const Dims dims = selection.dims(kOp, *this);

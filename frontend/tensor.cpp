@@ -3,10 +3,12 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "engine/engine.h"
 #include "engine/observe/call_site.h"
 #include "engine/observe/names.h"
 #include "frontend/checks.h"
+#include "frontend/memory.h"
 
 namespace sluice {
 
@@ -34,6 +36,10 @@ Tensor Tensor::from_bytes(const void* data, size_t count, DType dtype, const Sha
   return Tensor(engine::from_host(data, dtype, shape, default_device()));
 }
 
+void Tensor::fail_ragged(const Shape& first, const Shape& other) {
+  fail("from", "the lists are not of one length: ", to_string(first), " and ", to_string(other));
+}
+
 Tensor Tensor::from(const std::vector<bool>& values, const Shape& shape) {
   const auto bytes = std::make_unique<bool[]>(values.size());
   std::copy(values.begin(), values.end(), bytes.get());
@@ -47,7 +53,7 @@ int64_t Tensor::shape(int axis) const {
 
 const Tensor& Tensor::eval(Location where) const {
   node("eval");
-  const CallSite site(where);
+  const CallSite site(where, "eval");
   engine::evaluate(node_.get(), engine::FlushCause::kEval, runtime::SubmitMode::kDetached);
   return *this;
 }
@@ -55,11 +61,23 @@ const Tensor& Tensor::eval(Location where) const {
 void Tensor::check_read(const char* what, DType dtype, int64_t count) const {
   node(what);
   if (dtype != this->dtype()) {
-    fail(what, "asked for ", name_of(dtype), ", but the tensor is ", describe(*this));
+    fail(what, "asked for ", name_of(dtype), ", but the tensor is ", describe(*this),
+         "; astype() converts");
   }
   if (count == numel()) return;
-  if (std::string_view(what) == "item") fail(what, describe(*this), " is not one element");
   fail(what, count, " elements were given for ", describe(*this), ", which has ", numel());
+}
+
+Scalar Tensor::element(const Location& where) const {
+  node("item");
+  if (numel() != 1) {
+    fail("item", describe(*this), " is not one element; to_vector() reads all");
+  }
+  return visit_dtype(dtype(), [&]<typename T>() -> Scalar {
+    T value;
+    read("item", &value, where);
+    return value;
+  });
 }
 
 const Tensor& Tensor::named(std::string_view name) const& {
@@ -75,19 +93,38 @@ Tensor Tensor::named(std::string_view name) && {
 
 void Tensor::wait(const char* what, const Location& where) const {
   node(what);
-  const CallSite site(where);
+  const CallSite site(where, what);
   engine::wait(node_.get());
 }
 
 void Tensor::read(const char* what, void* destination, const Location& where) const {
   node(what);
-  const CallSite site(where);
+  const CallSite site(where, what);
   engine::read(node_.get(), destination);
+}
+
+const void* Tensor::values(const Location& where) const {
+  const CallSite site(where, "span");
+  return engine::read_in_place(node_.get());
+}
+
+void Tensor::read_strided(void* destination, size_t count, std::span<const int64_t> strides,
+                          const Location& where) const {
+  const CallSite site(where, "copy_to");
+  const Layout layout = frontend::checked_layout("copy_to", dtype(), shape(), strides);
+  if (numel() > 0) {
+    const auto [least, greatest] = address_range(layout);
+    if (least < 0 || greatest >= static_cast<int64_t>(count)) {
+      fail("copy_to", describe(*this), " with strides (", absl::StrJoin(strides, ", "),
+           ") reaches elements ", least, " to ", greatest, ", but the span has ", count);
+    }
+  }
+  engine::read(node_.get(), destination, layout);
 }
 
 Tensor Tensor::to(Device device, Location where) const {
   node("to");
-  const CallSite site(where);
+  const CallSite site(where, "to");
   if (device == this->device()) return *this;
   check_device(device);
   return Tensor(engine::copy_to(node_.get(), device));

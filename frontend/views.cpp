@@ -48,11 +48,15 @@ Tensor reshape(Arg x, const Shape& shape) {
   });
 }
 
-Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
+Tensor reshape(Arg x, const std::vector<int64_t>& dims) {
   return with_call(x, "reshape", [&](const Tensor& tensor) {
     Dims known(dims.begin(), dims.end());
     const auto missing = std::find(known.begin(), known.end(), -1);
     if (missing != known.end()) {
+      if (std::find(missing + 1, known.end(), -1) != known.end()) {
+        fail("reshape", describe(tensor), " to (", absl::StrJoin(dims, ", "),
+             "): at most one -1, the extent to be worked out");
+      }
       *missing = 1;
       const int64_t rest = frontend::make_shape("reshape", span_of(known), tensor).numel();
       if (rest == 0 || tensor.numel() % rest != 0) {
@@ -65,10 +69,15 @@ Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
   });
 }
 
+Tensor reshape(Arg x, std::initializer_list<int64_t> dims) {
+  return reshape(x, std::vector<int64_t>(dims));
+}
+Tensor reshape(Arg x, int64_t extent) { return reshape(x, std::vector<int64_t>{extent}); }
+
 Tensor permute(Arg x, const Axes& axes) {
   return with_call(x, "permute", [&](const Tensor& tensor) {
     if (static_cast<int>(axes.span().size()) != tensor.ndim()) {
-      fail("permute", axes.span().size(), " axes (", absl::StrJoin(axes.span(), ", "), ") for ",
+      fail("permute", "(", absl::StrJoin(axes.span(), ", "), ") does not name each axis of ",
            describe(tensor));
     }
     check_axes("permute", axes, tensor);

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/holders.h"
 #include "runtime/size_class.h"
+#include "runtime/size_text.h"
 
 namespace sluice::runtime {
 namespace {
@@ -34,25 +36,26 @@ class Allocator {
   }
 
   absl::StatusOr<BufferRef> allocate(size_t bytes) {
+    std::unique_lock lock(mutex_);
     if (bytes > size_t{1} << 60) return exhausted(bytes);
     const size_t capacity = size_class(bytes);
-    std::unique_lock lock(mutex_);
     Buffer* buffer = take_cached(capacity);
     if (buffer == nullptr) {
       if (held_ + static_cast<int64_t>(capacity) > limit()) {
         trim_locked();
-        if (held_ + static_cast<int64_t>(capacity) > limit()) return exhausted(bytes);
+        if (held_ + static_cast<int64_t>(capacity) > limit()) return exhausted(capacity);
       }
       void* data = from_system(capacity);
       if (data == nullptr) {
         trim_locked();
         data = from_system(capacity);
-        if (data == nullptr) return exhausted(bytes);
+        if (data == nullptr) return exhausted(capacity);
       }
       held_ += capacity;
       buffer = new Buffer(data, bytes, capacity);
     }
     buffer->begin_use(bytes);
+    holders_.add(buffer);
     stats_.live += bytes;
     stats_.peak = std::max(stats_.peak, stats_.live);
     return BufferRef(buffer);
@@ -65,6 +68,7 @@ class Allocator {
     }
     buffer->failure = nullptr;
     std::lock_guard lock(mutex_);
+    holders_.remove(buffer);
     stats_.live -= buffer->bytes();
     stats_.cached += buffer->capacity();
     free_[buffer->capacity()].push_back(buffer);
@@ -93,9 +97,12 @@ class Allocator {
     return given > 0 ? given : default_limit_;
   }
 
+  // Blocks count, which are larger than what was asked for.
   absl::Status exhausted(size_t bytes) const {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "cannot allocate ", bytes, " bytes: ", stats_.live, " are in use, the limit is ", limit()));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot allocate ", size_text(static_cast<int64_t>(bytes)), ": ",
+                     size_text(held_ - stats_.cached), " are in use of a limit of ",
+                     size_text(limit()), holders_.largest()));
   }
 
   Buffer* take_cached(size_t capacity) {
@@ -140,6 +147,7 @@ class Allocator {
 
   std::mutex mutex_;
   std::map<size_t, std::vector<Buffer*>> free_;  // by capacity
+  Holders holders_;
   MemoryStats stats_;
   int64_t held_ = 0;  // bytes obtained from the system
   std::atomic<int64_t> limit_{0};
@@ -151,6 +159,8 @@ class Allocator {
 
 absl::StatusOr<BufferRef> allocate(size_t bytes) { return Allocator::get().allocate(bytes); }
 void release_buffer(Buffer* buffer) {
+  if (buffer->host_copies != nullptr) [[unlikely]]
+    drop_host_copies(buffer);
   if (BufferOwner* owner = buffer->owner()) return owner->release(buffer);
   Allocator::get().release(buffer);
 }

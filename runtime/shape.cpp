@@ -38,6 +38,20 @@ Shape::Shape(std::span<const int64_t> dims) {
   }
 }
 
+int Shape::from_end(int axis) const {
+  if (axis < -rank_ || axis >= rank_) {
+    throw Error(ErrorCode::kOutOfRange,
+                absl::StrCat("shape ", to_string(*this), " has no axis ", axis));
+  }
+  return axis < 0 ? axis + rank_ : axis;
+}
+
+void Shape::check_rank(size_t rank) const {
+  if (rank != static_cast<size_t>(rank_)) {
+    fail(*this, absl::StrCat("has ", rank_, " dimensions, not ", rank).c_str());
+  }
+}
+
 std::string to_string(const Shape& shape) { return dims_to_string(shape); }
 
 }  // namespace sluice

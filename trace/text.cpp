@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "trace/format.h"
 #include "trace/labels.h"
+#include "trace/repeats.h"
 #include "trace/window_group.h"
 
 namespace sluice::trace {
@@ -61,11 +63,62 @@ class Writer {
     if (!options_.details) return;
     write_cause_text(group);
     if (options_.times) write_host_times(group);
-    for (size_t i = 0; i < graph.steps.size(); ++i) write_step(graph, group, i);
+    write_steps(graph, group);
     write_carried(graph);
-    for (const Cut& cut : graph.cuts) {
-      if (!is_carried(graph, cut)) write_cut("not fused", cut.bytes, labels_.cut(graph, cut));
+    write_cuts(graph);
+  }
+
+  // Steps that repeat, as those of a loop's body, are written once.
+  void write_steps(const Graph& graph, const WindowGroup& group) {
+    std::vector<std::string> keys;
+    for (const Step& step : graph.steps) {
+      keys.push_back(absl::StrCat(step.kind == StepKind::kKernel ? "kernel " : "", step.name, " ",
+                                  step.bytes_read, " ", step.bytes_written));
     }
+    for (const Repeat& part : find_repeats(keys)) {
+      if (part.count > 1) {
+        absl::StrAppend(&text_, "  ", format_count(static_cast<int64_t>(part.count)),
+                        part.length == 1 ? " times a step, of which the first is:\n"
+                                         : absl::StrCat(" times ", part.length,
+                                                        " steps, of which the first are:\n"));
+      }
+      for (size_t i = 0; i < part.length; ++i) write_step(graph, group, part.begin + i);
+    }
+  }
+
+  // Cuts that differ in the numbers of values alone are one line.
+  void write_cuts(const Graph& graph) {
+    struct Alike {
+      std::string line;  // of the first
+      int64_t bytes = 0, count = 0;
+    };
+    std::vector<Alike> all;  // in order of appearance
+    absl::flat_hash_map<std::string, size_t> numbers;
+    for (const Cut& cut : graph.cuts) {
+      if (is_carried(graph, cut)) continue;
+      const std::string line = labels_.cut(graph, cut);
+      const auto [known, is_new] = numbers.try_emplace(without_numbers(line), all.size());
+      if (is_new) all.push_back({line});
+      Alike& alike = all[known->second];
+      alike.bytes += cut.bytes;
+      ++alike.count;
+    }
+    for (const Alike& alike : all) {
+      const std::string others =
+          alike.count == 1 ? "" : absl::StrCat(", and ", alike.count - 1, " alike");
+      write_cut("not fused", alike.bytes, alike.line + others);
+    }
+  }
+
+  // t12 as t.
+  static std::string without_numbers(absl::string_view line) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i) {
+      text += line[i];
+      const bool begins = line[i] == 't' && (i == 0 || !absl::ascii_isalnum(line[i - 1]));
+      while (begins && i + 1 < line.size() && absl::ascii_isdigit(line[i + 1])) ++i;
+    }
+    return text;
   }
 
   static std::string describe_causes(const WindowGroup& group) {

@@ -139,9 +139,11 @@ GraphNotes take_notes(const Window& window, std::vector<int32_t> sites,
   const NodeNames& names = NodeNames::get();
   for (const Node* input : window.inputs()) notes.names.push_back(names.number(input));
   notes.is_held.assign(window.inputs().size(), false);
+  notes.places.resize(window.inputs().size());
   for (size_t i = 0; i < window.size(); ++i) {
     notes.names.push_back(names.number(window.node(i)));
     notes.is_held.push_back(window.node(i)->has_handles());
+    notes.places.push_back(window.origin(i).where);
     notes.scopes.push_back(int32_t{window.origin(i).scope} - 1);
   }
   return notes;
@@ -164,8 +166,8 @@ trace::Graph describe(const GraphNotes& notes, const fusion::Plan& plan) {
   mark_removed(notes.graph, &described);
   described.temporaries_elided = plan.temporaries_elided;
   described.bytes_elided = plan.bytes_elided;
-  described.cuts =
-      explain_cuts(described, notes.graph, plan, notes.is_held, describe_inputs(notes.provenance));
+  described.cuts = explain_cuts(described, notes.graph, plan, notes.is_held, notes.places,
+                                describe_inputs(notes.provenance));
   return described;
 }
 

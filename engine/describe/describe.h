@@ -3,6 +3,7 @@
 #define SLUICE_ENGINE_DESCRIBE_DESCRIBE_H_
 
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,12 @@ namespace sluice::engine {
 struct GraphNotes {
   Device device = Device::cpu();
   fusion::Graph graph;
-  std::vector<Provenance> provenance;  // by input
-  std::vector<int32_t> sites;          // by op: its number in Trace::sites, or -1
-  std::vector<int32_t> scopes;         // by op: its number in Trace::scopes, or -1
-  std::vector<uint16_t> names;         // by node: its number in NodeNames
-  std::vector<bool> is_held;           // by node: an op on which somebody has a handle
+  std::vector<Provenance> provenance;        // by input
+  std::vector<int32_t> sites;                // by op: its number in Trace::sites, or -1
+  std::vector<int32_t> scopes;               // by op: its number in Trace::scopes, or -1
+  std::vector<uint16_t> names;               // by node: its number in NodeNames
+  std::vector<bool> is_held;                 // by node: an op on which somebody has a handle
+  std::vector<std::source_location> places;  // by node: where an op was called
 };
 
 // Of a window that is about to be submitted. Costs about as much as a copy of its graph.

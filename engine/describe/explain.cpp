@@ -4,6 +4,7 @@
 
 #include <sluice/shape.h>
 #include "absl/strings/str_cat.h"
+#include "engine/describe/wording.h"
 #include "trace/labels.h"
 
 namespace sluice::engine {
@@ -15,11 +16,12 @@ using fusion::NodeId;
 class Explainer {
  public:
   Explainer(const trace::Graph& described, const fusion::Graph& graph, const fusion::Plan& plan,
-            const std::vector<bool>& held)
+            const std::vector<bool>& held, const std::vector<std::source_location>& places)
       : described_(described),
         graph_(graph),
         plan_(plan),
         held_(held),
+        places_(places),
         users_(graph.nodes.size()),
         readers_(graph.nodes.size()),
         computed_by_(graph.nodes.size()) {
@@ -131,20 +133,23 @@ class Explainer {
   void add_held(NodeId producer, NodeId consumer, int64_t bytes) {
     const NodeId view = graph_.nodes[producer].live ? -1 : find_held_view(producer);
     const NodeId held = view >= 0 ? view : producer;
-    const std::string& name = described_.ops[held].name;
-    const std::string handle =
-        !held_[held] ? "read by an op that is still pending"
-                     : absl::StrCat("still held by a handle",
-                                    name.empty() ? "" : absl::StrCat(" named `", name, "`"));
+    const bool is_yours = held_[held];
+    const std::string who = is_yours ? "you still hold " : "an op that is still pending reads ";
     if (view < 0) {
       add(producer, consumer, "observed",
-          absl::StrCat("t", producer, " (", described_.ops[producer].op, ") is ", handle), bytes);
+          absl::StrCat(who, value(producer), is_yours ? made_at(producer) : ""), bytes);
     } else {
       add(producer, consumer, "aliasing",
-          absl::StrCat(value(producer), " stays in memory because t", view, " (",
-                       described_.ops[view].op, "), a view of it, is ", handle),
+          absl::StrCat(who, value(view), is_yours ? made_at(view) : "", ", a view of ",
+                       value(producer)),
           bytes);
     }
+  }
+
+  // ", train.cpp:12": the line to look at for whoever holds the value.
+  std::string made_at(NodeId n) const {
+    const std::string place = place_of(places_[n]);
+    return place.empty() ? "" : absl::StrCat(", ", place);
   }
 
   NodeId find_library_reader(NodeId n) const {
@@ -210,6 +215,7 @@ class Explainer {
   const fusion::Graph& graph_;
   const fusion::Plan& plan_;
   const std::vector<bool>& held_;
+  const std::vector<std::source_location>& places_;
   std::vector<std::vector<NodeId>> users_;                // by node
   std::vector<std::vector<const trace::Step*>> readers_;  // by node: steps that find it in memory
   std::vector<std::vector<const trace::Step*>> computed_by_;  // by node; mostly one step
@@ -220,8 +226,9 @@ class Explainer {
 
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
                                      const fusion::Plan& plan, const std::vector<bool>& held,
+                                     const std::vector<std::source_location>& places,
                                      const std::vector<InputProvenance>& inputs) {
-  return Explainer(described, graph, plan, held).run(inputs);
+  return Explainer(described, graph, plan, held, places).run(inputs);
 }
 
 }  // namespace sluice::engine

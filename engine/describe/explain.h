@@ -3,6 +3,7 @@
 #define SLUICE_ENGINE_DESCRIBE_EXPLAIN_H_
 
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ struct InputProvenance {
 
 // The cuts of `described`, which has its ops and steps, in the order of their producers. `graph`
 // and `plan` are those that it describes. `held`, by node: there is a handle on it. A live node
-// without one is read by an op that is still pending.
+// without one is read by an op that is still pending. `places`, by node: where it was called.
 std::vector<trace::Cut> explain_cuts(const trace::Graph& described, const fusion::Graph& graph,
                                      const fusion::Plan& plan, const std::vector<bool>& held,
+                                     const std::vector<std::source_location>& places,
                                      const std::vector<InputProvenance>& inputs);
 
 }  // namespace sluice::engine

@@ -1,10 +1,9 @@
 #include "engine/describe/wording.h"
 
-#include <string_view>
-
 #include <sluice/config.h>
 #include "absl/strings/str_cat.h"
 #include "engine/observe/names.h"
+#include "runtime/holders.h"
 
 namespace sluice::engine {
 namespace {
@@ -18,13 +17,7 @@ std::string describe(const Node& node) {
 
 }  // namespace
 
-std::string place_of(const Origin& origin) {
-  if (origin.where.line() == 0) return "";
-  const std::string_view file = origin.where.file_name();
-  const size_t slash = file.rfind('/');
-  return absl::StrCat(std::string(slash == file.npos ? file : file.substr(slash + 1)), ":",
-                      origin.where.line());
-}
+std::string place_of(const std::source_location& where) { return runtime::place_of(where); }
 
 std::string at_place(const Origin& origin) {
   const std::string place = place_of(origin);

@@ -11,7 +11,8 @@
 namespace sluice::engine {
 
 // "train.cpp:31", or empty.
-std::string place_of(const Origin& origin);
+std::string place_of(const std::source_location& where);
+inline std::string place_of(const Origin& origin) { return place_of(origin.where); }
 
 // " at train.cpp:31", or empty.
 std::string at_place(const Origin& origin);

@@ -1,4 +1,5 @@
-// $SLUICE_TRACE and $SLUICE_DEBUG: recording from the start of the process, and a file at its end.
+// $SLUICE_TRACE and $SLUICE_DEBUG: recording from the start of the process, and a file at its end,
+// however it ends.
 #include <unistd.h>
 
 #include <cstdio>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include <sluice/error.h>
+#include "engine/observe/at_signal.h"
 #include "engine/observe/debug.h"
 #include "engine/observe/recorder.h"
 #include "engine/observe/trace_file.h"
@@ -66,6 +68,8 @@ bool start_by_environment() {
       }
     });
     thread_local const MainThread main_thread;
+    // Compilers may be in the middle of something.
+    call_at_signals([] { write_at_exit(/*may_make_code=*/false); });
   }
   if (trace_path().empty() && debug_level() == 0) return false;
   Recorder::get().start();

@@ -259,7 +259,7 @@ std::shared_ptr<const ReadyPlan> Queue::find_plan(Window* window) {
 void Queue::note_origin(const Node* node) {
   std::lock_guard lock(mutex_);
   if (node->submitted() || node->queue.load(std::memory_order_relaxed) != this) return;
-  pending_.set_origin(node->position, current_origin());
+  pending_.set_scope(node->position, call_context.scope);
   if (node->position == 0) note_first_op(stream_.get());
 }
 

@@ -53,7 +53,7 @@ class Queue {
   // try again later. Never throws: a failure is reported to whoever asks for the result.
   bool start_if_idle();
 
-  // For the trace: notes the call under way as the origin of `node`, if it is pending here.
+  // For the trace: notes the scope that `node` is recorded in, if it is pending here.
   void note_origin(const Node* node);
 
   // Counts an op that became an alias of its operand and was never pending.

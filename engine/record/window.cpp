@@ -18,7 +18,6 @@ void Window::swap(Window& other) {
   std::swap(pins_inputs_, other.pins_inputs_);
   std::swap(input_numbers_, other.input_numbers_);
   std::swap(scalars_, other.scalars_);
-  std::swap(origins_, other.origins_);
 }
 
 void Window::grow(size_t words) {
@@ -101,7 +100,8 @@ void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t ma
       }
     }
     if ((marks[i] & mark) == 0) continue;
-    const OpCall call{.op = header.op,
+    const OpCall call{.caller = ops_[i].caller,
+                      .op = header.op,
                       .dtype = header.dtype,
                       .operand_dtype = header.operand_dtype,
                       .device = node(i)->device,
@@ -109,7 +109,7 @@ void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t ma
                       .operands = operands,
                       .attrs = attrs};
     target->add(ops_[i].node, call, operands.size());
-    if (i < origins_.size()) target->set_origin(target->size() - 1, origins_[i]);
+    target->set_scope(target->size() - 1, static_cast<uint16_t>(ops_[i].scope));
   }
 }
 
@@ -173,7 +173,6 @@ void Window::clear() {
   num_described_ = 0;
   if (!input_numbers_.empty()) input_numbers_.clear();
   scalars_.clear();
-  origins_.clear();
 }
 
 }  // namespace sluice::engine

@@ -28,7 +28,7 @@ struct NodeOperand {
 
 // A call of an op. Its shape and dtypes are right; all that it refers to outlives the call.
 struct OpCall {
-  const char* name = nullptr;  // of what the user called, for messages; null if it is not known
+  Caller caller;
   fusion::Op op;
   DType dtype;
   DType operand_dtype;
@@ -58,7 +58,7 @@ class Window {
   bool empty() const { return num_ops_ == 0; }
   Node* node(size_t i) const { return ops_[i].node; }
   // An op of this window reads op `i`.
-  bool is_read(size_t i) const { return ops_[i].is_read; }
+  bool is_read(size_t i) const { return ops_[i].is_read != 0; }
   // Equal for ops that do the same with values of the same shapes, wherever these come from.
   uint32_t kind(size_t i) const;
   const std::vector<Node*>& inputs() const { return inputs_; }  // in order of first use
@@ -70,12 +70,12 @@ class Window {
   template <typename Size>
   void add(Node* node, const OpCall& call, Size num_operands);
 
-  // Where an op was called: nowhere, if that was not said.
-  void set_origin(size_t i, const Origin& origin) {
-    if (i >= origins_.size()) origins_.resize(i + 1);
-    origins_[i] = origin;
+  // Which call recorded op `i`, and within which scope, if that was said.
+  const Caller& caller(size_t i) const { return ops_[i].caller; }
+  void set_scope(size_t i, uint16_t scope) { ops_[i].scope = scope; }
+  Origin origin(size_t i) const {
+    return {ops_[i].caller.where, static_cast<uint16_t>(ops_[i].scope)};
   }
-  Origin origin(size_t i) const { return i < origins_.size() ? origins_[i] : Origin(); }
 
   // f(k) for each operand of op `i` that is op `k` of this window.
   template <typename F>
@@ -113,8 +113,10 @@ class Window {
  private:
   struct Op {
     Node* node;
-    uint32_t begin;  // of its words
-    bool is_read;
+    uint64_t begin : 32;  // of its words
+    uint64_t is_read : 1;
+    uint64_t scope : 16;
+    Caller caller;
   };
   class Reader;
 
@@ -144,7 +146,6 @@ class Window {
   bool pins_inputs_ = true;
   absl::flat_hash_map<const Node*, uint32_t> input_numbers_;  // empty if there are few
   std::vector<uint64_t> scalars_;
-  std::vector<Origin> origins_;  // by op; shorter if nobody asks for them
 };
 
 }  // namespace sluice::engine

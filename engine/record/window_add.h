@@ -46,7 +46,7 @@ inline uint32_t Window::number_of(Node* input) {
   }
   if (operand.node->submitted()) return {OperandKind::kInput, number_of(operand.node)};
   const uint32_t read = operand.node->position;
-  ops_[read].is_read = true;
+  ops_[read].is_read = 1;
   return {OperandKind::kOp, position - read};
 }
 
@@ -96,7 +96,7 @@ template <typename Size>
     } while (++num_described_ != inputs_.size());
   }
   node->position = position;
-  ops_[position] = {node, static_cast<uint32_t>(num_words_), false};
+  ops_[position] = {node, num_words_ & 0xffffffff, 0, 0, call.caller};
   num_ops_ = position + 1;
   num_words_ = static_cast<size_t>(at - words_.data());
 }

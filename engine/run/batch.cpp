@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "engine/describe/wording.h"
 #include "engine/observe/counters.h"
 
 namespace sluice::engine {
@@ -63,17 +64,26 @@ std::string Batch::label() const {
   return plan_->results.empty() ? "window of views" : to_string(plan_->results.back());
 }
 
+const Caller& Batch::caller_of(const ValueLabel& label) const {
+  static const Caller nobody;
+  return label.caller < 0 ? nobody : callers[static_cast<size_t>(label.caller)];
+}
+
+runtime::FailureRef Batch::failed(const ValueLabel& label, const absl::Status& status) const {
+  const Caller& caller = caller_of(label);
+  const std::string place = place_of(caller.where);
+  // A launch names its op; a compiler or an allocator does not.
+  const bool is_named = absl::StrContains(status.message(), to_string(label));
+  return std::make_shared<runtime::Failure>(absl::Status(
+      status.code(),
+      absl::StrCat(is_named ? "" : absl::StrCat(to_string(label, caller.name), ": "),
+                   status.message(), place.empty() ? "" : absl::StrCat(", called at ", place))));
+}
+
 void Batch::fail_step(const fusion::Step& step, const absl::Status& status) {
   runtime::FailureRef failure;
   fusion::for_each_output(step, [&](const MemoryRef& ref) {
-    if (failure == nullptr) {
-      // A launch names its op; a compiler or a copy of arguments does not.
-      const std::string op = to_string(plan_->results[ref.index]);
-      const bool is_named = absl::StrContains(status.message(), op);
-      failure = std::make_shared<runtime::Failure>(
-          is_named ? status
-                   : absl::Status(status.code(), absl::StrCat(op, ": ", status.message())));
-    }
+    if (failure == nullptr) failure = failed(plan_->results[ref.index], status);
     set_failure(ref.index, failure);
   });
   report(failure);
@@ -86,17 +96,22 @@ void Batch::inherit(const MemoryRef& target, const MemoryRef& source) {
 void Batch::propagate_failures(size_t step, size_t number) {
   const fusion::Call& call = plan_->plan().steps[step].call(number);
   const kernels::ErrorSlot* slots = code->error_slots(step, number);
+  // By slot: what several outputs depend on is one failure, reported once.
+  absl::flat_hash_map<int32_t, runtime::FailureRef> raised;
   for (const fusion::OutputDependence& output : call.outputs) {
     const MemoryRef& target = call.memory_of(output);
     for (int32_t b : output.buffers) inherit(target, call.buffers[b]);
     for (int32_t slot : output.error_slots) {
       if (slots[slot].raised.load() == 0 || failure_of(target) != nullptr) continue;
-      const ValueLabel& label = plan_->error_slots[step][number][slot];
-      const auto failure = std::make_shared<runtime::Failure>(absl::OutOfRangeError(
-          absl::StrCat(to_string(label), ": index ", slots[slot].index,
-                       " is out of range for an axis of extent ", slots[slot].extent)));
+      runtime::FailureRef& failure = raised[slot];
+      if (failure == nullptr) {
+        failure = failed(plan_->error_slots[step][number][slot],
+                         absl::OutOfRangeError(absl::StrCat(
+                             "index ", slots[slot].index, " is out of range for an axis of extent ",
+                             slots[slot].extent)));
+        report(failure);
+      }
       set_failure(target.index, failure);
-      report(failure);
     }
   }
 }

@@ -28,6 +28,8 @@ class Batch : public runtime::CommandBatch {
   // are released after run(): the stream's order protects them.
   absl::InlinedVector<runtime::BufferRef, 8> inputs, results;
   kernels::Bindings bindings;
+  // Of what the plan's labels name.
+  absl::InlinedVector<Caller, 4> callers;
   // Null if there was no memory for it: `failure_of_run` says so.
   std::unique_ptr<kernels::Run> code;
   runtime::FailureRef failure_of_run;
@@ -35,6 +37,10 @@ class Batch : public runtime::CommandBatch {
 
   void wait_for(const runtime::Event& event) { waits_for_.push_back(event); }
   void report(const runtime::FailureRef& failure) { failures_.push_back(failure); }
+
+  const Caller& caller_of(const ValueLabel& label) const;
+  // Why the value could not be computed, in the user's words: what was called, and where.
+  runtime::FailureRef failed(const ValueLabel& label, const absl::Status& status) const;
 
   // Null if the contents are valid, as far as is known.
   runtime::FailureRef failure_of(const fusion::MemoryRef& ref) const;

@@ -56,7 +56,7 @@ class Binder {
       runtime::Buffer* buffer = node.buffer.get();
       // Only this window sees the memory: no handle, alias or pending work does.
       const bool own = node.references.load(std::memory_order_acquire) == Node::kPin &&
-                       node.buffer.unique() && node.layout.offset == 0;
+                       node.buffer.unique() && node.layout.offset == 0 && buffer->writable();
       owned_.push_back(own);
       if (buffer->written.stream != nullptr && buffer->written.stream != stream_ &&
           !buffer->written.stream->done(buffer->written.ticket)) {
@@ -77,15 +77,17 @@ class Binder {
       batch_->code = *std::move(run);
       return;
     }
-    batch_->failure_of_run = std::make_shared<runtime::Failure>(
-        absl::Status(run.status().code(),
-                     absl::StrCat(ready_.results.empty() ? "" : to_string(ready_.results.back()),
-                                  ": ", run.status().message())));
+    batch_->failure_of_run = ready_.results.empty()
+                                 ? std::make_shared<runtime::Failure>(run.status())
+                                 : batch_->failed(ready_.results.back(), run.status());
     batch_->report(batch_->failure_of_run);
   }
 
   void set(int32_t r, runtime::BufferRef buffer) {
     buffer.get()->written = written_;
+    const Caller& caller = batch_->caller_of(ready_.results[r]);
+    const char* name = caller.name == nullptr ? fusion::name_of(ready_.results[r].op) : caller.name;
+    buffer.get()->note_holder(name, caller.where);
     batch_->bindings.results[r] = buffer->data();
     some_missing_ |= buffer->data() == nullptr;
     batch_->results[r] = std::move(buffer);
@@ -105,6 +107,7 @@ class Binder {
       }
       if (is_input) {
         owned_[donor.index] = false;
+        if (buffer->host_copies != nullptr) runtime::drop_host_copies(buffer.get());
         if (buffer->owner() != nullptr) buffer->owner()->adopt(buffer.get(), stream_);
       } else {
         given_away_[donor.index] = true;
@@ -141,9 +144,7 @@ class Binder {
       set(r, *std::move(buffer));
       return;
     }
-    auto failure = std::make_shared<runtime::Failure>(
-        absl::Status(buffer.status().code(),
-                     absl::StrCat(to_string(ready_.results[r]), ": ", buffer.status().message())));
+    const runtime::FailureRef failure = batch_->failed(ready_.results[r], buffer.status());
     batch_->report(failure);
     fail(r, failure);
   }

@@ -11,9 +11,8 @@ constexpr int64_t kMaxNodes = int64_t{1} << 19;
 
 }  // namespace
 
-std::string to_string(const ValueLabel& label) {
-  const bool is_take = label.op == fusion::Op::kTakeAlongAxis && label.flag != 0;
-  return absl::StrCat(is_take ? "take" : fusion::name_of(label.op), " (result ",
+std::string to_string(const ValueLabel& label, const char* name) {
+  return absl::StrCat(name == nullptr ? fusion::name_of(label.op) : name, " (result ",
                       sluice::name_of(label.dtype), sluice::to_string(label.shape), ")");
 }
 

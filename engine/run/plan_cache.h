@@ -20,9 +20,10 @@ struct ValueLabel {
   fusion::Op op;
   DType dtype;
   Shape shape;
-  int64_t flag = 0;  // of a take: see TakeAttr
+  int32_t caller = -1;  // which of a batch's callers recorded it; -1: none
 };
-std::string to_string(const ValueLabel& label);
+// `name`: of what the user called; null: the op's.
+std::string to_string(const ValueLabel& label, const char* name = nullptr);
 
 // A plan that is ready to run.
 struct ReadyPlan {
@@ -32,6 +33,7 @@ struct ReadyPlan {
   std::vector<std::vector<int32_t>> written_by, dying_after;
   std::vector<int32_t> unwritten;   // observed results of no elements
   std::vector<ValueLabel> results;  // by result
+  std::vector<uint32_t> labeled;    // ops of the window, by ValueLabel::caller
   int64_t num_nodes = 0;
   // Of all steps.
   int64_t kernels = 0, library_calls = 0, bytes_read = 0, bytes_written = 0;

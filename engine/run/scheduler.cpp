@@ -1,5 +1,6 @@
 #include "engine/run/scheduler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <sluice/config.h>
@@ -18,8 +19,18 @@ namespace {
 
 using fusion::MemoryRef;
 
-ValueLabel label_of(const fusion::GraphNode& node) {
-  return {node.op, node.dtype, node.shape, node.attrs.size() > 1 ? node.attrs[1] : 0};
+ValueLabel label_of(const fusion::GraphNode& node) { return {node.op, node.dtype, node.shape}; }
+
+// The label of a node that messages at run time name: they also say which call recorded it.
+ValueLabel label_with_caller(const fusion::Graph& graph, fusion::NodeId n, ReadyPlan* ready) {
+  ValueLabel label = label_of(graph.nodes[n]);
+  if (label.op == fusion::Op::kInput) return label;
+  const auto is_op = [](const fusion::GraphNode& node) { return node.op != fusion::Op::kInput; };
+  const auto first_op = static_cast<fusion::NodeId>(
+      std::find_if(graph.nodes.begin(), graph.nodes.end(), is_op) - graph.nodes.begin());
+  label.caller = static_cast<int32_t>(ready->labeled.size());
+  ready->labeled.push_back(static_cast<uint32_t>(n - first_op));
+  return label;
 }
 
 void sort_results_by_step(ReadyPlan* ready) {
@@ -112,11 +123,13 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
     auto& slots_of_calls = ready->error_slots.emplace_back();
     for (size_t k = 0; k < step.num_calls(); ++k) {
       std::vector<ValueLabel>& slots = slots_of_calls.emplace_back();
-      for (fusion::NodeId n : step.call(k).error_slots) slots.push_back(label_of(graph.nodes[n]));
+      for (fusion::NodeId n : step.call(k).error_slots) {
+        slots.push_back(label_with_caller(graph, n, ready.get()));
+      }
     }
   }
   for (const fusion::Result& result : plan->results) {
-    ready->results.push_back(label_of(graph.nodes[result.node]));
+    ready->results.push_back(label_with_caller(graph, result.node, ready.get()));
   }
   {
     const StageScope stage(observer, FlushStage::kCompile);
@@ -136,6 +149,7 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
   auto batch = std::make_unique<Batch>(plan);
   batch->bindings.timed = observer != nullptr;
   batch->bindings.compares_tiers = !config().deterministic;
+  for (const uint32_t op : plan->labeled) batch->callers.push_back(window.caller(op));
   {
     const StageScope stage(observer.get(), FlushStage::kBind);
     bind(window, *plan, batch.get(), backend, stream);

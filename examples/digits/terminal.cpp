@@ -12,7 +12,7 @@
 namespace digits {
 namespace {
 
-constexpr auto kRedraw = std::chrono::milliseconds(50);
+constexpr std::chrono::milliseconds kRedraw(50), kQuietAtMost(5000);
 constexpr int kBarCells = 28;
 
 // A bar of `fraction` of kBarCells, in steps of an eighth of a cell.
@@ -53,7 +53,10 @@ std::string grouped(int64_t number) {
 }
 
 ProgressBar::ProgressBar(const Terminal& terminal, std::string title, bool brief)
-    : terminal_(terminal), title_(std::move(title)), brief_(brief) {}
+    : terminal_(terminal),
+      title_(std::move(title)),
+      brief_(brief),
+      drawn_(std::chrono::steady_clock::now()) {}
 
 ProgressBar::~ProgressBar() {
   if (open_) std::printf("\n");
@@ -61,9 +64,9 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::on_progress(const Progress& progress) {
   const bool finished = progress.epoch_done && progress.epoch == progress.epochs;
-  if (!terminal_.live && !(brief_ ? finished : progress.epoch_done)) return;
+  const bool always = finished || (!terminal_.live && !brief_ && progress.epoch_done);
   const auto now = std::chrono::steady_clock::now();
-  if (terminal_.live && !finished && now - drawn_ < kRedraw) return;
+  if (!always && now - drawn_ < (terminal_.live ? kRedraw : kQuietAtMost)) return;
   drawn_ = now;
 
   char figures[160];

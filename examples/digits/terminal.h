@@ -21,7 +21,8 @@ Terminal stdout_terminal();
 // 1234567 -> "1,234,567".
 std::string grouped(int64_t number);
 
-// A progress bar on a terminal; elsewhere one line per epoch, or a single line if `brief`.
+// A progress bar on a terminal; elsewhere one line per epoch, or a single line if `brief`, and one
+// every five seconds of those that take longer.
 class ProgressBar : public Watcher {
  public:
   ProgressBar(const Terminal& terminal, std::string title, bool brief);
@@ -32,7 +33,7 @@ class ProgressBar : public Watcher {
   Terminal terminal_;
   std::string title_;
   bool brief_;
-  std::chrono::steady_clock::time_point drawn_{};
+  std::chrono::steady_clock::time_point drawn_;
   bool open_ = false;  // the current line is still being redrawn
 };
 

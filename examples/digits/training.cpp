@@ -33,6 +33,12 @@ void shuffle(std::vector<int64_t>& order, std::mt19937_64& random) {
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 class Trainer {
  public:
   Trainer(const DeviceSet& images, const std::vector<int64_t>& widths)
@@ -116,9 +122,10 @@ Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& t
       report(step + 1, false);
     }
     while (!unread.empty()) read_loss();
-    const double seconds = seconds_since(start);
-    const double speed = static_cast<double>(steps) / seconds;
-    if (epoch > 0 || options.epochs == 1) speeds.push_back(speed);
+    // The first epoch, which compiles, counts only until there is another.
+    if (epoch == 1) speeds.clear();
+    speeds.push_back(static_cast<double>(steps) / seconds_since(start));
+    run.steps_per_second = median(speeds);
     run.last_epoch = counted_between(epoch_before, sl::stats());
 
     run.predictions = trainer.predict(test_set.pixels).to_vector<int64_t>();
@@ -127,12 +134,10 @@ Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& t
     run.accuracies.push_back(static_cast<double>(right) / static_cast<double>(truth.size()));
     if (watcher != nullptr) {
       watcher->on_progress({epoch + 1, options.epochs, steps, steps,
-                            loss_sum / static_cast<double>(steps), run.accuracies.back(), speed,
-                            true});
+                            loss_sum / static_cast<double>(steps), run.accuracies.back(),
+                            run.steps_per_second, true});
     }
   }
-  std::nth_element(speeds.begin(), speeds.begin() + speeds.size() / 2, speeds.end());
-  run.steps_per_second = speeds[speeds.size() / 2];
   sl::sync();
   run.all = counted_between(before, sl::stats());
   return run;

@@ -14,11 +14,11 @@ namespace digits {
 
 // The progress of a run, for display.
 struct Progress {
-  int64_t epoch, epochs;  // epoch counts from 1
-  int64_t step, steps;    // of this epoch
-  double loss;            // mean of the losses read so far in this epoch; NaN before the first
-  double accuracy;        // on the test images after the last whole epoch; NaN before that
-  double steps_per_second;
+  int64_t epoch, epochs;    // epoch counts from 1
+  int64_t step, steps;      // of this epoch
+  double loss;              // mean of the losses read so far in this epoch; NaN before the first
+  double accuracy;          // on the test images after the last whole epoch; NaN before that
+  double steps_per_second;  // in this epoch so far; when it is done, as in Run
   bool epoch_done;
 };
 

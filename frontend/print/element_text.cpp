@@ -195,8 +195,10 @@ std::vector<std::string> float_words(const std::vector<T>& values, int precision
       fraction = fixed_of({exact.digits, 1}).fraction;
     }
     fraction.resize(after, exponents ? '0' : ' ');
-    words[i] = padded(parts[i].whole, before) + "." + fraction;
-    if (exponents) words[i] += "e" + exponent_text(parts[i].exponent, exponent_digits);
+    words[i] = absl::StrCat(padded(parts[i].whole, before), ".", fraction);
+    if (exponents) {
+      absl::StrAppend(&words[i], "e", exponent_text(parts[i].exponent, exponent_digits));
+    }
   }
   return words;
 }

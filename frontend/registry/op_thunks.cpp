@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sluice/ops.h>
+#include "frontend/checks.h"
 
 namespace sluice::frontend {
 namespace {
@@ -102,6 +103,39 @@ struct Parameter<std::span<const std::pair<int64_t, int64_t>>>
     : ParameterOf<ParameterType::kPairs> {
   static std::span<const std::pair<int64_t, int64_t>> get(const Frame& frame, size_t k) {
     return frame.attribute<Pairs>(k);
+  }
+};
+
+// Numbers that a struct is made of, in its order.
+const Ints& numbers(const Frame& frame, size_t k, const char* type, size_t least, size_t most) {
+  const Ints& list = frame.attribute<Ints>(k);
+  if (list.size() != least && list.size() != most) {
+    fail("call", list.size(), " numbers for ", type, ", which has ", most);
+  }
+  return list;
+}
+template <>
+struct Parameter<Pair> : ParameterOf<ParameterType::kInts> {
+  static Pair get(const Frame& frame, size_t k) {
+    const Ints& n = numbers(frame, k, "Pair", 1, 2);
+    return {n.front(), n.back()};
+  }
+};
+template <>
+struct Parameter<const Conv2dOptions&> : ParameterOf<ParameterType::kInts> {
+  static Conv2dOptions get(const Frame& frame, size_t k) {
+    const Ints& n = numbers(frame, k, "Conv2dOptions", 0, 7);
+    if (n.empty()) return {};
+    return {
+        .stride = {n[0], n[1]}, .padding = {n[2], n[3]}, .dilation = {n[4], n[5]}, .groups = n[6]};
+  }
+};
+template <>
+struct Parameter<const Pool2dOptions&> : ParameterOf<ParameterType::kInts> {
+  static Pool2dOptions get(const Frame& frame, size_t k) {
+    const Ints& n = numbers(frame, k, "Pool2dOptions", 0, 5);
+    if (n.empty()) return {};
+    return {.stride = {n[0], n[1]}, .padding = {n[2], n[3]}, .count_include_pad = n[4] != 0};
   }
 };
 

@@ -30,6 +30,7 @@ std::shared_ptr<const LibraryAttributes> make_matmul_attributes(const GraphNode&
                                                                 absl::Span<const Layout> operands) {
   auto result = std::make_shared<MatmulAttributes>();
   MatmulShape& shape = result->shape;
+  result->operand_dtype = node.operand_dtype;
   result->dtype = node.dtype;
   const int rank = node.shape.rank();  // 2 or 3
   shape.batch = rank == 3 ? node.shape[0] : 1;

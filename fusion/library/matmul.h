@@ -20,8 +20,9 @@ struct MatmulShape {
 // Buffers: a, b, c.
 struct MatmulAttributes : SizedAttributes<MatmulAttributes> {
   MatmulShape shape;
-  DType dtype = DType::kFloat32;       // of a, b and c: a number, no half type
-  int64_t a_offset = 0, b_offset = 0;  // from the base of the block, in elements
+  DType operand_dtype = DType::kFloat32;  // of a and b: a number
+  DType dtype = DType::kFloat32;          // of c: the same, or float32 for half types
+  int64_t a_offset = 0, b_offset = 0;     // from the base of the block, in elements
 
   template <typename Attributes, typename F>
   static void for_each_number(Attributes& of, F f) {

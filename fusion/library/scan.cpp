@@ -7,11 +7,11 @@ namespace sluice::fusion {
 
 int64_t ScanShape::begin_of_x(int64_t line) const {
   int64_t begin = 0;
-  for (int k = rank - 1; k >= 0; --k) {
+  for (int k = rank - 1; k > 0; --k) {
     begin += line % extents[k] * strides[k];
     line /= extents[k];
   }
-  return begin;
+  return rank > 0 ? begin + line * strides[0] : 0;
 }
 
 std::string ScanAttributes::text() const {

@@ -15,7 +15,8 @@ Tensor zeros(const Shape& shape, DType dtype = DType::kFloat32,
              std::optional<Device> device = std::nullopt, Location where = Location::current());
 Tensor ones(const Shape& shape, DType dtype = DType::kFloat32,
             std::optional<Device> device = std::nullopt, Location where = Location::current());
-// The dtype is the value's when not given: full({2}, 1.f) is float32, full({2}, 1) int32.
+// Without a dtype, a float or double gives float32 and an integer int64, as literals are written:
+// full({2}, 1.0), full({2}, 1). A half type gives its own dtype, a bool kBool.
 Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype = std::nullopt,
             std::optional<Device> device = std::nullopt, Location where = Location::current());
 // The contents are unspecified (they are zeros).

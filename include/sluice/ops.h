@@ -3,10 +3,11 @@
 //
 // scripts/generate writes this file from fusion/ir/ops.def and frontend/functions.def.
 //
-// Common to all: operands broadcast as in NumPy; dtypes combine by promote()
-// (include/sluice/dtype.h); a C++ number may stand for an operand of an element-wise op. `axis` may
-// be negative. A bad call throws Error (kInvalidArgument) at once, naming the op and the shapes and
-// dtypes it was given, and changes nothing. `where` is the call, for traces.
+// Common to all: operands broadcast as in NumPy; dtypes combine by promote() (<sluice/dtype.h>); a
+// C++ number may stand for an operand of an element-wise op. "Numbers" are all dtypes but bool;
+// what "gives a float" gives x's dtype if that is one, else float32. `axis` may be negative. A bad
+// call throws Error (kInvalidArgument) at once, naming the op and the shapes and dtypes it was
+// given, and changes nothing. `where` is the call, for traces.
 #ifndef SLUICE_OPS_H_
 #define SLUICE_OPS_H_
 
@@ -30,6 +31,8 @@ using TensorPair = std::pair<Tensor, Tensor>;
 [[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
 
 // Element-wise, one operand.
+//
+// Results have x's shape.
 
 // -x. Takes numbers; gives their dtype.
 Tensor neg(const Tensor& x, Location where = Location::current());
@@ -152,16 +155,17 @@ Tensor sigmoid(const Tensor& x, Location where = Location::current());
 // max(x, 0); NaN and -0 stay. Takes numbers; gives their dtype.
 Tensor relu(const Tensor& x, Location where = Location::current());
 
-// x * (1 + erf(x / sqrt(2))) / 2; -0 for -inf, the limit. Takes any dtype; gives a float.
+// x * (1 + erf(x / sqrt(2))) / 2 (Hendrycks and Gimpel, 2016); -0 for -inf, the limit. Takes any
+// dtype; gives a float.
 Tensor gelu(const Tensor& x, Location where = Location::current());
 
-// x * sigmoid(x); -0 for -inf, the limit. Takes any dtype; gives a float.
+// x * sigmoid(x) (Elfwing et al., 2017); -0 for -inf, the limit. Takes any dtype; gives a float.
 Tensor silu(const Tensor& x, Location where = Location::current());
 
 // log(1 + exp(x)). Takes any dtype; gives a float.
 Tensor softplus(const Tensor& x, Location where = Location::current());
 
-// x * tanh(softplus(x)); -0 for -inf, the limit. Takes any dtype; gives a float.
+// x * tanh(softplus(x)) (Misra, 2019); -0 for -inf, the limit. Takes any dtype; gives a float.
 Tensor mish(const Tensor& x, Location where = Location::current());
 
 // The elements in another dtype. Floats to integers truncate and saturate, NaN gives 0; integers
@@ -199,7 +203,8 @@ Tensor operator!(const Arg& x);
 
 // Element-wise, two operands.
 //
-// Operands are broadcast and promoted. Either one may be a C++ number.
+// Operands are broadcast and promoted. Either one may be a C++ number. Shapes that do not broadcast
+// are an error.
 
 // x + y; of bool: or. Takes any dtype; gives their dtype.
 Tensor add(const Tensor& x, const Tensor& y, Location where = Location::current());
@@ -393,9 +398,10 @@ Tensor lerp(const Operand& a, const Operand& b, const Operand& t);
 
 // Reductions.
 //
-// Over `axes` (all if empty); keepdims leaves these with extent 1. The order is fixed by the shape,
-// not by the number of threads, the layout or the tier. Sums, products and statistics of half types
-// are computed in float32 and rounded once.
+// Of any dtype, over `axes` (all if empty): the result has x's shape without them, or, if keepdims,
+// with extent 1. An axis that x has not, or one twice, is an error. The order is fixed by the
+// shape, not by the number of threads, the layout or the tier. Sums, products and statistics of
+// half types are computed in float32 and rounded once.
 
 // The sum: int64 of bool and signed integers, uint64 of unsigned ones; of nothing 0.
 Tensor sum(Arg x, const Axes& axes = {}, bool keepdims = false);
@@ -423,20 +429,21 @@ Tensor argmax(Arg x, const Axes& axes = {}, bool keepdims = false);
 // the least; of nothing an error at the call.
 Tensor argmin(Arg x, const Axes& axes = {}, bool keepdims = false);
 
-// The mean, a float; of nothing NaN.
+// sum(x) / n, a float; of nothing NaN.
 Tensor mean(Arg x, const Axes& axes = {}, bool keepdims = false);
 
-// sum((x - mean)^2) / (n - ddof), in two steps; of nothing NaN.
+// sum((x - mean(x))^2) / (n - ddof), a float, in two steps; of nothing NaN. A ddof of 1 makes it
+// the sample variance.
 Tensor var(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 
-// The square root of var(); of nothing NaN.
+// The standard deviation: the square root of var().
 Tensor std(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 
-// log(sum(exp(x))), shifted by the maximum, so that it overflows only where the result does; of
-// nothing -inf.
+// log(sum(exp(x))), a float, shifted by the maximum, so that it overflows only where the result
+// does; of nothing -inf.
 Tensor logsumexp(Arg x, const Axes& axes = {}, bool keepdims = false);
 
-// sqrt(sum(x^2)); of nothing 0.
+// The Euclidean norm: sqrt(sum(x^2)), a float; of nothing 0.
 Tensor norm(Arg x, const Axes& axes = {}, bool keepdims = false);
 
 // How many elements are not 0, an int64.
@@ -488,13 +495,13 @@ Tensor bincount(Arg x, const Tensor& weights = {}, int64_t minlength = 0);
 
 // Cumulative.
 //
-// Dtypes are those of sum().
+// Of any dtype, in x's shape. Results have the dtype that sum() gives.
 
 // Element i is the sum of elements 0 to i along the axis. Half types accumulate in float32, and
 // each element is rounded once.
 Tensor cumsum(Arg x, int axis);
 
-// Likewise the product.
+// Element i is the product of elements 0 to i along the axis, rounded as cumsum() is.
 Tensor cumprod(Arg x, int axis);
 
 // cumsum(), after a 0 if include_initial.
@@ -508,18 +515,20 @@ Tensor cumulative_prod(Arg x, int axis = -1, bool include_initial = false);
 // Of any dtype, which stays. A view costs nothing and copies nothing where a kernel reads its
 // elements.
 
-// The same elements in row-major order.
+// The same elements, in row-major order, in another shape of as many; else an error.
 Tensor reshape(Arg x, const Shape& shape);
-// One extent of the list may be -1.
+// One extent of the list may be -1: what the others leave.
 Tensor reshape(Arg x, std::initializer_list<int64_t> dims);
+Tensor reshape(Arg x, const std::vector<int64_t>& dims);
+Tensor reshape(Arg x, int64_t extent);
 
-// Axis i of the result is axis axes[i] of x; each axis once.
+// Axis i of the result is axis axes[i] of x. An axis that is missing or there twice is an error.
 Tensor permute(Arg x, const Axes& axes);
 
 // The axes in reverse order.
 Tensor transpose(Arg x);
 
-// Axes a and b exchanged.
+// x with axes a and b exchanged.
 Tensor swapaxes(Arg x, int a, int b);
 
 // Python's x[start:stop:step] along an axis: negative positions count from the end, both are
@@ -527,27 +536,29 @@ Tensor swapaxes(Arg x, int a, int b);
 // through element 0.
 Tensor slice(Arg x, int axis, int64_t start, int64_t stop, int64_t step = 1);
 
-// Without these axes, each of extent 1; without all such axes if empty.
+// x without these axes, whose extents must be 1; without all of extent 1 if empty.
 Tensor squeeze(Arg x, const Axes& axes = {});
 
-// With a new axis of extent 1.
+// x with a new axis of extent 1, which is number `axis` of the result.
 Tensor expand_dims(Arg x, int axis);
 
-// Repeated along axes of extent 1 and new leading axes, as in NumPy.
+// x repeated along axes of extent 1 and new leading axes; an error where NumPy's broadcast_to has
+// one.
 Tensor broadcast_to(Arg x, const Shape& shape);
 
-// Reversed along these axes (all if empty).
+// x reversed along these axes (all if empty).
 Tensor flip(Arg x, const Axes& axes = {});
 
-// Equal parts along an axis; an extent that does not divide is an error.
+// `sections` equal parts along an axis; an extent that they do not divide is an error.
 [[nodiscard]] std::vector<Tensor> split(const Tensor& x, int sections, int axis = 0,
                                         Location where = Location::current());
 
-// As many copies along each of the last axes; more reps than axes add axes in front.
+// reps[i] copies of x one after another along each of the last axes; more reps than axes add axes
+// in front.
 Tensor tile(Arg x, std::span<const int64_t> reps);
 Tensor tile(Arg x, std::initializer_list<int64_t> reps);
 
-// Each element as many times in a row.
+// Each element `count` times in a row along an axis.
 Tensor repeat(Arg x, int64_t count, int axis);
 // Likewise, by a count for each position along the axis. Waits for the counts.
 Tensor repeat(Arg x, Arg counts, int axis);
@@ -588,31 +599,34 @@ Tensor diff(Arg x, int n = 1, int axis = -1, const Tensor& prepend = {}, const T
 
 // Joining and padding.
 
-// One after another along an axis; dtypes are promoted.
+// The tensors one after another along an axis. Their other extents must be equal; dtypes are
+// promoted.
 Tensor concat(std::span<const Tensor> tensors, int axis = 0, Location where = Location::current());
 Tensor concat(std::initializer_list<Tensor> tensors, int axis = 0,
               Location where = Location::current());
 Tensor concat(const std::vector<Tensor>& tensors, int axis = 0,
               Location where = Location::current());
 
-// Along a new axis; shapes must be equal, dtypes are promoted.
+// The tensors along a new axis, which is number `axis` of the result. Their shapes must be equal;
+// dtypes are promoted.
 Tensor stack(std::span<const Tensor> tensors, int axis = 0, Location where = Location::current());
 Tensor stack(std::initializer_list<Tensor> tensors, int axis = 0,
              Location where = Location::current());
 Tensor stack(const std::vector<Tensor>& tensors, int axis = 0,
              Location where = Location::current());
 
-// With widths[i] = {before, after} elements of `value` around axis i; none negative.
+// x with {before, after} = widths[i] elements of `value`, in x's dtype, around axis i. One pair for
+// each axis; a negative width is an error.
 Tensor pad(Arg x, std::span<const std::pair<int64_t, int64_t>> widths, Scalar value = 0);
 Tensor pad(Arg x, std::initializer_list<std::pair<int64_t, int64_t>> widths, Scalar value = 0);
 
-// The element at i moves to i + shift, around the end.
+// The element at i along an axis moves to i + shift, around the end.
 Tensor roll(Arg x, int64_t shift, int axis);
 
-// Zero above diagonal k of the last two axes.
+// The lower triangle: 0 above diagonal k of the last two axes.
 Tensor tril(Arg x, int64_t k = 0);
 
-// Zero below diagonal k of the last two axes.
+// The upper triangle: 0 below diagonal k of the last two axes.
 Tensor triu(Arg x, int64_t k = 0);
 
 // Indexing.
@@ -620,10 +634,13 @@ Tensor triu(Arg x, int64_t k = 0);
 // Indices are of any integer dtype; negative ones count from the end. One outside its axis is an
 // error (kOutOfRange) where the result is read, or at the next sync(), naming op, index and extent.
 
-// The elements at these indices; the indices' shape takes the place of the axis.
+// The elements at these indices along the axis, whose place the indices' shape takes: of (2, 3, 4)
+// and indices (5, 6), along axis 1, (2, 5, 6, 4).
 Tensor take(Arg x, Arg indices, int axis);
+Tensor take(Arg x, std::initializer_list<int64_t> indices, int axis);
 
-// The element at each index along the axis; the other axes broadcast.
+// At each place of the indices, the element of x at that index along the axis. Both have as many
+// axes, and broadcast along the others.
 Tensor take_along_axis(Arg x, Arg indices, int axis);
 
 // take_along_axis(), by another name.
@@ -677,11 +694,48 @@ Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands,
 Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands,
               Location where = Location::current());
 
-// exp(x - max) / sum(exp(x - max)) along an axis, a float.
+// exp(x - max(x)) / sum(exp(x - max(x))) along an axis, a float in x's shape.
 Tensor softmax(Arg x, int axis = -1);
 
-// The logarithm of softmax(): x - max - log(sum(exp(x - max))).
+// The logarithm of softmax(), a float: x - max(x) - log(sum(exp(x - max(x)))).
 Tensor log_softmax(Arg x, int axis = -1);
+
+// (x - mean) / sqrt(var + eps) * weight + bias over the last axis, a float in x's shape; an empty
+// weight or bias is left out (Ba et al., Layer Normalization, 2016).
+Tensor layer_norm(Arg x, Arg weight, Arg bias, double eps = 1e-5);
+
+// x / sqrt(mean(x^2) + eps) * weight over the last axis, a float in x's shape; an empty weight is
+// left out (Zhang and Sennrich, Root Mean Square Layer Normalization, 2019).
+Tensor rms_norm(Arg x, Arg weight, double eps = 1e-6);
+
+// (x - mean) / sqrt(var + eps) * weight + bias, each given for every channel, axis 1; an empty
+// weight or bias is left out (Ioffe and Szegedy, Batch Normalization, 2015).
+Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps = 1e-5);
+
+// Each element 0 with probability p, else x / (1 - p), a float (Srivastava et al., Dropout, 2014).
+// Draws as rand() does.
+Tensor dropout(Arg x, double p);
+
+// softmax(q x k^T / sqrt(depth) + mask) x v, of (.., length, depth); of a bool mask what is false
+// takes no part, nor do, if causal, keys after their query (Vaswani et al., Attention Is All You
+// Need, 2017). A query without any key gives NaN.
+Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
+                                    bool causal = false);
+
+// Windows.
+//
+// Over the last two axes; see convolution.h for the options.
+
+// The cross-correlation of x (n, c, h, w) with weight (o, c / groups, kh, kw); gives (n, o, (h + 2
+// padding - dilation (kh - 1) - 1) / stride + 1, ...). Sums as matmul() does.
+Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options = {});
+
+// The greatest element of each window, in x's dtype; NaN wins. Padding never does.
+Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
+
+// The mean of each window, a float: its sum over the window's size, or over how many of its
+// elements are no padding.
+Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
 
 // Not implemented yet.
 //
@@ -698,31 +752,6 @@ Tensor argsort(Arg x, int axis = -1, bool descending = false);
 
 // The k greatest elements along an axis, and their indices.
 [[nodiscard]] std::pair<Tensor, Tensor> topk(Arg x, int64_t k, int axis = -1);
-
-// Convolution over the last two axes.
-Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options = {});
-
-// The greatest element of each window over the last two axes.
-Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
-
-// The mean of each window over the last two axes.
-Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
-
-// Normalisation over the last axis.
-Tensor layer_norm(Arg x, Arg weight, Arg bias, double eps = 1e-5);
-
-// Division by the root of the mean square over the last axis.
-Tensor rms_norm(Arg x, Arg weight, double eps = 1e-6);
-
-// Normalisation by given statistics of each channel.
-Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps = 1e-5);
-
-// Elements zeroed with probability p.
-Tensor dropout(Arg x, double p);
-
-// softmax(q x k^T / sqrt(d) + mask) x v.
-Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
-                                    bool causal = false);
 
 }  // namespace sluice
 

@@ -45,7 +45,8 @@ enum class AttributeType : uint8_t { kInt, kFloat, kBool, kInts, kPairs, kDType,
 [[nodiscard]] const char* name_of(OpKind kind);
 [[nodiscard]] const char* name_of(Gradient gradient);
 
-// A value of each AttributeType, in that order. Axes and shapes are lists of ints.
+// A value of each AttributeType, in that order. Axes and shapes are lists of ints, and so are the
+// options of windows: all their numbers, in the order of the struct, or none for the defaults.
 using Attribute =
     std::variant<int64_t, double, bool, std::vector<int64_t>,
                  std::vector<std::pair<int64_t, int64_t>>, DType, Scalar, std::string>;

@@ -6,8 +6,10 @@
 #include <sluice/control.h>
 #include <sluice/creation.h>
 #include <sluice/dtype_info.h>
+#include <sluice/files.h>
 #include <sluice/ops.h>
 #include <sluice/print.h>
+#include <sluice/random.h>
 #include <sluice/registry.h>
 #include <sluice/scope.h>
 #include <sluice/stats.h>

@@ -3,6 +3,7 @@
 #define SLUICE_TENSOR_H_
 
 #include <concepts>
+#include <functional>
 #include <initializer_list>
 #include <source_location>
 #include <span>
@@ -43,6 +44,24 @@ class Axes {
 };
 
 class Operand;
+
+// One of the extents that reshape(2, -1) is given, and where.
+class Extent {
+ public:
+  Extent() = default;  // none
+  template <std::integral T>
+  requires(!std::same_as<T, bool>) Extent(T value, Location where = Location::current())
+      : value_(static_cast<int64_t>(value)), given_(true), where_(where) {}
+
+  [[nodiscard]] int64_t value() const { return value_; }
+  [[nodiscard]] bool given() const { return given_; }
+  [[nodiscard]] const Location& where() const { return where_; }
+
+ private:
+  int64_t value_ = 0;
+  bool given_ = false;
+  Location where_;
+};
 
 // What std::span can be made of: an array, a std::vector, ... of elements.
 template <typename R>
@@ -98,6 +117,45 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
     return from(values, Shape{static_cast<int64_t>(std::size(values))});
   }
   static Tensor from(const std::vector<bool>& values, const Shape& shape);
+  // from({{1.f, 2.f}, {3.f, 4.f}}): rows, and lists of rows. They must be of one length.
+  template <Element T>
+  static Tensor from(std::initializer_list<std::initializer_list<T>> rows) {
+    std::vector<T> values;
+    return from(values, Shape(append(rows, &values)));
+  }
+  template <Element T>
+  static Tensor from(std::initializer_list<std::initializer_list<std::initializer_list<T>>> rows) {
+    std::vector<T> values;
+    return from(values, Shape(append(rows, &values)));
+  }
+
+  // A tensor on memory of the program's own, which nobody may change while the engine needs it. On
+  // the CPU nothing is copied if `data` is aligned for the dtype; on a GPU, and otherwise, the
+  // values are copied and the memory is given back at once. The engine never writes to it, and does
+  // not count it (bytes_live). Values of kBool must be 0 or 1.
+  //
+  // `data` is the first element; `strides`, in elements, may be 0 or negative, and are row-major's
+  // if empty. `deleter` is called exactly once, when the memory is no longer needed: by whichever
+  // thread is the last to use it, which may be one of the engine's, so that it must neither throw
+  // nor use Sluice. If adopt() throws, it has been called.
+  static Tensor adopt(void* data, const Shape& shape, DType dtype,
+                      std::function<void()> deleter = {}, const std::vector<int64_t>& strides = {});
+  // Likewise, of values that the caller keeps, unchanged, as long as a handle is on the tensor and
+  // what reads it has not been computed: once the handles are gone, sync() ends the loan. Throws
+  // Error (kInvalidArgument) if the count is not the shape's.
+  template <Element T>
+  static Tensor borrow(std::span<const T> values, const Shape& shape) {
+    return borrow_bytes(values.data(), values.size(), dtype_of<T>(), shape);
+  }
+  template <ElementRange R>
+  static Tensor borrow(const R& values, const Shape& shape) {
+    const std::span elements(values);
+    using T = typename decltype(elements)::value_type;
+    return borrow_bytes(elements.data(), elements.size(), dtype_of<T>(), shape);
+  }
+  template <ElementRange R>
+  requires(!std::ranges::enable_borrowed_range<R>) static Tensor borrow(
+      const R&& values, const Shape& shape) = delete;
 
   // False for the empty handle, which this may be asked of. (A Tensor is no bool: that could mean
   // this or item<bool>().)
@@ -107,6 +165,7 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
   [[nodiscard]] int64_t shape(int axis) const;  // axis may be negative
   [[nodiscard]] int ndim() const { return shape().rank(); }
   [[nodiscard]] int64_t numel() const { return shape().numel(); }
+  [[nodiscard]] int64_t size() const { return numel(); }
   [[nodiscard]] DType dtype() const;
   [[nodiscard]] Device device() const;
 
@@ -121,15 +180,14 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
   const Tensor& named(std::string_view name) const&;
   Tensor named(std::string_view name)&&;
 
-  // Reads. Each waits for this tensor's own result. Throws Error (kInvalidArgument) if T is not the
-  // tensor's dtype, if item() is asked of more than one element or copy_to() is given a span of
-  // another count; and whatever error computing the value met.
+  // Reads. Each waits for this tensor's own result, and throws whatever error computing it met.
+  //
+  // item() is the value of one element, converted to T as astype() would. The others give elements
+  // as they are, in row-major order: they throw Error (kInvalidArgument) if T is not the tensor's
+  // dtype, or if a span is of another count.
   template <Element T>
   [[nodiscard]] T item(Location where = Location::current()) const {
-    check_read("item", dtype_of<T>(), 1);
-    T value;
-    read("item", &value, where);
-    return value;
+    return element(where).template as<T>();
   }
   template <Element T>
   [[nodiscard]] std::vector<T> to_vector(Location where = Location::current()) const {
@@ -148,6 +206,22 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
   void copy_to(std::span<T> destination, Location where = Location::current()) const {
     check_read("copy_to", dtype_of<T>(), static_cast<int64_t>(destination.size()));
     read("copy_to", destination.data(), where);
+  }
+
+  // Element (i, j, ...) goes to destination[i * strides[0] + j * strides[1] + ...]; strides are not
+  // negative, and the last element must lie within the span.
+  template <Element T>
+  void copy_to(std::span<T> destination, const std::vector<int64_t>& strides,
+               Location where = Location::current()) const {
+    check_read("copy_to", dtype_of<T>(), numel());
+    read_strided(destination.data(), destination.size(), strides, where);
+  }
+  // The elements where they are, or a copy of what does not lie in row-major order or is on a GPU.
+  // They live as long as a handle on this tensor.
+  template <Element T>
+  [[nodiscard]] std::span<const T> span(Location where = Location::current()) const {
+    check_read("span", dtype_of<T>(), numel());
+    return {static_cast<const T*>(values(where)), static_cast<size_t>(numel())};
   }
 
   // NumPy's indexing; see Index. x[i] is the i-th element along axis 0. What integers, slices,
@@ -181,6 +255,13 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
   Tensor reshape(const Shape& shape, Location where = Location::current())&&;
   Tensor reshape(std::initializer_list<int64_t> dims, Location where = Location::current()) const&;
   Tensor reshape(std::initializer_list<int64_t> dims, Location where = Location::current())&&;
+  // reshape(-1), reshape(2, -1): one extent may be -1 here too.
+  Tensor reshape(int64_t extent, Location where = Location::current()) const&;
+  Tensor reshape(int64_t extent, Location where = Location::current())&&;
+  Tensor reshape(Extent a, Extent b, Extent c = {}, Extent d = {}, Extent e = {}, Extent f = {},
+                 Extent g = {}, Extent h = {}) const&;
+  Tensor reshape(Extent a, Extent b, Extent c = {}, Extent d = {}, Extent e = {}, Extent f = {},
+                 Extent g = {}, Extent h = {})&&;
   Tensor permute(const Axes& axes, Location where = Location::current()) const&;
   Tensor permute(const Axes& axes, Location where = Location::current())&&;
   Tensor transpose(Location where = Location::current()) const&;
@@ -245,28 +326,116 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
              Location where = Location::current()) const&;
   Tensor std(const Axes& axes = {}, bool keepdims = false, int ddof = 0,
              Location where = Location::current())&&;
-  Tensor exp(Location where = Location::current()) const&;
-  Tensor exp(Location where = Location::current())&&;
-  Tensor log(Location where = Location::current()) const&;
-  Tensor log(Location where = Location::current())&&;
-  Tensor sqrt(Location where = Location::current()) const&;
-  Tensor sqrt(Location where = Location::current())&&;
+  Tensor neg(Location where = Location::current()) const&;
+  Tensor neg(Location where = Location::current())&&;
   Tensor abs(Location where = Location::current()) const&;
   Tensor abs(Location where = Location::current())&&;
+  Tensor sign(Location where = Location::current()) const&;
+  Tensor sign(Location where = Location::current())&&;
+  Tensor exp(Location where = Location::current()) const&;
+  Tensor exp(Location where = Location::current())&&;
+  Tensor exp2(Location where = Location::current()) const&;
+  Tensor exp2(Location where = Location::current())&&;
+  Tensor expm1(Location where = Location::current()) const&;
+  Tensor expm1(Location where = Location::current())&&;
+  Tensor log(Location where = Location::current()) const&;
+  Tensor log(Location where = Location::current())&&;
+  Tensor log2(Location where = Location::current()) const&;
+  Tensor log2(Location where = Location::current())&&;
+  Tensor log10(Location where = Location::current()) const&;
+  Tensor log10(Location where = Location::current())&&;
+  Tensor log1p(Location where = Location::current()) const&;
+  Tensor log1p(Location where = Location::current())&&;
+  Tensor sqrt(Location where = Location::current()) const&;
+  Tensor sqrt(Location where = Location::current())&&;
+  Tensor rsqrt(Location where = Location::current()) const&;
+  Tensor rsqrt(Location where = Location::current())&&;
   Tensor square(Location where = Location::current()) const&;
   Tensor square(Location where = Location::current())&&;
+  Tensor reciprocal(Location where = Location::current()) const&;
+  Tensor reciprocal(Location where = Location::current())&&;
+  Tensor sin(Location where = Location::current()) const&;
+  Tensor sin(Location where = Location::current())&&;
+  Tensor cos(Location where = Location::current()) const&;
+  Tensor cos(Location where = Location::current())&&;
+  Tensor sinc(Location where = Location::current()) const&;
+  Tensor sinc(Location where = Location::current())&&;
+  Tensor tan(Location where = Location::current()) const&;
+  Tensor tan(Location where = Location::current())&&;
+  Tensor asin(Location where = Location::current()) const&;
+  Tensor asin(Location where = Location::current())&&;
+  Tensor acos(Location where = Location::current()) const&;
+  Tensor acos(Location where = Location::current())&&;
+  Tensor atan(Location where = Location::current()) const&;
+  Tensor atan(Location where = Location::current())&&;
+  Tensor sinh(Location where = Location::current()) const&;
+  Tensor sinh(Location where = Location::current())&&;
+  Tensor cosh(Location where = Location::current()) const&;
+  Tensor cosh(Location where = Location::current())&&;
   Tensor tanh(Location where = Location::current()) const&;
   Tensor tanh(Location where = Location::current())&&;
+  Tensor asinh(Location where = Location::current()) const&;
+  Tensor asinh(Location where = Location::current())&&;
+  Tensor acosh(Location where = Location::current()) const&;
+  Tensor acosh(Location where = Location::current())&&;
+  Tensor atanh(Location where = Location::current()) const&;
+  Tensor atanh(Location where = Location::current())&&;
+  Tensor erf(Location where = Location::current()) const&;
+  Tensor erf(Location where = Location::current())&&;
+  Tensor erfc(Location where = Location::current()) const&;
+  Tensor erfc(Location where = Location::current())&&;
+  Tensor floor(Location where = Location::current()) const&;
+  Tensor floor(Location where = Location::current())&&;
+  Tensor ceil(Location where = Location::current()) const&;
+  Tensor ceil(Location where = Location::current())&&;
+  Tensor round(Location where = Location::current()) const&;
+  Tensor round(Location where = Location::current())&&;
+  Tensor trunc(Location where = Location::current()) const&;
+  Tensor trunc(Location where = Location::current())&&;
+  Tensor isnan(Location where = Location::current()) const&;
+  Tensor isnan(Location where = Location::current())&&;
+  Tensor isinf(Location where = Location::current()) const&;
+  Tensor isinf(Location where = Location::current())&&;
+  Tensor isfinite(Location where = Location::current()) const&;
+  Tensor isfinite(Location where = Location::current())&&;
+  Tensor logical_not(Location where = Location::current()) const&;
+  Tensor logical_not(Location where = Location::current())&&;
+  Tensor bitwise_not(Location where = Location::current()) const&;
+  Tensor bitwise_not(Location where = Location::current())&&;
   Tensor sigmoid(Location where = Location::current()) const&;
   Tensor sigmoid(Location where = Location::current())&&;
   Tensor relu(Location where = Location::current()) const&;
   Tensor relu(Location where = Location::current())&&;
+  Tensor gelu(Location where = Location::current()) const&;
+  Tensor gelu(Location where = Location::current())&&;
+  Tensor silu(Location where = Location::current()) const&;
+  Tensor silu(Location where = Location::current())&&;
+  Tensor softplus(Location where = Location::current()) const&;
+  Tensor softplus(Location where = Location::current())&&;
+  Tensor mish(Location where = Location::current()) const&;
+  Tensor mish(Location where = Location::current())&&;
+  Tensor pow(const Operand& exponent, Location where = Location::current()) const&;
+  Tensor pow(const Operand& exponent, Location where = Location::current())&&;
+  Tensor maximum(const Operand& other, Location where = Location::current()) const&;
+  Tensor maximum(const Operand& other, Location where = Location::current())&&;
+  Tensor minimum(const Operand& other, Location where = Location::current()) const&;
+  Tensor minimum(const Operand& other, Location where = Location::current())&&;
+  Tensor clip(const Operand& lo, const Operand& hi, Location where = Location::current()) const&;
+  Tensor clip(const Operand& lo, const Operand& hi, Location where = Location::current())&&;
+  Tensor cumsum(int axis, Location where = Location::current()) const&;
+  Tensor cumsum(int axis, Location where = Location::current())&&;
+  Tensor cumprod(int axis, Location where = Location::current()) const&;
+  Tensor cumprod(int axis, Location where = Location::current())&&;
   Tensor softmax(int axis = -1, Location where = Location::current()) const&;
   Tensor softmax(int axis = -1, Location where = Location::current())&&;
   Tensor matmul(const Tensor& other, Location where = Location::current()) const&;
   Tensor matmul(const Tensor& other, Location where = Location::current())&&;
   Tensor take(const Tensor& indices, int axis, Location where = Location::current()) const&;
   Tensor take(const Tensor& indices, int axis, Location where = Location::current())&&;
+  Tensor take(std::initializer_list<int64_t> indices, int axis,
+              Location where = Location::current()) const&;
+  Tensor take(std::initializer_list<int64_t> indices, int axis,
+              Location where = Location::current())&&;
 
   // The same values on `device`: this very tensor if it is there already, else a copy, once this
   // tensor has been computed. Throws Error (kFailedPrecondition) if the process cannot use the
@@ -280,6 +449,37 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
  private:
   const engine::Node* node(const char* what) const;
   static Tensor from_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
+  static Tensor borrow_bytes(const void* data, size_t count, DType dtype, const Shape& shape);
+  // The extents of nested lists, whose elements are appended to `values`.
+  template <typename T>
+  static std::vector<int64_t> append(std::initializer_list<T> list, auto* values) {
+    std::vector<int64_t> dims;
+    if constexpr (Element<T>) {
+      values->insert(values->end(), list.begin(), list.end());
+    } else {
+      for (const T& row : list) {
+        std::vector<int64_t> row_dims = append(row, values);
+        if (&row != list.begin() && row_dims != dims) fail_ragged(Shape(dims), Shape(row_dims));
+        dims = std::move(row_dims);
+      }
+      if (list.size() == 0) dims.resize(nesting<T>());
+    }
+    dims.insert(dims.begin(), static_cast<int64_t>(list.size()));
+    return dims;
+  }
+  template <typename T>
+  static constexpr int nesting() {
+    if constexpr (Element<T>) {
+      return 0;
+    } else {
+      return 1 + nesting<typename T::value_type>();
+    }
+  }
+  [[noreturn]] static void fail_ragged(const Shape& first, const Shape& other);
+  Scalar element(const Location& where) const;
+  const void* values(const Location& where) const;
+  void read_strided(void* destination, size_t count, std::span<const int64_t> strides,
+                    const Location& where) const;
   template <typename T>
   std::vector<T> to_vector_of(size_t count, const Location& where) const {
     std::vector<T> values(count);

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/size_text.h"
 
 namespace sluice::kernels {
 namespace {
@@ -311,11 +313,8 @@ std::unique_ptr<DiskCache> open_default() {
   if (setting == "off" || (absl::SimpleAtob(setting, &is_on) && !is_on)) return nullptr;
   const std::string folder = default_folder();
   if (folder.empty()) return nullptr;
-  int64_t max_bytes;
-  if (!absl::SimpleAtoi(environment("SLUICE_CACHE_BYTES"), &max_bytes) || max_bytes < 0) {
-    max_bytes = kDefaultMaxBytes;
-  }
-  return DiskCache::open(folder, max_bytes);
+  const std::optional<int64_t> max_bytes = runtime::parse_size(environment("SLUICE_CACHE_BYTES"));
+  return DiskCache::open(folder, max_bytes.value_or(kDefaultMaxBytes));
 }
 
 }  // namespace

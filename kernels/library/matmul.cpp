@@ -48,7 +48,7 @@ MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t bat
                 x.a_strides[2], x.a_strides[0]},
           .b = {at(x.b, batch * x.b_strides[0] + begin * x.b_strides[1], size), x.b_strides[2],
                 x.b_strides[1], x.b_strides[0]},
-          .c = at(x.c, batch * x.m * x.n, size)};
+          .c = at(x.c, batch * x.m * x.n, loops.result_size)};
 }
 
 bool is_small(const ProductLoops& loops, double work) { return work <= kSmall && !loops.direct; }
@@ -69,24 +69,24 @@ void multiply_small(const Matmul& x, const ProductLoops& loops, int64_t begin, i
 void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts) {
   const int64_t size = x.m * x.n;
   const int64_t depth = ceil_div(x.k, parts);
-  const Scratch sums(static_cast<size_t>(x.batch * parts * size) * loops.element_size);
+  const Scratch sums(static_cast<size_t>(x.batch * parts * size) * loops.result_size);
   parallel_for(x.batch * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % parts * depth;
       MatrixProduct product =
           product_of(x, loops, i / parts, 1, first, std::min(first + depth, x.k));
-      product.c = at(sums.data(), i * size, loops.element_size);
+      product.c = at(sums.data(), i * size, loops.result_size);
       multiply(product);
     }
   });
   for (int64_t i = 0; i < x.batch; ++i) {
-    loops.fold(at(sums.data(), i * parts * size, loops.element_size), parts, size,
-               at(x.c, i * size, loops.element_size));
+    loops.fold(at(sums.data(), i * parts * size, loops.result_size), parts, size,
+               at(x.c, i * size, loops.result_size));
   }
 }
 
 void multiply_all(const Matmul& x) {
-  const ProductLoops& loops = product_loops(x.dtype);
+  const ProductLoops& loops = product_loops(x.operand_dtype);
   const double work =
       static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
   const int64_t grain = 1 + kMinProductTask / product_cost(x.m, x.n, x.k);
@@ -108,10 +108,10 @@ void multiply_all(const Matmul& x) {
 
 Matmul bind_matmul(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
   const fusion::MatmulAttributes& attributes = fusion::matmul_of(call);
-  Matmul result{attributes.shape, attributes.dtype, nullptr, nullptr,
-                nullptr,          call.epilogues,   buffers};
+  Matmul result{attributes.shape, attributes.operand_dtype, attributes.dtype, nullptr, nullptr,
+                nullptr,          call.epilogues,           buffers};
   if (buffers.empty()) return result;
-  const size_t size = size_of(attributes.dtype);
+  const size_t size = size_of(attributes.operand_dtype);
   result.a = at(buffers[0], attributes.a_offset, size);
   result.b = at(buffers[1], attributes.b_offset, size);
   result.c = buffers[2];

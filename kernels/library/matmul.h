@@ -11,11 +11,12 @@
 
 namespace sluice::kernels {
 
-// A product and where its operands are, all of `dtype`. k == 0 gives products of zero. NaN is
-// written as the canonical one. The bits depend on the dtype, the shapes and the strides alone.
+// A product and where its operands are. k == 0 gives products of zero. NaN is written as the
+// canonical one. The bits depend on the dtypes, the shapes and the strides alone.
 // Only products of float32 have epilogues, which have the bits of the ops' own kernels.
 struct Matmul : fusion::MatmulShape {
-  DType dtype = DType::kFloat32;
+  DType operand_dtype = DType::kFloat32;
+  DType dtype = DType::kFloat32;  // of the result: as in MatmulAttributes
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;

@@ -26,8 +26,12 @@ constexpr int64_t kFewRowPanels = 4, kFewColumnPanels = 4;
 constexpr int64_t kCacheWay = 4096, kWays = 8;
 // Of an unpacked operand, in elements: what the first-level cache keeps for others.
 constexpr int64_t kChunk = 4096;
-// Rows of b that are fetched ahead, where they come from memory.
-constexpr int64_t kAhead = 12;
+// A larger b that is read where it is comes from memory, and does so once: a few rows at a time, of
+// which the tiles of all rows of a read some columns before the next ones. What they add to stays
+// in cache. A strip of columns, so many of b or fewer, is the work of one thread.
+constexpr int64_t kStreamedDepth = 64, kMinStrip = 128, kMaxStrip = 1024, kMinStrips = 8;
+// So many tiles are fetched ahead.
+constexpr int64_t kAhead = 2;
 // Of so few vectors, of so many elements, products with a matrix are sums along its lines; so are
 // products of so few multiplications, of lines that a vector holds.
 constexpr int64_t kMaxVectors = 16, kMinVectorDepth = 128;
@@ -64,11 +68,13 @@ bool has_rows(const MatrixProduct& x) {
 bool reads_b(const MatrixProduct& x) {
   return has_rows(x) && (x.k * x.n <= kMaxUnpacked || x.m <= kFewRowPanels * x.loops.rows);
 }
+bool streams_b(const MatrixProduct& x) { return reads_b(x) && x.k * x.n > kMaxUnpacked; }
 bool reads_a(const MatrixProduct& x) {
   return x.loops.direct && (x.n <= kFewColumnPanels * x.loops.columns || x.m <= x.loops.rows);
 }
 
 // Of one slab.
+int64_t max_depth(const MatrixProduct& x) { return streams_b(x) ? kStreamedDepth : kDepth; }
 int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked; }
 int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
 
@@ -89,18 +95,17 @@ int64_t row_panels(const MatrixProduct& x, int64_t rows, int64_t depth) {
 // The products of one slab of the depth, for some rows and columns of c.
 class Slab {
  public:
-  Slab(const MatrixProduct& product, int64_t row, int64_t column, int64_t first)
+  Slab(const MatrixProduct& product, int64_t row, int64_t column, int64_t columns, int64_t first)
       : x_(product),
         loops_(product.loops),
         row_(row),
         column_(column),
         first_(first),
-        depth_(std::min(kDepth, product.k - first)),
+        depth_(std::min(max_depth(product), product.k - first)),
         rows_(std::min(max_rows(product), product.m - row),
               panel_rows(product, std::min(max_rows(product), product.m - row)),
               row_panels(product, loops_.rows, depth_)),
-        columns_(std::min(max_columns(product), product.n - column),
-                 product.n <= loops_.lanes ? loops_.lanes : loops_.columns,
+        columns_(columns, product.n <= loops_.lanes ? loops_.lanes : loops_.columns,
                  std::min(kMaxBlockPanels, kBlockPanels * kDepth / depth_)),
         reads_a_(reads_a(product)),
         reads_b_(reads_b(product)) {}
@@ -180,12 +185,13 @@ class Slab {
     }
     if (reads_b_) {
       tile.b_stride = x_.b.depth_stride;
-      tile.b_ahead = x_.k * x_.n > kMaxUnpacked ? kAhead * tile.b_stride : 0;
+      tile.b_ahead = streams_b(x_) ? kAhead * columns_.width : 0;
     } else {
       tile.b_stride = columns_.width;
     }
-    // One column of panels takes rows in turn.
-    const bool is_column = last_column - first_column <= columns_.width;
+    // One column of panels takes rows in turn; so does each whose part of b is hardly read twice.
+    const bool is_column = last_column - first_column <= columns_.width ||
+                           (streams_b(x_) && last_row - first_row > rows_.width);
     const int64_t next_row = reads_a_ ? tile.a_line_stride : depth_;
     const int64_t next_column = reads_b_ ? 1 : depth_;
     for (int64_t row = first_row; row < last_row;) {
@@ -198,7 +204,7 @@ class Slab {
         tile.b = reads_b_
                      ? at(x_.b.data, first_ * tile.b_stride + column_ + column, loops_.element_size)
                      : b + bytes(column - first_column);
-        tile.c = at(x_.c, (row_ + row) * x_.n + column_ + column, loops_.element_size);
+        tile.c = at(x_.c, (row_ + row) * x_.n + column_ + column, loops_.result_size);
         if (is_column) {
           tile.count = (last_row - row) / tile.rows;
           tile.a_next = tile.rows * next_row;
@@ -249,7 +255,7 @@ void multiply_items(const MatrixProduct& x) {
         for (int64_t column = 0; column < x.n; column += x.loops.columns) {
           tile.columns = std::min<int64_t>(x.loops.columns, x.n - column);
           tile.b = at(x.b.data, item * tile.b_next + first * tile.b_stride + column, size);
-          tile.c = at(x.c, item * tile.c_next + row * x.n + column, size);
+          tile.c = at(x.c, item * tile.c_next + row * x.n + column, x.loops.result_size);
           x.loops.tile(tile);
         }
       }
@@ -296,7 +302,7 @@ struct VectorProducts {
     for (int64_t i = 0; i < x.count; ++i) {
       const void* v = at(vectors.data, i * vectors.next, size);
       const void* from = at(matrix.data, i * matrix.next, size);
-      void* to = at(x.c, i * x.m * x.n, size);
+      void* to = at(x.c, i * x.m * x.n, loops.result_size);
       if (!reads_vectors()) {
         loops.pack(v, vectors.line_stride, vectors.depth_stride, num_vectors, x.k, 1,
                    packed.data());
@@ -307,7 +313,7 @@ struct VectorProducts {
       } else {
         parallel_for(lines, 1 + kMinRead / x.k, [&](int64_t begin, int64_t end) {
           loops.sums(at(from, begin, size), matrix.depth_stride, v, end - begin, x.k,
-                     at(to, begin, size));
+                     at(to, begin, loops.result_size));
         });
       }
     }
@@ -329,7 +335,7 @@ struct VectorProducts {
                                .line_stride = matrix.line_stride,
                                .v = v,
                                .v_stride = v_stride,
-                               .y = at(to, first * c_line, loops.element_size),
+                               .y = at(to, first * c_line, loops.result_size),
                                .y_line_stride = c_line,
                                .y_column_stride = c_vector,
                                .count = count,
@@ -339,6 +345,26 @@ struct VectorProducts {
                  });
   }
 };
+
+void multiply_columns(const MatrixProduct& x, int64_t begin, int64_t end) {
+  for (int64_t row = 0; row < x.m; row += max_rows(x)) {
+    for (int64_t column = begin; column < end; column += max_columns(x)) {
+      const int64_t columns = std::min(max_columns(x), end - column);
+      for (int64_t first = 0; first < x.k; first += max_depth(x)) {
+        Slab(x, row, column, columns, first).run();
+      }
+    }
+  }
+}
+
+void multiply_one(const MatrixProduct& x) {
+  const int64_t strip = std::clamp(round_up(x.n / kMinStrips, kMinStrip), kMinStrip, kMaxStrip);
+  if (!streams_b(x) || x.n <= strip) return multiply_columns(x, 0, x.n);
+  parallel_for(ceil_div(x.n, strip), 1 + kMinProductTask / product_cost(x.m, strip, x.k),
+               [&](int64_t begin, int64_t end) {
+                 multiply_columns(x, begin * strip, std::min(end * strip, x.n));
+               });
+}
 
 }  // namespace
 
@@ -362,12 +388,8 @@ void multiply(const MatrixProduct& x) {
     MatrixProduct one = x;
     one.a.data = at(x.a.data, i * x.a.next, size);
     one.b.data = at(x.b.data, i * x.b.next, size);
-    one.c = at(x.c, i * x.m * x.n, size);
-    for (int64_t row = 0; row < x.m; row += max_rows(x)) {
-      for (int64_t column = 0; column < x.n; column += max_columns(x)) {
-        for (int64_t first = 0; first < x.k; first += kDepth) Slab(one, row, column, first).run();
-      }
-    }
+    one.c = at(x.c, i * x.m * x.n, x.loops.result_size);
+    multiply_one(one);
   }
 }
 

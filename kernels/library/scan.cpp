@@ -24,7 +24,7 @@ using fusion::ScanShape;
 
 // Lines that interleave in memory are scanned side by side, so many at a time.
 constexpr int64_t kTile = 64;
-// An addition waits for the one before it: so many lines, or leaves of one line, take turns.
+// An addition waits for the one before it: so many leaves of a long line take turns.
 constexpr int64_t kChains = 8;
 constexpr int64_t kGrain = 1 << 14;  // elements
 constexpr int64_t kLeaf = fusion::leaf_size(fusion::Schedule::kColumn);
@@ -78,14 +78,14 @@ class Before {
   A subtrees_[kTreeLevels][kMost], sums_[kTreeLevels][kMost];
 };
 
-// Lines [first, first + count), at most kMost. `kNeighbours`: they are neighbours in y; else each
-// follows the one before. The identity leaves all numbers as they are.
-template <bool kNeighbours, int64_t kMost, typename T, typename A, typename Combine>
-void scan_lines(const ScanShape& shape, int64_t first, int64_t count, const T* x, T* __restrict y,
-                A identity, Combine combine) {
-  A leaf[kMost];
-  int64_t begin[kMost];
-  Before<A, kMost, Combine> before(count, identity, combine);
+// Lines [first, first + count), at most kTile, which are neighbours in y. The identity leaves all
+// numbers as they are.
+template <typename T, typename A, typename Combine>
+void scan_neighbours(const ScanShape& shape, int64_t first, int64_t count, const T* x,
+                     T* __restrict y, A identity, Combine combine) {
+  A leaf[kTile];
+  int64_t begin[kTile];
+  Before<A, kTile, Combine> before(count, identity, combine);
   for (int64_t j = 0; j < count; ++j) begin[j] = shape.begin_of_x(first + j);
   y += shape.begin_of_y(first);
   for (int64_t i = 0; i < shape.length;) {
@@ -95,10 +95,38 @@ void scan_lines(const ScanShape& shape, int64_t first, int64_t count, const T* x
     for (; i < end; ++i, x += shape.stride, y += shape.inner) {
       for (int64_t j = 0; j < count; ++j) {
         leaf[j] = combine(leaf[j], A(x[begin[j]]));
-        y[kNeighbours ? j : j * shape.length] = stored<T>(combine(sum[j], leaf[j]));
+        y[j] = stored<T>(combine(sum[j], leaf[j]));
       }
     }
     if (i < shape.length) before.add(leaf);
+  }
+}
+
+// A short line, which is consecutive in y: the processor has several of its leaves, or the next
+// line's, at work.
+template <typename T, typename A, typename Combine>
+void scan_short_line(const ScanShape& shape, int64_t line, const T* x, T* __restrict y, A identity,
+                     Combine combine) {
+  x += shape.begin_of_x(line);
+  y += shape.begin_of_y(line);
+  if (shape.length <= kLeaf) {
+    A leaf = identity;
+    for (int64_t i = 0; i < shape.length; ++i) {
+      leaf = combine(leaf, A(x[i * shape.stride]));
+      y[i] = stored<T>(leaf);
+    }
+    return;
+  }
+  Before<A, 1, Combine> before(1, identity, combine);
+  for (int64_t i = 0; i < shape.length;) {
+    const int64_t end = std::min(shape.length, i + kLeaf);
+    const A sum = *before.sum();
+    A leaf = identity;
+    for (; i < end; ++i) {
+      leaf = combine(leaf, A(x[i * shape.stride]));
+      y[i] = stored<T>(combine(sum, leaf));
+    }
+    if (i < shape.length) before.add(&leaf);
   }
 }
 
@@ -145,10 +173,9 @@ void scan(const ScanShape& shape, const T* x, T* y, A identity, Combine combine)
       int64_t count = 1;
       if (shape.inner > 1) {
         count = std::min({kTile, shape.inner - line % shape.inner, end - line});
-        scan_lines<true, kTile>(shape, line, count, x, y, identity, combine);
+        scan_neighbours(shape, line, count, x, y, identity, combine);
       } else if (shape.length < kChains * kLeaf) {
-        count = std::min(kChains, end - line);
-        scan_lines<false, kChains>(shape, line, count, x, y, identity, combine);
+        scan_short_line(shape, line, x, y, identity, combine);
       } else {
         scan_line(shape, line, x, y, identity, combine);
       }

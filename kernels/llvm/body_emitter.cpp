@@ -29,6 +29,20 @@ bool reads_under_predicates(const fusion::Program& program) {
 
 bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == Op::kMul; }
 
+// Of halves these give halves, so that there is nothing to round.
+bool keeps_halves(Op op) {
+  switch (op) {
+    case Op::kNeg:
+    case Op::kAbs:
+    case Op::kSign:
+    case Op::kRelu:
+    case Op::kMaximum:
+    case Op::kMinimum:
+    case Op::kWhere: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_block,
@@ -64,8 +78,7 @@ llvm::Value* BodyEmitter::round(DType dtype, llvm::Value* value) {
   if (dtype == DType::kBFloat16) return ir::emit_round_to_bfloat16(value);
   if (dtype != DType::kFloat16) return value;
   llvm::Type* type = builder_.with_lanes(ir_.getHalfTy());
-  llvm::Value* half = ir_.CreateFPTrunc(ir::emit_canonical_nan(dtype, value), type);
-  return ir_.CreateFPExt(half, value->getType());
+  return ir_.CreateFPExt(ir_.CreateFPTrunc(value, type), value->getType());
 }
 
 llvm::Value* BodyEmitter::value(ValueId id) {
@@ -257,7 +270,7 @@ void BodyEmitter::emit(ValueId id) {
   llvm::Value* result = instr.op == Op::kCast
                             ? ir::emit_cast(dtype, compute_type(instr.dtype), operands[0])
                             : ir::emit_pointwise(instr.op, dtype, operands);
-  values_[id] = round(instr.dtype, result);
+  values_[id] = keeps_halves(instr.op) ? result : round(instr.dtype, result);
 }
 
 void BodyEmitter::emit_store(const fusion::Store& store) {

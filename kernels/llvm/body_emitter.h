@@ -48,6 +48,7 @@ class BodyEmitter {
   // if there is none).
   llvm::Value* compare_index(fusion::ValueId comparison, llvm::Value* lane_index);
   llvm::Value* comparison_change(fusion::ValueId comparison);
+  llvm::Value* stride(uint16_t access, int dim);
   llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
   // Packed rows, in blocks that begin at `row`: lanes are its rows, or the points of its vector
   // `v`. With `windows` the lanes of loads of which that is true may be picked from whole vectors.
@@ -88,7 +89,6 @@ class BodyEmitter {
 
   // Loads `KernelArgs.*field[index]`, in the arguments' block.
   llvm::Value* argument(size_t field, size_t index, llvm::Type* type);
-  llvm::Value* stride(uint16_t access, int dim);
   llvm::Value* offset(uint16_t access);
   llvm::Value* buffer(uint16_t access);
   llvm::Value* lane_strides(uint16_t access);

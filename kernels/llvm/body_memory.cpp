@@ -331,17 +331,22 @@ llvm::Value* BodyEmitter::encode(DType dtype, llvm::Value* value) {
   }
   if (!is_float(dtype)) return value;
   if (moves_halves_ && is_half(dtype)) return canonical_half(dtype, value);
-  value = ir::emit_canonical_nan(dtype, value);
   llvm::Type* halves = builder_.with_lanes(ir_.getInt16Ty());
   if (dtype == DType::kFloat16) {
+    // Most values have just been rounded.
     llvm::Type* type = builder_.with_lanes(ir_.getHalfTy());
-    return ir_.CreateBitCast(ir_.CreateFPTrunc(value, type), halves);
+    auto* widened = llvm::dyn_cast<llvm::FPExtInst>(value);
+    llvm::Value* half = widened != nullptr && widened->getSrcTy() == type
+                            ? widened->getOperand(0)
+                            : ir_.CreateFPTrunc(value, type);
+    return canonical_half(dtype, ir_.CreateBitCast(half, halves));
   }
   if (dtype == DType::kBFloat16) {
+    // All lower bits are zero, of a NaN as well.
     llvm::Value* bits = ir_.CreateBitCast(value, builder_.with_lanes(ir_.getInt32Ty()));
-    return ir_.CreateTrunc(ir_.CreateLShr(bits, 16), halves);
+    return canonical_half(dtype, ir_.CreateTrunc(ir_.CreateLShr(bits, 16), halves));
   }
-  return value;
+  return ir::emit_canonical_nan(dtype, value);
 }
 
 }  // namespace sluice::kernels

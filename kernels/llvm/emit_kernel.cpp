@@ -127,6 +127,7 @@ void KernelEmitter::emit_runs(const RunBody& body, int lane_dims) {
 void KernelEmitter::emit_row_run(const Values& outer, llvm::Value* first, llvm::Value* last,
                                  llvm::Value* row) {
   body_->set_outer(outer);
+  if (has_panels()) return emit_panels(first, last, row);
   builder_.loop(first, last, builder_.index(1), {}, [&](llvm::Value* i, const Values&) {
     body_->set_row(i);
     emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
@@ -138,12 +139,31 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
                                   llvm::Value* row) {
   body_->set_outer(outer);
   for (const ValueId id : plan_.invariant) body_->emit(id);
-  LaneScope wide(plan_.lanes);
-  for (const auto* stages : {&plan_.before, &plan_.passes}) {
-    for (const RowPlan::Stage& stage : *stages) body_->splat_operands(stage.instrs, stage.stores);
+  auto splat_operands = [&] {
+    for (const auto* stages : {&plan_.before, &plan_.passes}) {
+      for (const RowPlan::Stage& stage : *stages) body_->splat_operands(stage.instrs, stage.stores);
+    }
+  };
+  auto emit_wide_panels = [&] {
+    LaneScope wide(plan_.lanes);
+    splat_operands();
+    emit_panels(first, last, row);
+  };
+  if (has_narrow_panel()) {
+    const int lanes = plan_.lanes / kNarrowPart;
+    llvm::Value* columns = ir_.CreateSub(last, first);
+    auto emit_narrow = [&] {
+      LaneScope narrow(lanes);
+      splat_operands();
+      emit_narrow_panel(first, last, row);
+    };
+    return builder_.if_then_else(ir_.CreateICmpSLE(columns, builder_.index(lanes)), emit_narrow,
+                                 emit_wide_panels);
   }
+  if (has_panels()) return emit_wide_panels();
+  LaneScope wide(plan_.lanes);
+  splat_operands();
   if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
-  if (has_panels()) return emit_panels(first, last, row);
   lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
     body_->set_lane_start(i);
     emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
@@ -158,6 +178,23 @@ void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {
   llvm::Value* count = ir_.CreateTrunc(left, word);
   llvm::Value* in_all_lanes = builder_.splat(count, builder_.lanes());
   body_->set_active(ir_.CreateICmpULT(builder_.iota(word), in_all_lanes), count);
+}
+
+void KernelEmitter::set_active_between(llvm::Value* from, llvm::Value* to) {
+  llvm::Type* word = ir_.getInt32Ty();
+  if (host().masked_vectors && builder_.lanes() == 32) {
+    llvm::Value* one = builder_.index(1);
+    llvm::Value* bits = ir_.CreateSub(ir_.CreateShl(one, to), ir_.CreateShl(one, from));
+    bits = ir_.CreateTrunc(bits, word);
+    body_->set_active(ir_.CreateBitCast(bits, builder_.with_lanes(ir_.getInt1Ty())));
+    return;
+  }
+  auto splat = [&](llvm::Value* lane) {
+    return builder_.splat(ir_.CreateTrunc(lane, word), builder_.lanes());
+  };
+  llvm::Value* lane = builder_.iota(word);
+  body_->set_active(
+      ir_.CreateAnd(ir_.CreateICmpUGE(lane, splat(from)), ir_.CreateICmpULT(lane, splat(to))));
 }
 
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,
@@ -225,14 +262,8 @@ ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* las
             emit_in(0);
           },
           [&] {
-            llvm::Type* word = ir_.getInt32Ty();
-            auto bound = [&](llvm::Value* lane) {
-              lane = builder_.max(builder_.index(0), builder_.min(lane, lanes));
-              return builder_.splat(ir_.CreateTrunc(lane, word), builder_.lanes());
-            };
-            llvm::Value* lane = builder_.iota(word);
-            body_->set_active(ir_.CreateAnd(ir_.CreateICmpUGE(lane, bound(from)),
-                                            ir_.CreateICmpULT(lane, bound(to))));
+            // The run has elements in the vector: it begins before the last lane's end.
+            set_active_between(builder_.max(from, builder_.index(0)), builder_.min(to, lanes));
             emit_in(1);
           });
       Values next;

@@ -128,30 +128,34 @@ ReductionState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
   return element;
 }
 
+KernelEmitter::Accumulators KernelEmitter::add_element(const RowPlan::Stage& pass, llvm::Value* r,
+                                                       llvm::Value* first, Accumulators state) {
+  emit_element(pass, r);
+  for (size_t k = 0; k < state.size(); ++k) {
+    const ValueId id = pass.reductions[k];
+    const Op op = program_.body[id].op;
+    const ir::ContractionScope contraction(program_.contracts && op == Op::kSum);
+    const ReductionState next =
+        ir::emit_combine_next(op, type_of(id), state[k], leaf_element(id, r, first));
+    // Where lanes are rows, those that don't exist have a state of their own that nobody reads.
+    llvm::Value* active = lanes_reduced() ? body_->active() : nullptr;
+    if (active == nullptr) {
+      state[k] = next;
+      continue;
+    }
+    state[k].value = ir_.CreateSelect(active, next.value, state[k].value);
+    if (next.position != nullptr) {
+      state[k].position = ir_.CreateSelect(active, next.position, state[k].position);
+    }
+  }
+  return state;
+}
+
 KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass, llvm::Value* first,
                                                      llvm::Value* last) {
   if (program_.lanes_across_rows) return emit_block_across_rows(pass, first, last);
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
-    emit_element(pass, r);
-    Accumulators state = unflatten(pass.reductions, program_, in);
-    for (size_t k = 0; k < state.size(); ++k) {
-      const ValueId id = pass.reductions[k];
-      const ir::ContractionScope contraction(program_.contracts &&
-                                             program_.body[id].op == Op::kSum);
-      const ReductionState next = ir::emit_combine_next(program_.body[id].op, type_of(id), state[k],
-                                                        leaf_element(id, r, first));
-      // Where lanes are rows, those that don't exist have a state of their own that nobody reads.
-      llvm::Value* active = lanes_reduced() ? body_->active() : nullptr;
-      if (active == nullptr) {
-        state[k] = next;
-        continue;
-      }
-      state[k].value = ir_.CreateSelect(active, next.value, state[k].value);
-      if (next.position != nullptr) {
-        state[k].position = ir_.CreateSelect(active, next.position, state[k].position);
-      }
-    }
-    return flatten(state);
+    return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
   };
   if (!lanes_reduced()) {
     if (program_.tiled) stage_columns(pass, first, last);

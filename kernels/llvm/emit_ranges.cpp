@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -15,6 +16,10 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
   const RowPlan::Ranges& ranges = plan_.ranges;
   if (ranges.values.empty()) return emit_versions(first, last, Outcomes(program_));
   const int64_t lanes = builder_.lanes();
+  const bool decides_by_lane =
+      host().masked_vectors &&
+      std::none_of(ranges.rest.begin(), ranges.rest.end(),
+                   [&](ValueId id) { return program_.body[id].op == fusion::Op::kGather; });
   std::map<ValueId, llvm::Value*> changes;
   for (const ValueId id : ranges.values) {
     if (ranges.comparisons[id] && !ranges.moving[id]) changes[id] = body_->comparison_change(id);
@@ -23,6 +28,8 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
     llvm::Value* next_vector = ir_.CreateAdd(i, builder_.index(lanes));
     llvm::Value* end = last;
     llvm::Value* changes_near = builder_.index(0);
+    llvm::Value* farthest_near = i;
+    NearOutcomes near_outcomes;
     {
       LaneScope scalar(1);
       for (const ValueId id : ranges.values) {
@@ -30,18 +37,25 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
           body_->emit(id);
           continue;
         }
-        body_->set_value(id, body_->compare_index(id, i));
+        llvm::Value* outcome = body_->compare_index(id, i);
+        body_->set_value(id, outcome);
         // What moves an index changes where another comparison does, behind which nothing is asked.
         llvm::Value* change = ranges.moving[id] ? body_->comparison_change(id) : changes.at(id);
         llvm::Value* ahead = ir_.CreateICmpSGT(change, i);
         end = ir_.CreateSelect(ahead, builder_.min(end, change), end);
+        if (!ranges.moving[id]) {
+          near_outcomes[id] = {outcome, ir_.CreateSelect(ahead, change, next_vector)};
+        }
         llvm::Value* near = ir_.CreateAnd(ahead, ir_.CreateICmpSLT(change, next_vector));
         changes_near = ir_.CreateAdd(changes_near, ir_.CreateZExt(near, ir_.getInt64Ty()));
+        farthest_near = ir_.CreateSelect(near, builder_.max(farthest_near, change), farthest_near);
       }
     }
     // One bound may be two comparisons, where one part ends and the next begins. Two vectors with a
-    // part of their lanes active are faster than one that decides by lane.
-    llvm::Value* agrees = ir_.CreateICmpSLE(changes_near, builder_.index(2));
+    // part of their lanes active are faster than one that decides by lane, three are not, unless
+    // that one gathers what rolls move.
+    llvm::Value* agrees = decides_by_lane ? ir_.CreateICmpSLE(farthest_near, end)
+                                          : ir_.CreateICmpSLE(changes_near, builder_.index(2));
     if (program_.nontemporal) {
       // Vectors stay aligned: whole ones, unless it is the last.
       llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(end, i), -lanes);
@@ -56,13 +70,31 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
     builder_.if_then_else(
         agrees, [&] { emit_versions(i, end, Outcomes(program_)); },
         [&] {
-          body_->set_lane_start(i);
           set_active_below(i, last);
-          emit_stage(plan_.before[0]);
+          emit_by_lane(i, near_outcomes);
         });
     return ir_.CreateSelect(agrees, end, next_vector);
   });
   body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_by_lane(llvm::Value* i, const NearOutcomes& outcomes) {
+  body_->set_lane_start(i);
+  llvm::Type* word = ir_.getInt32Ty();
+  for (const ValueId id : plan_.before[0].instrs) {
+    const auto known = outcomes.find(id);
+    if (known == outcomes.end()) {
+      body_->emit(id);
+      continue;
+    }
+    const auto [outcome, change] = known->second;
+    llvm::Value* distance =
+        builder_.min(ir_.CreateSub(change, i), builder_.index(builder_.lanes()));
+    llvm::Value* is_behind = ir_.CreateICmpUGE(
+        builder_.iota(word), builder_.splat(ir_.CreateTrunc(distance, word), builder_.lanes()));
+    body_->set_value(id, ir_.CreateXor(builder_.splat(outcome, builder_.lanes()), is_behind));
+  }
+  for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
 }
 
 void KernelEmitter::emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known) {

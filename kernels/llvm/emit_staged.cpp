@@ -82,10 +82,20 @@ void KernelEmitter::stage_panel(uint16_t access, llvm::Value* run, llvm::Value* 
     indices[d] = d > 0 ? ir_.CreateURem(rest, extent) : rest;
     rest = ir_.CreateUDiv(rest, extent);
   }
+  // The hardware does not foresee strides of pages. Loads of other sizes, or of what may be in a
+  // cache, overlap well enough.
+  constexpr int64_t kFarElements = 8 << 20;
+  constexpr int kLanesAhead = 16;
+  llvm::Value* ahead = nullptr;
+  if (size_of(program_.accesses[access].dtype) == 4) {
+    llvm::Value* is_far = ir_.CreateICmpSGT(reduced_extent_, builder_.index(kFarElements));
+    llvm::Value* lines = ir_.CreateSelect(is_far, builder_.index(kLanesAhead), builder_.index(0));
+    ahead = ir_.CreateMul(lines, body_->lane_stride(access));
+  }
   llvm::Value* panel = panels_.at(access);
   llvm::Value* start = ir_.CreateGEP(element, panel, builder_.index(leaf));
   transpose_block(access, {body_->pointer_in_row(access, indices), start, /*height=*/count,
-                           /*width=*/length, /*pitch=*/length, /*has_room=*/false});
+                           /*width=*/length, /*pitch=*/length, /*has_room=*/false, ahead});
   body_->set_tile(access, ir_.CreateGEP(element, start, ir_.CreateNeg(ir_.CreateMul(run, length))));
 }
 

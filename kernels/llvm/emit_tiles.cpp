@@ -128,6 +128,12 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
                             : ir_.CreateMaskedLoad(vector, from, align, mask,
                                                    llvm::Constant::getNullValue(vector)));
       }
+      if (block.ahead != nullptr) {
+        for (llvm::Value* start : starts) {
+          llvm::Value* next = ir_.CreateGEP(element, start, ir_.CreateAdd(line, block.ahead));
+          builder_.prefetch(next);
+        }
+      }
       vectors = transpose(ir_, std::move(vectors));
       for (int k = 0; k < n; ++k) {
         llvm::Value* row = ir_.CreateAdd(line, builder_.index(k));

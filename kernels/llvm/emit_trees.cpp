@@ -1,7 +1,4 @@
 // How results of leaves and of blocks are combined: the tree of kernels/reduction.h.
-#include <algorithm>
-
-#include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -53,14 +50,16 @@ ir::Builder::Values KernelEmitter::combine_level(const Tree& tree, llvm::Value* 
 }
 
 void KernelEmitter::add_to_tree(const Tree& tree, llvm::Value* column, llvm::Value* i,
-                                const Accumulators& leaf) {
+                                const Accumulators& subtree, int level) {
+  llvm::Value* first = builder_.index(level);
   llvm::Value* ones =
       ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, ir_.CreateNot(i), ir_.getFalse());
+  llvm::Value* end = ir_.CreateAdd(ones, first);
   const Values result = builder_.loop(
-      builder_.index(0), ones, builder_.index(1), flatten(leaf),
+      first, end, builder_.index(1), flatten(subtree),
       [&](llvm::Value* k, const Values& in) { return combine_level(tree, column, k, in); });
   for (size_t j = 0; j < tree.levels.size(); ++j) {
-    ir_.CreateStore(builder_.to_memory(result[j]), level_pointer(tree.levels[j], column, ones));
+    ir_.CreateStore(builder_.to_memory(result[j]), level_pointer(tree.levels[j], column, end));
   }
 }
 
@@ -94,66 +93,6 @@ KernelEmitter::Accumulators KernelEmitter::emit_tree(
                   return Values{};
                 });
   return total_of(tree, column, count);
-}
-
-bool KernelEmitter::has_panels() const {
-  // Vectors of long bodies are few as it is.
-  constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
-  return program_.schedule == fusion::Schedule::kColumn && !program_.tiled &&
-         entry_ != Entry::kFinish && !program_.one_leaf && plan_.splits_rows &&
-         plan_.passes.size() == 1 && plan_.cached.empty() && plan_.before[0].stores.empty() &&
-         host().masked_vectors && program_.body.size() <= kMaxInstrs &&
-         plan_.reductions.size() <= kMaxReductions;
-}
-
-void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
-  constexpr int kWidth = 8;  // vectors
-  const RowPlan::Stage& pass = plan_.passes[0];
-  llvm::Value* begin = builder_.index(0);
-  llvm::Value* end = reduced_extent_;
-  if (entry_ == Entry::kBlock) std::tie(begin, end) = block_range();
-  llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
-  llvm::Value* one = builder_.index(1);
-  auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
-    return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one)), b);
-  };
-  llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
-  llvm::Value* lanes = builder_.index(plan_.lanes);
-  const Tree tree = make_tree(pass.reductions, kWidth);
-  auto emit_panel = [&](llvm::Value* panel, const Values&) {
-    llvm::Value* width =
-        builder_.min(ceil_div(ir_.CreateSub(last, panel), lanes), builder_.index(kWidth));
-    auto for_each_vector = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
-      builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
-        llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
-        body_->set_lane_start(i);
-        set_active_below(i, last);
-        emit_stage(plan_.before[0]);
-        body(column, i);
-        return Values{};
-      });
-    };
-    builder_.loop(builder_.index(0), leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
-      llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
-      llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
-      for_each_vector([&](llvm::Value* column, llvm::Value*) {
-        add_to_tree(tree, column, leaf, emit_leaf(pass, from, to));
-      });
-      return Values{};
-    });
-    for_each_vector([&](llvm::Value* column, llvm::Value* i) {
-      const Accumulators totals = total_of(tree, column, leaves);
-      llvm::Value* number = ir_.CreateAdd(row, ir_.CreateSub(i, first));
-      if (entry_ == Entry::kBlock)
-        store_partials(totals, number);
-      else
-        emit_after_pass(0, totals);
-    });
-    return Values{};
-  };
-  llvm::Value* step = ir_.CreateMul(lanes, builder_.index(kWidth));
-  builder_.loop(first, last, step, {}, emit_panel);
-  body_->set_active(nullptr);
 }
 
 llvm::Value* KernelEmitter::partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane,

@@ -45,6 +45,9 @@ class KernelEmitter {
   void emit_lane_run(const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Pointwise: a run, cut at the bounds of the plan's ranges; lane by lane where they are close.
   void emit_ranges(llvm::Value* first, llvm::Value* last);
+  // Comparisons: the outcome at a vector's first point, and the point from which it is the other.
+  using NearOutcomes = std::map<ValueId, std::pair<llvm::Value*, llvm::Value*>>;
+  void emit_by_lane(llvm::Value* i, const NearOutcomes& outcomes);
   // The points [first, last), which agree on the conditions of the plan's ranges: a loop
   // for each side of the selections by them that are not decided yet.
   void emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known);
@@ -71,6 +74,7 @@ class KernelEmitter {
     llvm::Value* width;
     llvm::Value* pitch;
     bool has_room;
+    llvm::Value* ahead = nullptr;  // what is read so many elements later is prefetched
   };
   void transpose_block(uint16_t access, const Block& block);
   void emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged, const Tile& tile);
@@ -82,6 +86,8 @@ class KernelEmitter {
   void emit_packed_block(const PackedPlan& plan, const PackedColumns& columns, llvm::Value* row,
                          llvm::Value* count);
   void set_active_below(llvm::Value* i, llvm::Value* last);
+  // The lanes [from, to), both at most the number of lanes.
+  void set_active_between(llvm::Value* from, llvm::Value* to);
   // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`.
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                    const ir::Builder::LoopBody& body);
@@ -120,10 +126,25 @@ class KernelEmitter {
   // The leaves of the elements [first, last), `first` being a leaf's first, and their tree.
   Accumulators emit_leaves(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   Accumulators emit_leaf(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
-  // Columns, one pass: panels of some vectors side by side take turns leaf by leaf, so that rows in
-  // memory are read by runs that the hardware can foresee, not by single vectors.
+  // One pass: vectors of columns side by side, or rows, take turns leaf by leaf (emit_panels.cpp),
+  // so that memory is read by runs that the hardware can foresee, and once if it is rows of several
+  // reduced dims, of which the next one lies between.
+  static constexpr int kWidestPanel = 32;
   bool has_panels() const;
+  size_t num_accesses() const { return program_.accesses.size(); }
+  // The first access by whose strides rows may be interleaved, or num_accesses().
+  size_t find_interleaved() const;
+  llvm::Value* width_of_panels();
   void emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // Columns that fit this part of the lanes are no work for as many vectors: leaves take turns
+  // element by element instead, since each addition waits for the one before it.
+  static constexpr int kNarrowPart = 4;
+  bool has_narrow_panel() const;
+  void emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // The elements that panels walk.
+  std::pair<llvm::Value*, llvm::Value*> panel_elements();
+  // What follows from the totals of the columns at `row`.
+  void emit_totals(const Accumulators& totals, llvm::Value* row);
   // The elements of the block that the entry point is called for.
   std::pair<llvm::Value*, llvm::Value*> block_range();
   // Once a row: the results of pass p, and what follows from them.
@@ -147,12 +168,17 @@ class KernelEmitter {
   llvm::Value* level_pointer(const Tree::Level& level, llvm::Value* column, llvm::Value* k);
   // What level k holds, combined with what comes after it.
   Values combine_level(const Tree& tree, llvm::Value* column, llvm::Value* k, const Values& later);
-  void add_to_tree(const Tree& tree, llvm::Value* column, llvm::Value* i, const Accumulators& leaf);
+  // `i` counts subtrees of 2^level leaves, of which `subtree` is one.
+  void add_to_tree(const Tree& tree, llvm::Value* column, llvm::Value* i,
+                   const Accumulators& subtree, int level = 0);
   Accumulators total_of(const Tree& tree, llvm::Value* column, llvm::Value* count);
   // The tree of the results of `leaf(0)`, ..., `leaf(count - 1)`, which are computed in this order.
   Accumulators emit_tree(const std::vector<ValueId>& reductions, llvm::Value* count,
                          const std::function<Accumulators(llvm::Value*)>& leaf);
   void emit_element(const RowPlan::Stage& pass, llvm::Value* r);
+  // `state` of the leaf that begins at `first`, with the element at `r`.
+  Accumulators add_element(const RowPlan::Stage& pass, llvm::Value* r, llvm::Value* first,
+                           Accumulators state);
   // The element that `reduction` takes at `r`.
   ReductionState element_of(ValueId reduction, llvm::Value* r);
   // In a leaf, positions are of 32 bits and count from its first element, and a lane starts at its

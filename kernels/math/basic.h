@@ -68,15 +68,21 @@ SLUICE_MATH_INLINE V sign(V a) {
   else
     return positive;
 }
-// The sign of a NaN is not kept by arithmetic or stores, and so counts as positive here.
+namespace internal {
+// As copysign(), of a magnitude that is NaN if `sign` is.
 template <typename V>
-SLUICE_MATH_INLINE V copysign(V magnitude, V sign) {
+SLUICE_MATH_INLINE V with_sign_of(V magnitude, V sign) {
   using U = UIntOf<V>;
-  sign = select(ne(sign, sign), constant<V>(0), sign);
   const U sign_bit = constant<U>(ScalarOf<U>(1) << (kWidth<V> - 1));
   return bits_as<V>(bit_or(bits_as<U>(raw_abs(magnitude)), bit_and(bits_as<U>(sign), sign_bit)));
 }
+}  // namespace internal
 
+// The sign of a NaN is not kept by arithmetic or stores, and so counts as positive here.
+template <typename V>
+SLUICE_MATH_INLINE V copysign(V magnitude, V sign) {
+  return internal::with_sign_of(magnitude, select(ne(sign, sign), constant<V>(0), sign));
+}
 // Rounding to an integer; integers are left as they are. round() takes ties to even.
 template <typename V>
 SLUICE_MATH_INLINE V floor(V a) {
@@ -203,7 +209,7 @@ SLUICE_MATH_INLINE V maximum(V a, V b) {
   if constexpr (kIsBool<V>)
     return bit_or(a, b);
   else if constexpr (kIsFloat<V>)
-    return select(mask_or(lt(a, b), ne(b, b)), b, a);
+    return select(ne(b, b), b, select(lt(a, b), b, a));
   else
     return select(lt(a, b), b, a);
 }
@@ -212,7 +218,7 @@ SLUICE_MATH_INLINE V minimum(V a, V b) {
   if constexpr (kIsBool<V>)
     return bit_and(a, b);
   else if constexpr (kIsFloat<V>)
-    return select(mask_or(lt(b, a), ne(b, b)), b, a);
+    return select(ne(b, b), b, select(lt(b, a), b, a));
   else
     return select(lt(b, a), b, a);
 }

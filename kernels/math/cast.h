@@ -17,6 +17,12 @@ SLUICE_MATH_INLINE To float_to_int(From a) {
   using F = ScalarOf<From>;
   // Both bounds are 0 or powers of two, so they are exact.
   const From low = constant<From>(static_cast<F>(Limits::min()));
+  if constexpr (Limits::digits <= std::numeric_limits<F>::digits) {
+    const From high = constant<From>(static_cast<F>(Limits::max()));
+    const From raised = select(lt(a, low), low, a);
+    const From bounded = select(lt(high, raised), high, raised);
+    return raw_convert<To>(select(eq(a, a), bounded, constant<From>(0)));
+  }
   const From end = constant<From>(F(2) * static_cast<F>(Limits::max() / 2 + 1));
   const MaskOf<From> too_low = lt(a, low);
   const MaskOf<From> in_range = mask_and(le(low, a), lt(a, end));

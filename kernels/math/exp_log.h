@@ -75,24 +75,28 @@ SLUICE_MATH_INLINE RoundedInteger<V> round_product(V a, ScalarOf<V> factor, int 
   return {sub(shifted, shift), bits_as<IntOf<V>>(shifted)};
 }
 
-// mantissa * scale is the value. Only that product rounds where the value is subnormal, so a caller
-// that has more factors to multiply in does it before the scale.
+// p * 2^n, where n was rounded with an offset of 2 * kBias. 2^n is split in two, as neither
+// subnormal results nor those next to overflow can be reached by one factor; only the second
+// product rounds.
+template <typename V>
+SLUICE_MATH_INLINE V scale(V p, const RoundedInteger<V>& n) {
+  return scale_or(p, n.value, [&]() SLUICE_MATH_LAMBDA {
+    using I = IntOf<V>;
+    const I mantissa_bits = constant<I>(FormatOf<V>::kMantissaBits);
+    const I half = shr(n.bits, constant<I>(1));
+    const I other_half = sub(n.bits, half);
+    return mul(mul(p, bits_as<V>(shl(half, mantissa_bits))),
+               bits_as<V>(shl(other_half, mantissa_bits)));
+  });
+}
+
+// scale(mantissa, n) is the value. It rounds where that is subnormal, so a caller that has more
+// factors multiplies them with the mantissa.
 template <typename V>
 struct Scaled {
   V mantissa;
-  V scale;
+  RoundedInteger<V> n;
 };
-
-// p * 2^n, where `bits` has n + 2 * kBias in its low bits. 2^n is split in two, as neither
-// subnormal results nor those next to overflow can be reached by one factor.
-template <typename V>
-SLUICE_MATH_INLINE Scaled<V> scale_by_exponent(V p, IntOf<V> bits) {
-  using I = IntOf<V>;
-  const I mantissa_bits = constant<I>(FormatOf<V>::kMantissaBits);
-  const I half = shr(bits, constant<I>(1));
-  const I other_half = sub(bits, half);
-  return {mul(p, bits_as<V>(shl(half, mantissa_bits))), bits_as<V>(shl(other_half, mantissa_bits))};
-}
 
 // (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
 template <typename V>
@@ -119,14 +123,14 @@ SLUICE_MATH_INLINE Scaled<V> exp_scaled(V a) {
   const RoundedInteger<V> n = round_product(a, FormatOf<V>::kLog2E, 2 * FormatOf<V>::kBias);
   const V r = reduce_by_ln2(a, n.value);
   const V p = add(fma(mul(r, r), exp_tail(r), r), constant<V>(1));
-  return scale_by_exponent(p, n.bits);
+  return {p, n};
 }
 
 // e^a for a <= 0 or NaN.
 template <typename V>
 SLUICE_MATH_INLINE V exp_of_negative(V a) {
   const Scaled<V> e = exp_scaled(at_least(a, FormatOf<V>::kExpLow));
-  return mul(e.mantissa, e.scale);
+  return scale(e.mantissa, e.n);
 }
 
 // e^r - 1, where a = n ln 2 + r.
@@ -303,7 +307,7 @@ SLUICE_MATH_INLINE V exp(V a) {
   using Format = internal::FormatOf<V>;
   const V clamped = internal::at_most(internal::at_least(a, Format::kExpLow), Format::kExpHigh);
   const internal::Scaled<V> e = internal::exp_scaled(clamped);
-  return mul(e.mantissa, e.scale);
+  return internal::scale(e.mantissa, e.n);
 }
 
 template <typename V>
@@ -313,8 +317,7 @@ SLUICE_MATH_INLINE V exp2(V a) {
   const internal::RoundedInteger<V> n = internal::round_product(clamped, 1, 2 * Format::kBias);
   const V r = sub(clamped, n.value);
   const V power = fma(r, internal::exp2_quotient(r), constant<V>(1));
-  const internal::Scaled<V> e = internal::scale_by_exponent(power, n.bits);
-  return mul(e.mantissa, e.scale);
+  return internal::scale(power, n);
 }
 
 template <typename V>
@@ -326,7 +329,7 @@ SLUICE_MATH_INLINE V expm1(V a) {
       internal::round_product(x, Format::kLog2E, Format::kBias - 1);
   const V power = internal::power_of_two<V>(n.bits);
   const V half = fma(internal::expm1_of_reduced(x, n.value), power, sub(power, constant<V>(0.5)));
-  return copysign(add(half, half), a);
+  return internal::with_sign_of(add(half, half), a);
 }
 
 template <typename V>

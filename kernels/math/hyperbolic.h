@@ -31,7 +31,7 @@ SLUICE_MATH_INLINE V asinh(V a) {
   const V square = mul(x, x);
   // sqrt(1 + x^2) - 1, without cancellation.
   const V root = raw_div(square, add(one, sqrt(add(square, one))));
-  return copysign(internal::log1p_or_log_of_double(add(x, root), x), a);
+  return internal::with_sign_of(internal::log1p_or_log_of_double(add(x, root), x), a);
 }
 template <typename V>
 SLUICE_MATH_INLINE V acosh(V a) {
@@ -58,7 +58,7 @@ SLUICE_MATH_INLINE V atanh(V a) {
   }
   const V small = fma(mul(x, square), tail, x);
   const V large = mul(constant<V>(0.5), log(raw_div(add(one, x), sub(one, x))));
-  return copysign(select(lt(x, constant<V>(0.5)), small, large), a);
+  return internal::with_sign_of(select(lt(x, constant<V>(0.5)), small, large), a);
 }
 
 namespace internal {
@@ -67,7 +67,7 @@ namespace internal {
 template <typename V>
 SLUICE_MATH_INLINE V half_exp_of_abs(V a) {
   const Scaled<V> e = exp_scaled(at_most(raw_abs(a), FormatOf<V>::kExpHigh));
-  return mul(e.mantissa, mul(constant<V>(0.5), e.scale));
+  return scale(mul(constant<V>(0.5), e.mantissa), e.n);
 }
 
 }  // namespace internal
@@ -87,7 +87,7 @@ SLUICE_MATH_INLINE V sinh(V a) {
                       0.0083333333333331389, 0.16666666666666669);
   }
   const V small = fma(mul(x, square), tail, x);
-  return copysign(select(lt(x, constant<V>(1)), small, large), a);
+  return internal::with_sign_of(select(lt(x, constant<V>(1)), small, large), a);
 }
 
 template <typename V>
@@ -100,7 +100,7 @@ SLUICE_MATH_INLINE V cosh(V a) {
 template <typename V>
 SLUICE_MATH_INLINE V tanh(V a) {
   const V t = internal::expm1_of_negative(mul(constant<V>(-2), raw_abs(a)));
-  return copysign(raw_div(t, add(t, constant<V>(2))), a);
+  return internal::with_sign_of(raw_div(t, add(t, constant<V>(2))), a);
 }
 
 }  // namespace sluice::kernels::math

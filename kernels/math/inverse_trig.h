@@ -18,6 +18,11 @@ template <typename V>
 inline constexpr ScalarOf<V> kHalfPiLow = kIsF32<V> ? ScalarOf<V>(-4.37113883e-08f)
                                                     : ScalarOf<V>(6.123233995736766e-17);
 
+// From which a number's bits are subtracted for about half of its inverse; that of 0 is finite.
+template <typename V>
+inline constexpr ScalarOf<IntOf<V>> kHalfOfInverse = kIsF32<V> ? ScalarOf<IntOf<V>>(0x7e7311c7)
+                                                               : 0x7fce623822fc16e6;
+
 // (asin(x) - x) / x^3 for x^2 = `square` in [0, 1/4].
 template <typename V>
 SLUICE_MATH_INLINE V asin_tail(V square) {
@@ -46,12 +51,12 @@ SLUICE_MATH_INLINE Arc<V> arc_of(V x, MaskOf<V> is_small) {
   const V other = fma(neg(half), x, half);
   const V square = select(is_small, mul(x, x), other);
   const V exact_root = sqrt(other);
-  // The root's rounding error would show. What is added keeps the quotient finite where both are 0.
+  // The root's rounding error would show. It is error / (2 root), of which an eighth may be wrong:
+  // to subtract the bits negates the exponent, and nearly inverts the mantissa.
   const V error = fma(neg(exact_root), exact_root, other);
-  using F = Rebind<V, float>;
-  const F twice = raw_convert<F>(add(exact_root, exact_root));
-  const F inverse = raw_div(constant<F>(1), add(twice, constant<F>(0x1p-60f)));
-  const V correction = mul(error, raw_convert<V>(inverse));
+  using I = IntOf<V>;
+  const I half_of_inverse = sub(constant<I>(kHalfOfInverse<V>), bits_as<I>(exact_root));
+  const V correction = mul(error, bits_as<V>(half_of_inverse));
   const V root = select(is_small, x, exact_root);
   const V low = select(is_small, constant<V>(0), correction);
   return {root, fma(mul(square, root), asin_tail(square), low)};
@@ -87,7 +92,8 @@ SLUICE_MATH_INLINE V asin(V a) {
   const V high = sub(half_pi, twice);
   const V error = sub(sub(half_pi, high), twice);
   const V low = fma(constant<V>(-2), arc.rest, add(error, half_pi_low));
-  return copysign(add(select(is_small, arc.root, high), select(is_small, arc.rest, low)), a);
+  return internal::with_sign_of(
+      add(select(is_small, arc.root, high), select(is_small, arc.rest, low)), a);
 }
 
 template <typename V>
@@ -127,7 +133,7 @@ SLUICE_MATH_INLINE V atan(V a) {
   const V lost = add(sub(sub(half_pi, high), t), constant<V>(internal::kHalfPiLow<V>));
   const V low = select(large, fma(neg(error), slope, lost), constant<V>(0));
   const V rest = fma(select(large, neg(cube), cube), internal::atan_tail(square), low);
-  return copysign(add(select(large, high, t), rest), a);
+  return internal::with_sign_of(add(select(large, high, t), rest), a);
 }
 
 // The angle of the point (x, y), in (-pi, pi].
@@ -170,7 +176,7 @@ SLUICE_MATH_INLINE V atan2(V y, V x) {
   const V angle = select(backward, neg(t), t);
   const V angle_low = fma(quarter_turns, axis_low, select(backward, neg(rest), rest));
   const V result = fma(quarter_turns, axis, add(angle, angle_low));
-  return copysign(result, y);
+  return internal::with_sign_of(result, y);
 }
 
 }  // namespace sluice::kernels::math

@@ -111,8 +111,7 @@ SLUICE_MATH_INLINE V exp2_of_sum(V high, V low) {
   const V quotient = exp2_quotient(r);
   const V relative = mul(in_range, constant<V>(0.69314718055994531));
   const V change = fma(r, quotient, mul(relative, fma(r, quotient, one)));
-  const Scaled<V> e = scale_by_exponent(add(change, one), n.bits);
-  return mul(e.mantissa, e.scale);
+  return scale(add(change, one), n);
 }
 
 // The logarithm of a magnitude, from that of a finite positive one: infinite at both ends.

@@ -212,6 +212,13 @@ SLUICE_MATH_INLINE auto if_all(bool, const Usual&, const Full& full) {
   return full();
 }
 
+// a 2^n for an integer n, rounded once, where the target has an instruction for that; else
+// `otherwise()`, which has to give the same bits.
+template <Native V, typename Otherwise>
+SLUICE_MATH_INLINE V scale_or(V, V, const Otherwise& otherwise) {
+  return otherwise();
+}
+
 // The same bits as another type of the same width.
 template <Native To, Native From>
 inline To bits_as(From a) {

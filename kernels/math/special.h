@@ -62,7 +62,7 @@ SLUICE_MATH_INLINE V erf(V a) {
     const V p4 = mul(p2, p2);
     const V p8 = mul(p4, p4);
     const V large = sub(one, raw_div(one, mul(p8, p8)));
-    return copysign(select(lt(x, constant<V>(1.4f)), small, large), a);
+    return internal::with_sign_of(select(lt(x, constant<V>(1.4f)), small, large), a);
   } else {
     const V x = internal::at_most(raw_abs(a), 6.2);
     const V small = internal::erf_of_small(x);
@@ -75,7 +75,7 @@ SLUICE_MATH_INLINE V erf(V a) {
                         -0.00041062480285061444, -0.018990181187975064, 0.10270344077466163,
                         -0.36335637237242108, 1.1283740895791796, 5.0283915664966551e-07);
     const V large = sub(constant<V>(1), internal::exp_of_negative(sub(neg(mul(x, x)), rest)));
-    return copysign(select(lt(x, constant<V>(1)), small, large), a);
+    return internal::with_sign_of(select(lt(x, constant<V>(1)), small, large), a);
   }
 }
 
@@ -88,7 +88,7 @@ SLUICE_MATH_INLINE V erfc(V a) {
     const V error = fma(z, z, neg(square));
     const V r = internal::scaled_erfc(z, 1.0f, error);
     const internal::Scaled<V> e = internal::exp_scaled(neg(square));
-    const V result = mul(mul(r, e.mantissa), e.scale);
+    const V result = internal::scale(mul(r, e.mantissa), e.n);
     return select(lt(a, constant<V>(0)), sub(constant<V>(2), result), result);
   } else {
     const V z = internal::at_most(raw_abs(a), 28.0);
@@ -109,7 +109,7 @@ SLUICE_MATH_INLINE V erfc(V a) {
                        0.59022835710410138, -0.88339445316988363, 1.0740069070883398));
     const V r = fma(scaled, neg(error), scaled);
     const internal::Scaled<V> e = internal::exp_scaled(neg(square));
-    const V result = mul(mul(r, e.mantissa), e.scale);
+    const V result = internal::scale(mul(r, e.mantissa), e.n);
     const V large = select(lt(a, constant<V>(0)), sub(constant<V>(2), result), result);
     const V small = sub(constant<V>(1), internal::erf_of_small(a));
     return select(lt(z, constant<V>(0.5)), small, large);
@@ -127,7 +127,7 @@ SLUICE_MATH_INLINE V gelu(V a) {
     const V r = internal::scaled_erfc(x, 0.707106781f, error);
     const internal::Scaled<V> e = internal::exp_scaled(mul(constant<V>(-0.5f), square));
     const V product = mul(mul(mul(constant<V>(0.5f), x), r), e.mantissa);
-    return fma(product, neg(e.scale), positive_part);
+    return sub(positive_part, internal::scale(product, e.n));
   } else {
     // erfc(x / sqrt(2)) with the rounding error of the argument put right to first order; the
     // logarithmic derivative of erfc is close to -(z + sqrt(z^2 + 4 / pi)) (Komatu's bound).
@@ -158,8 +158,9 @@ SLUICE_MATH_INLINE V silu(V a) {
   const V x = internal::at_least(neg(raw_abs(a)), Format::kExpLow);
   const internal::Scaled<V> e = internal::exp_scaled(x);
   const V numerator = select(negative, mul(x, e.mantissa), a);
-  const V quotient = raw_div(numerator, fma(e.mantissa, e.scale, constant<V>(1)));
-  return select(negative, mul(quotient, e.scale), quotient);
+  const V power = internal::scale(e.mantissa, e.n);
+  const V quotient = raw_div(numerator, add(power, constant<V>(1)));
+  return select(negative, internal::scale(quotient, e.n), quotient);
 }
 
 // log(1 + e^x).
@@ -174,10 +175,10 @@ template <typename V>
 SLUICE_MATH_INLINE V mish(V a) {
   const V x = internal::at_least(a, internal::FormatOf<V>::kExpLow);
   const internal::Scaled<V> e = internal::exp_scaled(x);
-  const V power = mul(e.mantissa, e.scale);
+  const V power = internal::scale(e.mantissa, e.n);
   const V sum = add(power, constant<V>(2));
   const V quotient = raw_div(mul(e.mantissa, sum), fma(power, sum, constant<V>(2)));
-  return select(lt(a, constant<V>(20)), mul(mul(quotient, x), e.scale), a);
+  return select(lt(a, constant<V>(20)), internal::scale(mul(quotient, x), e.n), a);
 }
 
 }  // namespace sluice::kernels::math

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/size_class.h"
+#include "runtime/size_text.h"
 
 namespace sluice::runtime::cuda {
 
@@ -46,7 +47,7 @@ absl::StatusOr<void*> DeviceAllocator::allocate(size_t bytes, CudaStream* stream
   if (context_->poisoned()) return context_->failure()->status;
   if (bytes > size_t{1} << 60) {
     std::lock_guard lock(mutex_);
-    return exhausted(bytes);
+    return exhausted(bytes);  // no block is so large
   }
   const size_t capacity = size_class(bytes);
   for (int attempt = 0;; ++attempt) {
@@ -68,7 +69,7 @@ absl::StatusOr<void*> DeviceAllocator::try_allocate(size_t bytes, size_t capacit
                                                     CudaStream* stream) {
   FreeBlock block = take_cached(capacity, stream);
   if (block.data == nullptr) {
-    const absl::StatusOr<void*> fresh = take_from_pool(bytes, capacity, stream);
+    const absl::StatusOr<void*> fresh = take_from_pool(capacity, stream);
     if (!fresh.ok()) return fresh;
     block = {*fresh, stream->ticket_in_use() + 1, 0};
   }
@@ -103,16 +104,15 @@ DeviceAllocator::FreeBlock DeviceAllocator::take_cached(size_t capacity, const C
   return {nullptr, 0, 0};
 }
 
-absl::StatusOr<void*> DeviceAllocator::take_from_pool(size_t bytes, size_t capacity,
-                                                      CudaStream* stream) {
+absl::StatusOr<void*> DeviceAllocator::take_from_pool(size_t capacity, CudaStream* stream) {
   const int64_t limit = limit_ > 0 ? limit_ : context_->info().memory_bytes / 10 * 9;
-  if (held_ + static_cast<int64_t>(capacity) > limit) return exhausted(bytes);
+  if (held_ + static_cast<int64_t>(capacity) > limit) return exhausted(capacity);
   const CurrentContext current(context_);
   if (!current.status().ok()) return current.status();
   DevicePtr address = 0;
   const absl::Status status = context_->call<&Driver::mem_alloc_from_pool_async>(
       &address, capacity, pool_, stream->handle());
-  if (absl::IsResourceExhausted(status)) return exhausted(bytes);
+  if (absl::IsResourceExhausted(status)) return exhausted(capacity);
   if (!status.ok()) return status;
   held_ += static_cast<int64_t>(capacity);
   return reinterpret_cast<void*>(address);
@@ -121,9 +121,10 @@ absl::StatusOr<void*> DeviceAllocator::take_from_pool(size_t bytes, size_t capac
 absl::Status DeviceAllocator::exhausted(size_t bytes) const {
   const int64_t memory = context_->info().memory_bytes;
   return absl::ResourceExhaustedError(
-      absl::StrCat("cannot allocate ", bytes, " bytes on cuda:", context_->info().ordinal, ": ",
-                   stats_.live, " are in use, the limit is ", limit_ > 0 ? limit_ : memory / 10 * 9,
-                   ", the device has ", memory));
+      absl::StrCat("cannot allocate ", size_text(static_cast<int64_t>(bytes)),
+                   " on cuda:", context_->info().ordinal, ": ", size_text(held_ - stats_.cached),
+                   " are in use of a limit of ", size_text(limit_ > 0 ? limit_ : memory / 10 * 9),
+                   ", the device has ", size_text(memory), holders_.largest()));
 }
 
 void DeviceAllocator::free(void* data) {
@@ -153,10 +154,17 @@ void DeviceAllocator::adopt(Buffer* buffer, Stream* stream) {
 absl::StatusOr<BufferRef> DeviceAllocator::allocate_buffer(size_t bytes, CudaStream* stream) {
   const absl::StatusOr<void*> data = allocate(bytes, stream);
   if (!data.ok()) return data.status();
-  return BufferRef(new Buffer(*data, bytes, size_class(bytes), this));
+  BufferRef buffer(new Buffer(*data, bytes, size_class(bytes), this));
+  std::lock_guard lock(mutex_);
+  holders_.add(buffer.get());
+  return buffer;
 }
 
 void DeviceAllocator::release(Buffer* buffer) {
+  {
+    std::lock_guard lock(mutex_);
+    holders_.remove(buffer);
+  }
   free(buffer->data());
   delete buffer;
 }

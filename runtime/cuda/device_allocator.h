@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/allocator.h"
 #include "runtime/cuda/driver/context.h"
+#include "runtime/holders.h"
 
 namespace sluice::runtime::cuda {
 
@@ -80,7 +81,7 @@ class DeviceAllocator final : public BufferOwner {
   absl::StatusOr<void*> try_allocate(size_t bytes, size_t capacity, CudaStream* stream);
   // {null, 0, 0} if there is none.
   FreeBlock take_cached(size_t capacity, const CudaStream* stream);
-  absl::StatusOr<void*> take_from_pool(size_t bytes, size_t capacity, CudaStream* stream);
+  absl::StatusOr<void*> take_from_pool(size_t capacity, CudaStream* stream);
   absl::Status exhausted(size_t bytes) const;
   void give_back_cached();
 
@@ -93,6 +94,7 @@ class DeviceAllocator final : public BufferOwner {
   std::set<int> peers_;       // that give_access_to() has seen
   absl::flat_hash_map<void*, Block> live_;
   absl::flat_hash_map<const CudaStream*, FreeLists> free_;  // by home
+  Holders holders_;
   MemoryStats stats_;
   int64_t held_ = 0;  // bytes obtained from the pool
   int64_t limit_ = 0;

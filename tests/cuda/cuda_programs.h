@@ -24,9 +24,10 @@ using sluice::testing::strange_floats;
 
 // ---- Pointwise.
 
-// Library functions are the C library's in one place and an expression in the other.
+// Library functions are the C library's in one place and an expression in the other; all else has
+// the CPU's bits.
 inline Tolerance tolerance_of(Op op, DType dtype) {
-  const bool calls_one = op == Op::kGelu || op == Op::kSinc;  // within its expression
+  const bool calls_one = op == Op::kSinc;  // within its expression
   const bool is_library =
       is_float(dtype) && (calls_one || library_function(op, compute_type(dtype)) != nullptr);
   return {is_library ? is_half(dtype) ? 1 : 8 : 0};

@@ -174,6 +174,29 @@ TEST(PtxMachine, ChecksWhoComesToABarrier) {
               HasSubstr("not in its mask"));
 }
 
+// What NVRTC makes of some loops.
+TEST(PtxMachine, PassesABarrierAfterALoopWhoseBodyIsBehindIt) {
+  const std::string body = R"(
+  mov.u32 %r1, 0;
+  and.b32 %r2, %t, 7;
+$loop:
+  setp.lt.u32 %p1, %r1, %r2;
+  @%p1 bra $body;
+  bar.sync 0;
+  bra $end;
+$body:
+  add.u32 %r1, %r1, 1;
+  bra $loop;
+$end:
+  cvt.u64.u32 %d1, %r1;
+  st.global.u64 [%at], %d1;)";
+  for (uint64_t schedule = 0; schedule < 5; ++schedule) {
+    Kernel kernel(body);
+    EXPECT_EQ(kernel.run(schedule), "");
+    for (unsigned t = 0; t < kThreads; ++t) EXPECT_EQ(kernel.out()[t], t % 8);
+  }
+}
+
 // Threads that part, run loops of different length and meet again, in any order.
 TEST(PtxMachine, RunsThreadsThatPartInAnyOrder) {
   const std::string body = R"(

@@ -192,8 +192,8 @@ TEST(CudaAllocator, GivesCachedMemoryBackAtTheLimit) {
   const absl::Status status = allocator.allocate(4 << 20, stream.get()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(message_of(status),
-            "cannot allocate 4194304 bytes on cuda:0: 8388608 are in use, the limit is 10485760, "
-            "the device has 268435456");
+            "cannot allocate 4.00 MiB on cuda:0: 8.00 MiB are in use of a limit of 10.0 MiB, "
+            "the device has 256 MiB");
   EXPECT_EQ(allocator.allocate(~size_t{0}, stream.get()).status().code(),
             absl::StatusCode::kResourceExhausted);
   allocator.free(large);

@@ -6,17 +6,35 @@
 #include <cstdlib>
 
 #include "tests/emulated_cuda/start.h"
+#include "tests/ptx_device/module.h"
+
+namespace {
+
+void print_ptx_counts() {
+  const sluice::ptx::Counts counts = sluice::ptx::counts();
+  if (counts.modules == 0) return;
+  std::printf("PTX: %lld launches of %lld modules, %lld million instructions of warps\n",
+              static_cast<long long>(counts.launches), static_cast<long long>(counts.modules),
+              static_cast<long long>(counts.instructions / 1'000'000));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const char* const seed = std::getenv("SLUICE_EMULATED_CUDA");
-  if (seed == nullptr || *seed == '\0') return RUN_ALL_TESTS();
+  if (seed == nullptr || *seed == '\0') {
+    const int result = RUN_ALL_TESTS();
+    print_ptx_counts();
+    return result;
+  }
 
   auto& emulator = sluice::emulated::start(
       {.seed = std::strtoull(seed, nullptr, 10), .memory_bytes = size_t{2} << 30});
   int result = RUN_ALL_TESTS();
   std::printf("%lld kernels ran on the emulated device\n",
               static_cast<long long>(emulator.kernels_run()));
+  print_ptx_counts();
   for (const std::string& violation : emulator.violations()) {
     std::printf("misuse of the driver: %s\n", violation.c_str());
     result = 1;

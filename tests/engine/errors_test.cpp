@@ -102,7 +102,8 @@ TEST_F(Errors, CountsThatDoNotFit) {
 
 TEST_F(Errors, ReadsAsAnotherType) {
   bad([&] { return x_.to_vector<double>(); }, {"to_vector", "float32", "float64"});
-  bad([&] { return sum(x_).item<int32_t>(); }, {"item", "float32", "int32"});
+  std::vector<int32_t> out(3);
+  bad([&] { x_.copy_to(std::span<int32_t>(out)); }, {"copy_to", "float32", "int32"});
 }
 
 TEST_F(Errors, SlicesAreClampedButStepZeroIsNot) {
@@ -191,6 +192,13 @@ TEST_F(Errors, AnIndexOutOfRangeFailsTheNextSyncOnce) {
     bad([] { sync(); }, {"take", "5"}, Code::kOutOfRange);
     EXPECT_NO_THROW(sync());
   }
+  EXPECT_NO_THROW(sync());
+}
+
+TEST_F(Errors, AFailureOfSeveralResultsIsReportedOnce) {
+  const Tensor y = take(x_, Tensor::from<int64_t>({5}), 0);
+  const Tensor z = y * 2.f;
+  bad([&] { z.to_vector<float>(); }, {"take", "5"}, Code::kOutOfRange);
   EXPECT_NO_THROW(sync());
 }
 

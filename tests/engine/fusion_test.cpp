@@ -1,6 +1,7 @@
 // What is fused, what never has memory, what never runs: by the engine's own counters.
 #include <gtest/gtest.h>
 
+#include "kernels/llvm/compiler.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -183,7 +184,11 @@ TEST_F(Fusion, TheSecondTimeIsPlannedAndCompiledAlready) {
   EXPECT_EQ(stats().plan_misses, 0);
   EXPECT_EQ(stats().compiles, 0);
   EXPECT_GE(stats().plan_hits, 10);
-  EXPECT_EQ(stats().generic_tier_launches, 0);
+  // Without a compiler there is the interpreter.
+  const bool compiles = kernels::llvm_available() || default_device() != Device::cpu();
+  if (compiles) {
+    EXPECT_EQ(stats().generic_tier_launches, 0);
+  }
 }
 
 TEST_F(Fusion, CompiledKernelsAreShared) {

@@ -148,7 +148,7 @@ TEST(Index, ErrorsNameIndexAxisAndTensor) {
   };
   EXPECT_EQ(message([&] { (void)x(0, 3); }),
             "index: index 3 is out of range for axis 1 of float32(2, 3)");
-  EXPECT_EQ(message([&] { (void)x(0, 0, 0); }), "index: 3 indices for float32(2, 3)");
+  EXPECT_EQ(message([&] { (void)x(0, 0, 0); }), "index: 3 indices for the 2 axes of float32(2, 3)");
   EXPECT_EQ(message([&] {
               (void)x(Slice{0, 1, 0});
             }),

@@ -94,6 +94,25 @@ TEST_P(EveryDType, ColumnsAroundTheBlocks) {
   }
 }
 
+// Leaves of so few columns are added side by side.
+TEST_P(EveryDType, FewColumnsHaveTheBitsOfInterpretedOnes) {
+  const ConfigGuard guard;
+  std::mt19937_64 rng(15);
+  for (const int64_t rows : {17, 63, 64, 65, 97, 128, 1000, 1200, 3333}) {
+    for (const int64_t columns : {1, 2, 5, 16, 17, 33}) {
+      const Tensor x = to_tensor(random_array(rng, GetParam(), {rows, columns}, 0));
+      x.eval();
+      for (const Reduction& op : reductions()) {
+        config().compile = CompileMode::kOff;
+        const auto interpreted = read_bytes(op.f(x, {0}, false));
+        config().compile = CompileMode::kBlocking;
+        EXPECT_EQ(read_bytes(op.f(x, {0}, false)), interpreted)
+            << op.name << " of " << rows << " rows of " << columns;
+      }
+    }
+  }
+}
+
 TEST_P(EveryDType, NothingToReduce) {
   const NdArray x(GetParam(), Shape{3, 0});
   const Tensor t = to_tensor(x);
@@ -216,7 +235,8 @@ class EverySubsetOfAxes : public testing::TestWithParam<CompileMode> {
 
 TEST_P(EverySubsetOfAxes, IsTheSameWhateverTheLayout) {
   std::mt19937_64 rng(19);
-  for (const Shape& shape : {Shape{5, 7, 9, 33}, Shape{3, 40, 6, 100}, Shape{17, 2, 31, 3}}) {
+  for (const Shape& shape :
+       {Shape{5, 7, 9, 33}, Shape{3, 40, 6, 100}, Shape{17, 2, 31, 3}, Shape{9, 8, 37, 20}}) {
     const NdArray x = random_array(rng, DType::kFloat32, shape, 0);
     const Tensor a = to_tensor(x);
     a.eval();
@@ -385,7 +405,10 @@ TEST(Matmul, ShapesMatchTheOracle) {
                                             {{2, 3, 4}, {4}},
                                             {{4}, {2, 4, 3}},
                                             {{65, 130}, {130, 33}},
-                                            {{1, 700}, {700, 1}}};
+                                            {{1, 700}, {700, 1}},
+                                            {{40, 200}, {200}},
+                                            {{200}, {200, 40}},
+                                            {{3, 5, 150}, {3, 150, 2}}};
   for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
                       DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64}) {
     for (const auto& [left, right] : shapes) {
@@ -429,6 +452,24 @@ TEST(Matmul, OfViewsAndMixedTypes) {
                              oracle::full({}, 1, DType::kFloat32))));
   const NdArray h = oracle::cast(b, DType::kFloat16);
   EXPECT_TRUE(matches(matmul(s.T(), to_tensor(h)), oracle::matmul(oracle::transpose(a), h)));
+}
+
+// Those that are read as they are: of views, computed ones, mixed with others, and read on.
+TEST(Matmul, OfHalvesWithAVector) {
+  std::mt19937_64 rng(17);
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    const NdArray a = random_array(rng, dtype, {300, 130}, 0);
+    const NdArray b = random_array(rng, dtype, {130}, 0);
+    const NdArray c = random_array(rng, DType::kFloat32, {300}, 0);
+    const Tensor x = to_tensor(a), v = to_tensor(b);
+    EXPECT_TRUE(matches(matmul(x, v), oracle::matmul(a, b)));
+    EXPECT_TRUE(matches(matmul(to_tensor(c), x), oracle::matmul(c, a)));
+    EXPECT_TRUE(matches(matmul(v, x.T()), oracle::matmul(b, oracle::transpose(a))));
+    EXPECT_TRUE(matches(matmul(x.slice(0, 0, 300, 2), v),
+                        oracle::matmul(oracle::slice(a, 0, 0, 300, 2), b)));
+    EXPECT_TRUE(matches(relu(matmul(neg(x), v)),
+                        oracle::unary("relu", oracle::matmul(oracle::unary("neg", a), b))));
+  }
 }
 
 }  // namespace

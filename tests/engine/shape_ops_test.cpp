@@ -438,7 +438,7 @@ TEST(ShapeOps, CreationMatchesTheOracle) {
     EXPECT_TRUE(matches(ones_like(zeros({2}, dtype)), oracle::full({2}, 1, dtype)));
   }
   EXPECT_EQ(full({2}, 1.f).dtype(), DType::kFloat32);
-  EXPECT_EQ(full({2}, 1).dtype(), DType::kInt32);
+  EXPECT_EQ(full({2}, 1).dtype(), DType::kInt64);
   EXPECT_EQ(empty({2, 5}).shape(), (Shape{2, 5}));
 }
 

@@ -5,7 +5,8 @@
 Prints `file:line: sentence` for each include that points up or out, and exits with 1 if there are
 any. A folder may include itself and the folders below it; libraries that one backend is built on
 are included in that backend's folder only. Includes of the project's own files are spelled from its
-root, those of public headers <sluice/...>, which include nothing but one another.
+root, those of public headers <sluice/...>, which include nothing but one another, and export what
+they declare.
 """
 
 import functools
@@ -155,6 +156,9 @@ def check(root):
             if file.suffix not in SUFFIXES or not file.is_file():
                 continue
             source = file.relative_to(root).as_posix()
+            if folder == "include" and re.search(r"^namespace sluice\b", file.read_text(), re.M):
+                found.append(f"{source}:1: what a public header declares is exported: "
+                             "namespace SLUICE_EXPORT sluice { (<sluice/detail/export.h>)")
             for number, bracket, target in includes(file):
                 sentence = complaint(root, source, bracket, target)
                 if sentence:

@@ -2,7 +2,9 @@
 #include "tests/ptx_device/launch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <tuple>
 
 #include "tests/ptx_device/parser.h"
 #include "tests/ptx_device/values.h"
@@ -12,6 +14,8 @@ namespace {
 
 constexpr int64_t kMaxSteps = 20'000'000'000;
 constexpr int kNobody = std::numeric_limits<int>::max();
+
+std::atomic<int64_t> num_modules{0}, num_launches{0}, num_instructions{0};
 
 struct Stop {
   std::string what;
@@ -23,7 +27,9 @@ void move_all(Warp* warp, uint32_t mask, int pc) {
 
 }  // namespace
 
-Module::Module(std::unique_ptr<Program> program) : program_(std::move(program)) {}
+Counts counts() { return {num_modules, num_launches, num_instructions}; }
+
+Module::Module(std::unique_ptr<Program> program) : program_(std::move(program)) { ++num_modules; }
 Module::~Module() = default;
 
 std::unique_ptr<Module> Module::parse(const std::string& text, std::string* error) {
@@ -41,7 +47,10 @@ const char* Module::run(const std::string& kernel, const Geometry& geometry, con
                         size_t param_bytes) const {
   static thread_local std::string message;
   const Function& entry = program_->functions[program_->by_name.at(kernel)];
-  message = Launch(*program_, entry, geometry, params).run(param_bytes);
+  Launch launch(*program_, entry, geometry, params);
+  message = launch.run(param_bytes);
+  ++num_launches;
+  num_instructions += launch.steps();
   return message.empty() ? nullptr : message.c_str();
 }
 
@@ -116,7 +125,6 @@ void Launch::run_block() {
     const int threads = threads_of_warp(w);
     warp.alive = threads == kWarp ? 0xffffffffu : (1u << threads) - 1;
     warp.at_barrier = warp.blocked = 0;
-    warp.arrivals = 0;
     std::fill_n(warp.pc, kWarp, entry_.begin);
     std::fill_n(warp.depth, kWarp, uint8_t{0});
     std::fill_n(warp.carry, kWarp, uint8_t{0});
@@ -143,10 +151,6 @@ bool Launch::pass_barrier() {
       error(program_.code[warp.pc[l]], l,
             "threads wait at different barriers, others" + where(program_.code[site], 0));
     });
-    if (warp.alive != 0 && warp.arrivals > 1 && !is_random_) {
-      error(program_.code[site], 0,
-            "a barrier that a warp comes to in " + std::to_string(warp.arrivals) + " groups");
-    }
   }
   if (site < 0) return false;
   if (have_ended) {
@@ -155,7 +159,6 @@ bool Launch::pass_barrier() {
   ++epoch_;
   for (Warp& warp : warps_) {
     warp.at_barrier = 0;
-    warp.arrivals = 0;
     ++warp.epoch;
     for_lanes(warp.alive, [&](int l) { ++warp.pc[l]; });
   }
@@ -165,8 +168,8 @@ bool Launch::pass_barrier() {
 uint64_t* Launch::frame(Warp& warp, int depth) {
   std::vector<uint64_t>& registers = warp.registers[depth];
   if (registers.empty()) {
-    registers.assign(static_cast<size_t>(program_.max_registers + 1) * kWarp,
-                     0xfff7badbadbadbadull);
+    const int count = depth == 0 ? entry_.registers : program_.max_registers;
+    registers.assign(static_cast<size_t>(count + 1) * kWarp, 0xfff7badbadbadbadull);
     warp.params[depth].resize(frame_bytes() * kWarp);
   }
   return registers.data();
@@ -180,7 +183,8 @@ void Launch::run_warp(Warp& warp) {
       release_blocked(warp);
       continue;
     }
-    // The deepest frame and the lowest place first: others are then met where branches join.
+    // The deepest frame and the lowest place first: others are then met where branches join, unless
+    // the body of a loop comes after its exit. So the block's barrier is passed last.
     int first = __builtin_ctz(runnable);
     if (is_random_) {
       uint32_t rest = runnable;
@@ -189,11 +193,11 @@ void Launch::run_warp(Warp& warp) {
       }
       first = __builtin_ctz(rest);
     } else {
+      const auto turn = [&](int l) {
+        return std::tuple(program_.code[warp.pc[l]].op == kBar, -warp.depth[l], warp.pc[l]);
+      };
       for_lanes(runnable, [&](int l) {
-        if (warp.depth[l] > warp.depth[first] ||
-            (warp.depth[l] == warp.depth[first] && warp.pc[l] < warp.pc[first])) {
-          first = l;
-        }
+        if (turn(l) < turn(first)) first = l;
       });
     }
     const int depth = warp.depth[first], pc = warp.pc[first];
@@ -203,7 +207,7 @@ void Launch::run_warp(Warp& warp) {
       if (warp.depth[l] != depth) return;
       if (warp.pc[l] == pc) {
         mask |= 1u << l;
-      } else if (!is_random_) {
+      } else if (!is_random_ && warp.pc[l] > pc) {
         next = std::min(next, warp.pc[l]);
       }
     });

@@ -23,7 +23,6 @@ struct Warp {
   uint32_t alive = 0, at_barrier = 0;
   uint32_t blocked = 0;  // at an instruction that waits for other threads of the warp
   uint32_t epoch = 1;    // barriers so far
-  int arrivals = 0;      // groups that came to the block's barrier
   int pc[kWarp];
   uint8_t depth[kWarp];
   uint8_t carry[kWarp];
@@ -41,6 +40,7 @@ class Launch {
 
   // Runs all blocks. Returns what was wrong, or "".
   std::string run(size_t param_bytes);
+  int64_t steps() const { return steps_; }
 
  private:
   // What an instruction is executed for: the active threads of a warp, in one frame.

@@ -35,7 +35,6 @@ bool Launch::control(const Instruction& insn, const Group& group, uint32_t mask,
       }
       move_all(&group.warp, group.active, *pc);
       group.warp.at_barrier |= group.active;
-      ++group.warp.arrivals;
       break;
     default: leave(insn, group);
   }

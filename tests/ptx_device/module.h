@@ -11,9 +11,9 @@
 //    nothing orders blocks. Elements of one and two bytes in global memory are only watched at
 //    multiples of four bytes
 //  - ld.global.nc of memory that the launch writes
-//  - barrier that not all threads of a block come to, or the threads of a warp apart;
-//  bar.warp.sync,
-//    shuffle or vote whose mask names other threads than take part
+//  - barrier that not all threads of a block come to; bar.warp.sync, shuffle or vote whose mask
+//  names
+//    other threads than take part
 //  - integer division by zero or overflow, trap, too many threads, too few bytes of parameters
 // A shuffle from a thread that takes no part gives 0xbadbeef5. Other memory that nobody has written
 // has patterns too.
@@ -31,6 +31,13 @@
 namespace sluice::ptx {
 
 struct Program;
+
+// What this process has run.
+struct Counts {
+  int64_t modules = 0, launches = 0;
+  int64_t instructions = 0;  // of warps
+};
+Counts counts();
 
 struct Geometry {
   unsigned blocks = 1, threads = 1;  // threads of a block

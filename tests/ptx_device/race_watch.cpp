@@ -64,7 +64,8 @@ std::string RaceWatch::who(const Access& access) const {
 std::string RaceWatch::watch(const Instruction& insn, const Access& me, bool is_shared,
                              uint64_t value, Place* place) const {
   const bool writes = insn.op != kLd;
-  const std::string memory = is_shared ? " shared memory that " : " global memory that ";
+  // This runs for every access: nothing is allocated unless something is wrong.
+  const char* const memory = is_shared ? " shared memory that " : " global memory that ";
   // Several threads may write one value to one place: an error slot, a padded row.
   if (!is_atomic(insn) && !is_ordered(place->writer, me, is_shared) &&
       (!writes || place->value != value)) {
@@ -74,7 +75,7 @@ std::string RaceWatch::watch(const Instruction& insn, const Access& me, bool is_
   if (writes) {
     for (const Access* reader : {&place->reader, &place->last_reader}) {
       if (is_ordered(*reader, me, is_shared)) continue;
-      return "a race: writes" + memory + who(*reader) + " reads";
+      return std::string("a race: writes") + memory + who(*reader) + " reads";
     }
     if (place->non_coherent) return "writes memory that is read by ld.global.nc";
     place->writer = me;

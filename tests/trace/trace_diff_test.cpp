@@ -42,7 +42,7 @@ TEST(TraceSummaryTest, StepsAreInTheOrderOfTheirTimes) {
   EXPECT_THAT(text, HasSubstr("   10.1 ms    52%         10   1.01 ms   120 MiB       12.4       "
                               "1.03  mul  net.cpp:12  [generic tier 2 of 10]\n"));
   EXPECT_THAT(text, Not(HasSubstr("exp+sum")));
-  EXPECT_THAT(text, HasSubstr("  80.0 MiB         10  observed: t2 (mul) is still held by a handle "
+  EXPECT_THAT(text, HasSubstr("  80.0 MiB         10  observed: you still hold `h` (t2, mul), "
                               "named `h`  net.cpp:12-13\n"));
 }
 
@@ -134,7 +134,7 @@ TEST(TraceDiffTest, AHandleMoreIsOneLostFusion) {
        {"kernels run                   10 -> 20\n",
         "bytes written               40 B -> 40.0 MiB\n",
         "lost fusions: 1 cut edge, 80.0 MiB\n"
-        "  80.0 MiB in 10 windows  observed: t2 (mul) is still held by a handle named `h`  "
+        "  80.0 MiB in 10 windows  observed: you still hold `h` (t2, mul), net.cpp:12  "
         "net.cpp:12-13\n",
         "  held now  `h` (t2, mul) float32(1024, 1024)  net.cpp:12\n",
         "  split  mul+exp+sum -> mul | exp+sum\n", "new kernels: 2\n", "kernels gone: 1\n"}) {

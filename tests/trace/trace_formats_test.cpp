@@ -197,8 +197,27 @@ TEST(TraceTextTest, AWindowIsAParagraph) {
                               "  item() of t4 (sum) at net.cpp:15\n"));
   EXPECT_THAT(text, HasSubstr("  kernel     355 us  4.00 MiB  11.8 GB/s  exp+sum  net.cpp:13-14  "
                               "[generic tier 2 of 10]\n"));
-  EXPECT_THAT(text, HasSubstr("  not fused  8.00 MiB  observed: t2 (mul) is still held by a handle "
-                              "named `h`  net.cpp:12-13\n"));
+  EXPECT_THAT(text, HasSubstr("  not fused  8.00 MiB  observed: you still hold `h` (t2, mul), "
+                              "net.cpp:12  net.cpp:12-13\n"));
+}
+
+TEST(TraceTextTest, WhatRepeatsIsWrittenOnce) {
+  Trace trace;
+  Graph& graph = trace.graphs.emplace_back();
+  graph.device = "cpu";
+  for (int32_t k = 0; k < 401; ++k) graph.ops.push_back({.op = k == 0 ? "input" : "exp"});
+  for (int32_t k = 1; k < 401; ++k) {
+    Step& step = graph.steps.emplace_back();
+    step.name = k % 2 == 1 ? "odd" : "even";
+    step.ops = {k};
+    graph.cuts.push_back({k - 1, k, "cost", absl::StrCat("t", k - 1, " (exp) is cheap"), 8});
+  }
+  trace.windows.emplace_back();
+  const std::string text = to_text(trace, {.times = false});
+  EXPECT_THAT(text, HasSubstr("  200 times 2 steps, of which the first are:\n"
+                              "  kernel        0 B  odd\n"
+                              "  kernel        0 B  even\n"
+                              "  not fused  3.12 KiB  cost: t0 (exp) is cheap, and 399 alike\n"));
 }
 
 TEST(TraceTextTest, TimesAreMediansOfCompiledRuns) {

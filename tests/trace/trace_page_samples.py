@@ -82,6 +82,22 @@ def loop(windows=10_000):
     return _trace(graphs=graphs, windows=[_window(n, n % 2, 1) for n in range(windows)])
 
 
+def repeating(bodies=50):
+    """A window whose two steps repeat, each after a cut edge."""
+    values = [_op("input", name="x")]
+    steps, cuts = [], []
+    for body in range(bodies):
+        for kind in ("exp", "sum"):
+            k = len(values)
+            values.append(_op(kind, [k - 1]))
+            steps.append(_step(kind, [k], [k - 1], [k]))
+            cuts.append({"producer": k - 1, "consumer": k, "reason": "reduction",
+                         "text": f"t{k - 1} is complete only when its kernel is", "bytes": 8192})
+    graph = {"device": "cpu", "ops": values, "steps": steps, "cuts": cuts}
+    return _trace(build="compiler: one\nkernels: another", graphs=[graph],
+                  windows=[_window(0, 0, len(steps))])
+
+
 def large(ops=2_000, in_step=25):
     """A window of many ops, in kernels of which each reads the last one's results."""
     values = [_op("input", name="x")]

@@ -71,7 +71,8 @@ class MadeUpTraceTest(PageTest):
     def setUpClass(cls):
         super().setUpClass()
         for name, make in (
-                ("small", samples.small), ("loop", samples.loop), ("large", samples.large)):
+                ("small", samples.small), ("loop", samples.loop), ("large", samples.large),
+                ("repeating", samples.repeating)):
             cls.pages[name] = cls.make_page(name, json.dumps(make()))
 
     @classmethod
@@ -114,6 +115,25 @@ class MadeUpTraceTest(PageTest):
             self.wait(lambda kind=kind: self.exists(f'[data-code="{kind}"] pre'))
             self.assertEqual(self.browser.text(f'[data-code="{kind}"] pre'), text)
         self.assertTrue(self.exists('.step.selected[data-step="0"]'))
+
+    def test_what_repeats_is_shown_once(self):
+        self.open("repeating", "#window=0")
+        self.assertEqual(self.browser.count("[data-step-row]"), 2)
+        self.assertIn("50 times these 2 steps", self.browser.text("[data-repeat]"))
+        self.assertEqual(self.browser.count("[data-cut-row]"), 1)
+        self.assertIn("× 100", self.browser.text("[data-cut-row]"))
+        self.browser.click("[data-repeat] [data-unfold]")
+        self.wait(lambda: self.browser.count("[data-step-row]") == 100)
+        self.browser.click(".cuts [data-unfold]")
+        self.wait(lambda: self.browser.count("[data-cut-row]") == 100)
+
+    def test_words_and_build(self):
+        self.open("repeating", "#window=0")
+        for word in "steps", "plan miss", "cut":
+            self.assertTrue(self.exists(f'[data-word="{word}"][title]'), word)
+        self.browser.click("#home")
+        self.assertEqual(self.facts()["build"], "compiler: one\nkernels: another")
+        self.assertTrue(self.exists(".words dt"))
 
     def test_op(self):
         self.open("small")

@@ -125,8 +125,9 @@ TEST_F(TraceTest, HeldTemporary) {
     const Tensor y = exp(hidden);
     sync();
   });
-  EXPECT_TRUE(has_cut(trace, "observed", line, line + 1,
-                      {"(mul) is still held by a handle named `hidden`"}));
+  EXPECT_TRUE(
+      has_cut(trace, "observed", line, line + 1,
+              {"you still hold `hidden` (t1, mul), trace_test.cpp:" + std::to_string(line)}));
   // Written for the handle alone: the kernel has it at hand.
   EXPECT_EQ(cuts_of(trace, "observed")[0].cut->bytes, 64 * 64 * 4);
   EXPECT_EQ(trace.graphs[0].steps.size(), 1u);
@@ -205,9 +206,8 @@ TEST_F(TraceTest, Alias) {
     sync();
   });
   EXPECT_TRUE(has_cut(trace, "aliasing", line, line + 2,
-                      {"stays in memory because",
-                       "(reshape), a view of it, is still held by a "
-                       "handle named `view`"}));
+                      {"you still hold `view` (t2, reshape), trace_test.cpp:" +
+                       std::to_string(line + 1) + ", a view of t1 (sub)"}));
 }
 
 TEST_F(TraceTest, WindowLimit) {
@@ -251,7 +251,7 @@ TEST_F(TraceTest, ReadByWhatIsStillPending) {
     const Tensor later = t + 1;
     static_cast<void>(sum(exp(std::move(t))).item<float>());
   });
-  EXPECT_THAT(describe_cuts(trace), HasSubstr("(mul) is read by an op that is still pending"));
+  EXPECT_THAT(describe_cuts(trace), HasSubstr("an op that is still pending reads t1 (mul)"));
 }
 
 // ---- What windows say.

@@ -20,7 +20,9 @@ static_assert(std::is_nothrow_move_assignable_v<Tensor>);
 
 // What an op or x(...) returns is no place to write to, and a number is no tensor.
 template <typename T, typename U>
-concept Adds = requires(T&& x, U&& y) { std::forward<T>(x) += std::forward<U>(y); };
+concept Adds = requires(T&& x, U&& y) {
+  std::forward<T>(x) += std::forward<U>(y);
+};
 static_assert(!std::is_assignable_v<Tensor, Tensor>);
 static_assert(!std::is_assignable_v<Tensor, const Tensor&>);
 static_assert(!std::is_assignable_v<Tensor, float>);

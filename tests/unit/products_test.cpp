@@ -16,6 +16,12 @@
 namespace sluice::kernels {
 namespace {
 
+// Products of halves are float32.
+template <typename T>
+using ResultOf = std::conditional_t<is_half(DTypeOf<T>::value), float, T>;
+template <typename T>
+constexpr bool kIsFloat = std::is_floating_point_v<ResultOf<T>>;
+
 template <typename T>
 struct Operand {
   std::vector<T> memory;
@@ -25,7 +31,8 @@ struct Operand {
   // Of integers of at most `bound`: sums of their products are exact in every order.
   void fill(std::mt19937_64* random, int bound) {
     for (T& x : memory) {
-      x = static_cast<T>(static_cast<int64_t>((*random)() % (2 * bound + 1)) - bound);
+      const int64_t value = static_cast<int64_t>((*random)() % (2 * bound + 1)) - bound;
+      x = static_cast<T>(static_cast<ResultOf<T>>(value));
     }
   }
   const T* data() const { return memory.data() + origin; }
@@ -61,22 +68,24 @@ struct Shape {
 
 template <typename T>
 struct Case {
+  using Result = ResultOf<T>;
   Shape shape;
   Operand<T> a, b;
-  std::vector<T> c;
+  std::vector<Result> c;
 
   Case(const Shape& shape, Order order_a, Order order_b, std::mt19937_64* random)
       : shape(shape),
         a(make_operand<T>(shape.batch, shape.m, shape.k, order_a)),
         b(make_operand<T>(shape.batch, shape.k, shape.n, order_b)),
-        c(shape.batch * shape.m * shape.n, T(77)) {
+        c(shape.batch * shape.m * shape.n, Result(77)) {
     a.fill(random, 9);
     b.fill(random, 9);
   }
 
   Matmul matmul() {
     Matmul x;
-    x.dtype = DTypeOf<T>::value;
+    x.operand_dtype = DTypeOf<T>::value;
+    x.dtype = DTypeOf<Result>::value;
     x.batch = shape.batch;
     x.m = shape.m;
     x.n = shape.n;
@@ -89,14 +98,14 @@ struct Case {
     return x;
   }
 
-  T exact(int64_t i, int64_t row, int64_t column) const {
+  Result exact(int64_t i, int64_t row, int64_t column) const {
     // Wraps.
-    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+    using Sum = std::conditional_t<kIsFloat<T>, double, uint64_t>;
     Sum sum = 0;
     for (int64_t p = 0; p < shape.k; ++p) {
       sum += static_cast<Sum>(a.at(i, row, p)) * static_cast<Sum>(b.at(i, p, column));
     }
-    return static_cast<T>(sum);
+    return static_cast<Result>(sum);
   }
 };
 
@@ -152,12 +161,15 @@ const Shape kShapes[] = {{1, 1, 1, 1},
                          {1, 30, 4, 700},
                          {9, 33, 20, 5},
                          {3, 130, 40, 9},
-                         {1, 9000, 5, 70}};
+                         {1, 9000, 5, 70},
+                         // Wide ones, by rows of several panels.
+                         {1, 20, 1100, 70},
+                         {2, 55, 300, 130}};
 
 template <typename T>
 class ProductsTest : public testing::Test {};
-using Types = testing::Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                             uint32_t, uint64_t>;
+using Types = testing::Types<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t,
+                             uint8_t, uint16_t, uint32_t, uint64_t>;
 TYPED_TEST_SUITE(ProductsTest, Types);
 
 TYPED_TEST(ProductsTest, EveryElement) {
@@ -171,7 +183,7 @@ TYPED_TEST(ProductsTest, EveryElement) {
       for (int64_t i = 0; i < shape.batch; ++i) {
         for (int64_t row = 0; row < shape.m; ++row) {
           for (int64_t column = 0; column < shape.n; ++column) {
-            const TypeParam got = x.c[place++];
+            const ResultOf<TypeParam> got = x.c[place++];
             // All of few, some of many.
             if (shape.m * shape.n * shape.k > 20000 && random() % 64 != 0) continue;
             ASSERT_EQ(got, x.exact(i, row, column))
@@ -202,22 +214,23 @@ TYPED_TEST(ProductsTest, IntegersWrap) {
 
 // Sums that are rounded: a loop within a loop runs on one thread.
 TYPED_TEST(ProductsTest, BitsAreThoseOfOneThread) {
-  if constexpr (std::is_floating_point_v<TypeParam>) {
+  if constexpr (kIsFloat<TypeParam>) {
+    using Result = ResultOf<TypeParam>;
     std::mt19937_64 random(3);
-    std::normal_distribution<TypeParam> normal;
+    std::normal_distribution<Result> normal;
     for (const Shape& shape : kShapes) {
       for (const Order order : kOrders) {
         Case<TypeParam> x(shape, order, order, &random);
         if (x.c.empty()) continue;  // std::memcmp() takes no null
-        for (TypeParam& v : x.a.memory) v = normal(random);
-        for (TypeParam& v : x.b.memory) v = normal(random);
+        for (TypeParam& v : x.a.memory) v = static_cast<TypeParam>(normal(random));
+        for (TypeParam& v : x.b.memory) v = static_cast<TypeParam>(normal(random));
         ASSERT_TRUE(matmul(x.matmul()).ok());
-        const std::vector<TypeParam> divided = x.c;
+        const std::vector<Result> divided = x.c;
         parallel_for(2, 1, [&](int64_t begin, int64_t) {
           if (begin > 0) return;
           EXPECT_TRUE(matmul(x.matmul()).ok());
         });
-        ASSERT_EQ(std::memcmp(divided.data(), x.c.data(), x.c.size() * sizeof(TypeParam)), 0)
+        ASSERT_EQ(std::memcmp(divided.data(), x.c.data(), x.c.size() * sizeof(Result)), 0)
             << shape.batch << " x " << shape.m << ", " << shape.n << ", " << shape.k;
       }
     }
@@ -225,21 +238,50 @@ TYPED_TEST(ProductsTest, BitsAreThoseOfOneThread) {
 }
 
 TYPED_TEST(ProductsTest, NaNIsTheCanonicalOne) {
-  if constexpr (std::is_floating_point_v<TypeParam>) {
-    using Bits = std::conditional_t<sizeof(TypeParam) == 4, uint32_t, uint64_t>;
-    constexpr TypeParam kNaN = std::numeric_limits<TypeParam>::quiet_NaN();
+  if constexpr (kIsFloat<TypeParam>) {
+    using Result = ResultOf<TypeParam>;
+    using Bits = std::conditional_t<sizeof(Result) == 4, uint32_t, uint64_t>;
+    constexpr Result kNaN = std::numeric_limits<Result>::quiet_NaN();
     std::mt19937_64 random(4);
     for (const Shape& shape : kShapes) {
       if (shape.k == 0) continue;
       Case<TypeParam> x(shape, Order::kRows, Order::kRows, &random);
       for (size_t i = 0; i < x.a.memory.size(); ++i) {
-        x.a.memory[i] = i % 2 == 0 ? -kNaN : std::numeric_limits<TypeParam>::infinity();
+        x.a.memory[i] =
+            static_cast<TypeParam>(i % 2 == 0 ? -kNaN : std::numeric_limits<Result>::infinity());
       }
-      for (TypeParam& v : x.b.memory) v = 0;
+      for (TypeParam& v : x.b.memory) v = TypeParam{};
       ASSERT_TRUE(matmul(x.matmul()).ok());
-      for (const TypeParam c : x.c) {
+      for (const Result c : x.c) {
         ASSERT_EQ(std::bit_cast<Bits>(c), std::bit_cast<Bits>(kNaN))
             << shape.m << ", " << shape.n << ", " << shape.k;
+      }
+    }
+  }
+}
+
+// A product with a vector of one 1 gives the elements of a column.
+TYPED_TEST(ProductsTest, EveryHalfIsReadExactly) {
+  if constexpr (is_half(DTypeOf<TypeParam>::value)) {
+    std::mt19937_64 random(5);
+    for (const Order order : kOrders) {
+      for (const int64_t n : {1, 3, 40}) {
+        Case<TypeParam> x({1, 512, n, 128}, order, Order::kRows, &random);
+        for (size_t i = 0; i < x.a.memory.size(); ++i) {
+          const TypeParam half = TypeParam::from_bits(static_cast<uint16_t>(i));
+          x.a.memory[i] = std::isfinite(static_cast<float>(half)) ? half : TypeParam{};
+        }
+        for (int64_t p = 0; p < 128; ++p) {
+          for (TypeParam& v : x.b.memory) v = TypeParam{};
+          for (int64_t column = 0; column < n; ++column) {
+            x.b.memory[p * n + column] = static_cast<TypeParam>(1.0f);
+          }
+          ASSERT_TRUE(matmul(x.matmul()).ok());
+          for (int64_t row = 0; row < 512; ++row) {
+            ASSERT_EQ(x.c[row * n + row % n], static_cast<float>(x.a.at(0, row, p)))
+                << row << ", " << p << "; order " << static_cast<int>(order) << ", n " << n;
+          }
+        }
       }
     }
   }

@@ -11,6 +11,10 @@ using fusion::Op;
 using fusion::TypeRule;
 using Text = math::OpExpressions<Value>;
 
+bool is_among(DeviceTypes type, DeviceTypes types) {
+  return (static_cast<int>(type) & static_cast<int>(types)) != 0;
+}
+
 // What `f` records and returns.
 template <typename F>
 Expression record(const F& f) {
@@ -22,8 +26,12 @@ Expression record(const F& f) {
 }  // namespace
 
 const char* library_function(Op op, DType dtype) {
-#define SLUICE_DEVICE_FUNCTION(id, name, arity, domain) \
-  if (op == Op::k##id && fusion::in_domain(fusion::domain, dtype)) return "sl_" #name;
+  const DeviceTypes type = dtype == DType::kFloat32   ? DeviceTypes::kFloat32
+                           : dtype == DType::kFloat64 ? DeviceTypes::kFloat64
+                           : dtype == DType::kBool    ? DeviceTypes::kNone
+                                                      : DeviceTypes::kIntegers;
+#define SLUICE_DEVICE_FUNCTION(id, name, arity, types) \
+  if (op == Op::k##id && is_among(type, DeviceTypes::types)) return "sl_" #name;
 #include "kernels/gpu/emit/device_functions.def"
   return nullptr;
 }

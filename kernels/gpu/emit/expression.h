@@ -2,6 +2,7 @@
 #ifndef SLUICE_KERNELS_GPU_EMIT_EXPRESSION_H_
 #define SLUICE_KERNELS_GPU_EMIT_EXPRESSION_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,15 @@ struct Expression {
   bool is_simple() const { return statements.size() <= 1; }
   // Of a simple one.
   const std::string& text() const { return statements.empty() ? result : statements[0].expression; }
+};
+
+// Compute types that a row of device_functions.def is there for.
+enum class DeviceTypes : uint8_t {
+  kNone,
+  kIntegers = 1,
+  kFloat32 = 2,
+  kFloat64 = 4,
+  kFloating = kFloat32 | kFloat64,
 };
 
 // The name of the library function that computes `op` as a whole for a compute type, or null.

@@ -156,6 +156,11 @@ auto if_all(Value<bool>, const Usual&, const Full& full) {
   return full();
 }
 
+template <typename T, typename Otherwise>
+Value<T> scale_or(Value<T>, Value<T>, const Otherwise& otherwise) {
+  return otherwise();
+}
+
 template <typename T>
 Value<T> call_external(math::External f, Value<T> a) {
   return {raw::call(dtype_of<T>(), raw::external_name(f), a.raw)};

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "fusion/ir/op.h"
+#include "kernels/gpu/emit/expression.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -39,8 +39,8 @@ std::string library_functions(const std::string& text) {
       {"sqrt", 1}, {"floor", 1}, {"ceil", 1},     {"trunc", 1},
       {"rint", 1}, {"fmod", 2},  {"copysign", 2},
   };
-#define SLUICE_DEVICE_FUNCTION(id, name, arity, domain) \
-  if (fusion::domain == fusion::kFloating) functions.insert({#name, arity});
+#define SLUICE_DEVICE_FUNCTION(id, name, arity, types) \
+  if (DeviceTypes::types != DeviceTypes::kIntegers) functions.insert({#name, arity});
 #include "kernels/gpu/emit/device_functions.def"
   std::string result;
   for (const auto& [name, arity] : functions) {

@@ -32,8 +32,8 @@ struct ProductTile {
 
 // y[i * y_line_stride + j * y_column_stride] = the sum over p < depth of
 // x[i * line_stride + p] * v[j * v_stride + p], i < lines, j < columns; the same for `count` of x,
-// v and y. v has the type of sums. The order of a sum depends on depth, columns, j and whether i is
-// in the last group of ProductLoops::lanes lines.
+// v and y. v has the type of sums. The order of a sum depends on depth, line_stride, columns, j
+// and whether i is in the last group of ProductLoops::lanes lines.
 struct ProductDots {
   int64_t lines = 0, columns = 0, depth = 0;
   const void* x = nullptr;
@@ -56,13 +56,14 @@ struct SmallProducts {
   void* c = nullptr;
 };
 
-// For operands and results of one dtype. Sums are of a type of their own: int8 sums as int16.
+// For operands of one dtype. Results have that too; of half types they are float32. Sums are of a
+// type of their own: int8 sums as int16.
 // Floats are summed by fused multiply-adds where the instruction set has them; integers wrap. NaN
 // is written as the canonical one. Strides are in elements.
 struct ProductLoops {
   int rows = 0, columns = 0;  // of the largest tile
   int lanes = 0;              // of a vector of sums
-  size_t element_size = 0, sum_size = 0;
+  size_t element_size = 0, sum_size = 0, result_size = 0;
   // Whether elements are of the type of sums, and tiles and dots read no more than they are told.
   // Else they take packed operands only, and tiles read whole vectors of b.
   bool direct = false;
@@ -89,7 +90,7 @@ struct ProductTable {
   ProductLoops of[kNumDTypes];
 };
 
-// Of `dtype`, which is a number and no half type, for the best instruction set that this machine
+// Of operands of `dtype`, which is a number, for the best instruction set that this machine
 // has.
 const ProductLoops& product_loops(DType dtype);
 

@@ -49,12 +49,42 @@ struct Fold {
   }
 };
 
+// Contiguous lines of kDepth elements, as many as a vector has lanes, in kDepth vectors.
+template <typename L, int kDepth>
+struct DenseLines {
+  typename L::Vector vectors[kDepth];
+
+  // The elements kPlace of all lines.
+  template <int kPlace>
+  typename L::Vector elements() const {
+    return with_vectors<kPlace, 1>(vectors[0], std::make_integer_sequence<int, L::kCount>());
+  }
+
+ private:
+  template <int kPlace, int kVector, int... lane>
+  typename L::Vector with_vectors(typename L::Vector found,
+                                  std::integer_sequence<int, lane...> lanes) const {
+    if constexpr (kVector == kDepth) {
+      return found;
+    } else {
+      constexpr auto kFrom = [](int i) {
+        const int place = i * kDepth + kPlace;
+        if (place / L::kCount == kVector) return L::kCount + place % L::kCount;
+        return kVector == 1 && place < L::kCount ? place : i;
+      };
+      return with_vectors<kPlace, kVector + 1>(
+          __builtin_shufflevector(found, vectors[kVector], kFrom(lane)...), lanes);
+    }
+  }
+};
+
 template <typename T, typename S>
 struct Dots {
   using Widest = Lanes<T, S>;
   static constexpr int kLanes = Widest::kCount;
   static constexpr int kLines = kVectorBytes == 64 ? 4 : 2;  // at a time, as registers allow
   using Vector = typename Widest::Vector;
+  using Result = typename Widest::Result;
 
   static const T* line_of(const ProductDots& d, int64_t line) {
     return static_cast<const T*>(d.x) + line * d.line_stride;
@@ -67,7 +97,7 @@ struct Dots {
   template <typename L>
   static void store(const ProductDots& d, int64_t line, int64_t count, int64_t column,
                     typename L::Vector sums) {
-    T* const y = static_cast<T*>(d.y) + line * d.y_line_stride + column * d.y_column_stride;
+    auto* const y = static_cast<Result*>(d.y) + line * d.y_line_stride + column * d.y_column_stride;
     if constexpr (L::kMasks) {
       sums = L::canonical(sums);
       if (d.y_line_stride == 1) return L::store(y, typename L::Mask(count), sums);
@@ -108,6 +138,41 @@ struct Dots {
       if (kAll || i < count) products[i] += L::load(x, mask) * v;
     }
     return Fold<L>::all(products);
+  }
+
+  // Of contiguous lines of kDepth elements.
+  template <int kDepth>
+  static void dense_dots(const ProductDots& given) {
+    ProductDots d = given;
+    for (int64_t item = 0; item < given.count; ++item, next(&d)) {
+      DenseLines<Widest, kDepth> lines;
+      int64_t line = 0;
+      for (; line + kLanes <= d.lines; line += kLanes) {
+        for (int i = 0; i < kDepth; ++i) {
+          lines.vectors[i] = Widest::load_sums(line_of(d, line) + i * kLanes);
+        }
+        store_dense(d, line, kLanes, lines);
+      }
+      if (line == d.lines) continue;
+      for (int i = 0; i < kDepth; ++i) {
+        const int64_t rest = (d.lines - line) * kDepth - i * kLanes;
+        const typename Widest::Mask mask(rest < 0 ? 0 : rest < kLanes ? rest : kLanes);
+        lines.vectors[i] = Widest::load(line_of(d, line) + i * kLanes, mask);
+      }
+      store_dense(d, line, d.lines - line, lines);
+    }
+  }
+  template <int kDepth>
+  static void store_dense(const ProductDots& d, int64_t line, int64_t count,
+                          const DenseLines<Widest, kDepth>& lines) {
+    for (int64_t column = 0; column < d.columns; ++column) {
+      const S* const v = vector_of(d, column);
+      Vector sums = Vector{} + lines.template elements<0>() * v[0];
+      sums += lines.template elements<1>() * v[1];
+      if constexpr (kDepth > 2) sums += lines.template elements<2>() * v[2];
+      if constexpr (kDepth > 3) sums += lines.template elements<3>() * v[3];
+      store<Widest>(d, line, count, column, sums);
+    }
   }
 
   // kSums additions at a time of each, so that all together hide their latency. The sums of line i
@@ -166,7 +231,7 @@ struct Dots {
       const S factor = vector_of(d, column)[p];
       for (int64_t i = 0; i < count; ++i) {
         (*sums)[i] =
-            Widest::multiply_add(static_cast<S>(line_of(d, line + i)[p]), factor, (*sums)[i]);
+            Widest::multiply_add(Widest::widened(line_of(d, line + i)[p]), factor, (*sums)[i]);
       }
     }
   }
@@ -238,11 +303,19 @@ struct Dots {
   static void next(ProductDots* d) {
     d->x = static_cast<const T*>(d->x) + d->x_next;
     d->v = static_cast<const S*>(d->v) + d->v_next;
-    d->y = static_cast<T*>(d->y) + d->y_next;
+    d->y = static_cast<Result*>(d->y) + d->y_next;
   }
 
   static void dots(const ProductDots& given) {
     if constexpr (Widest::kMasks) {
+      if (given.line_stride == given.depth) {
+        switch (given.depth) {
+          case 2: return dense_dots<2>(given);
+          case 3: return dense_dots<3>(given);
+          case 4: return dense_dots<4>(given);
+          default: break;
+        }
+      }
       const int64_t bytes = given.depth * static_cast<int64_t>(sizeof(S));
       if constexpr (kVectorBytes > 16) {
         if (bytes <= 16) return short_dots<Lanes<T, S, 16>>(given);

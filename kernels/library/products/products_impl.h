@@ -3,6 +3,7 @@
 #ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_IMPL_H_
 #define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_IMPL_H_
 
+#include <array>
 #include <type_traits>
 
 #include "kernels/library/products/products.h"
@@ -17,10 +18,12 @@ void fill_integer_products(ProductTable& table);
 
 inline constexpr int64_t kStrip = 4096;  // sums at a time
 
-// T: of elements of operands and result; S: of sums.
+// T: of elements of operands; S: of sums.
 template <typename T, typename S>
 struct Products : Lanes<T, S> {
   using Lanes<T, S>::kSame, Lanes<T, S>::multiply_add, Lanes<T, S>::stored;
+  using Lanes<T, S>::widen, Lanes<T, S>::widened;
+  using typename Lanes<T, S>::Result;
   static constexpr int kLanes = Lanes<T, S>::kCount;
 
   static const T* elements(const void* x) { return static_cast<const T*>(x); }
@@ -64,7 +67,7 @@ struct Products : Lanes<T, S> {
       }
     }
     for (; i < lines; ++i, ++x, out += depth) {
-      for (int64_t p = 0; p < depth; ++p) out[p] = static_cast<S>(x[p * depth_stride]);
+      for (int64_t p = 0; p < depth; ++p) out[p] = widened(x[p * depth_stride]);
     }
   }
 
@@ -83,7 +86,7 @@ struct Products : Lanes<T, S> {
           for (int64_t i = 0; i < width; i += kLine) {
             __builtin_prefetch(from + kAhead * depth_stride + i);  // rows may be pages apart
           }
-          for (int64_t i = 0; i < width; ++i) to[i] = static_cast<S>(from[i]);
+          widen(from, width, to);
         }
       }
       return;
@@ -103,14 +106,18 @@ struct Products : Lanes<T, S> {
           }
         }
         for (; i < width; ++i) {
-          const T* const line = x + i * line_stride + p;
+          S line[kRun];
+          for (int64_t q = 0; q < kRun; q += kLanes) {
+            *reinterpret_cast<typename Lanes<T, S>::Unaligned*>(line + q) =
+                Lanes<T, S>::load(x + i * line_stride + p + q);
+          }
 #pragma GCC unroll 64
-          for (int64_t q = 0; q < kRun; ++q) out[q * width + i] = static_cast<S>(line[q]);
+          for (int64_t q = 0; q < kRun; ++q) out[q * width + i] = line[q];
         }
       }
       for (; p < depth; ++p, out += width) {
         for (int64_t i = 0; i < width; ++i) {
-          out[i] = static_cast<S>(x[i * line_stride + p * depth_stride]);
+          out[i] = widened(x[i * line_stride + p * depth_stride]);
         }
       }
     }
@@ -132,14 +139,32 @@ struct Products : Lanes<T, S> {
     to += panels * width * depth;
     __builtin_memset(to, 0, sizeof(S) * width * depth);
     for (int64_t p = 0; p < depth; ++p, from += depth_stride, to += width) {
-      for (int64_t i = 0; i < rest; ++i) to[i] = static_cast<S>(from[i * line_stride]);
+      for (int64_t i = 0; i < rest; ++i) to[i] = widened(from[i * line_stride]);
+    }
+  }
+
+  // strip[i] += rows[0][i] * factors[0] + rows[1][i] * factors[1] + ..., in this order.
+  template <size_t kRows>
+  static void add_rows(int64_t count, S* strip, std::array<const T*, kRows> rows,
+                       const S* factors) {
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      auto sum = Lanes<T, S>::load_sums(strip + i);
+#pragma GCC unroll 4
+      for (size_t r = 0; r < kRows; ++r) sum += Lanes<T, S>::load(rows[r] + i) * factors[r];
+      *reinterpret_cast<typename Lanes<T, S>::Unaligned*>(strip + i) = sum;
+    }
+    for (; i < count; ++i) {
+      for (size_t r = 0; r < kRows; ++r) {
+        strip[i] = multiply_add(widened(rows[r][i]), factors[r], strip[i]);
+      }
     }
   }
 
   static void sums(const void* x, int64_t depth_stride, const void* v, int64_t lines, int64_t depth,
                    void* y) {
     const S* const factors = sums_of(v);
-    T* const out = static_cast<T*>(y);
+    auto* const out = static_cast<Result*>(y);
     for (int64_t begin = 0; begin < lines; begin += kStrip) {
       const int64_t count = lines - begin < kStrip ? lines - begin : kStrip;
       const T* row = elements(x) + begin;
@@ -150,17 +175,10 @@ struct Products : Lanes<T, S> {
         const T* const row1 = row + depth_stride;
         const T* const row2 = row1 + depth_stride;
         const T* const row3 = row2 + depth_stride;
-        for (int64_t i = 0; i < count; ++i) {
-          S sum = multiply_add(static_cast<S>(row[i]), factors[p], strip[i]);
-          sum = multiply_add(static_cast<S>(row1[i]), factors[p + 1], sum);
-          sum = multiply_add(static_cast<S>(row2[i]), factors[p + 2], sum);
-          strip[i] = multiply_add(static_cast<S>(row3[i]), factors[p + 3], sum);
-        }
+        add_rows(count, strip, std::array{row, row1, row2, row3}, factors + p);
       }
       for (; p < depth; ++p, row += depth_stride) {
-        for (int64_t i = 0; i < count; ++i) {
-          strip[i] = multiply_add(static_cast<S>(row[i]), factors[p], strip[i]);
-        }
+        add_rows(count, strip, std::array{row}, factors + p);
       }
       for (int64_t i = 0; i < count; ++i) out[begin + i] = stored(strip[i]);
     }
@@ -169,7 +187,7 @@ struct Products : Lanes<T, S> {
   static void small(const SmallProducts& x) {
     const T* a = elements(x.a);
     const T* b = elements(x.b);
-    T* c = static_cast<T*>(x.c);
+    auto* c = static_cast<Result*>(x.c);
     for (int64_t batch = 0; batch < x.batch; ++batch) {
       for (int64_t i = 0; i < x.m; ++i, c += x.n) {
         const T* const row = a + i * x.a_strides[1];
@@ -177,8 +195,8 @@ struct Products : Lanes<T, S> {
           const T* const column = b + j * x.b_strides[2];
           S sum = 0;
           for (int64_t p = 0; p < x.k; ++p) {
-            sum = multiply_add(static_cast<S>(row[p * x.a_strides[2]]),
-                               static_cast<S>(column[p * x.b_strides[1]]), sum);
+            sum = multiply_add(widened(row[p * x.a_strides[2]]),
+                               widened(column[p * x.b_strides[1]]), sum);
           }
           c[j] = stored(sum);
         }
@@ -189,12 +207,12 @@ struct Products : Lanes<T, S> {
   }
 
   static void fold(const void* parts, int64_t count, int64_t size, void* c) {
-    T* const out = static_cast<T*>(c);
-    const T* part = elements(parts);
+    auto* const out = static_cast<Result*>(c);
+    const auto* part = static_cast<const Result*>(parts);
     for (int64_t i = 0; i < size; ++i) out[i] = part[i];
     for (int64_t p = 1; p < count; ++p) {
       part += size;
-      for (int64_t i = 0; i < size; ++i) out[i] = static_cast<T>(out[i] + part[i]);
+      for (int64_t i = 0; i < size; ++i) out[i] = static_cast<Result>(out[i] + part[i]);
     }
     for (int64_t i = 0; i < size; ++i) out[i] = stored(out[i]);
   }
@@ -205,9 +223,10 @@ struct Products : Lanes<T, S> {
              .lanes = kLanes,
              .element_size = sizeof(T),
              .sum_size = sizeof(S),
+             .result_size = sizeof(Result),
              .direct = Lanes<T, S>::kMasks,
              .pack = &pack,
-             .tile = &Tiles<T, S>::tile,
+             .tile = &Tiles<Result, S>::tile,
              .dots = &Dots<T, S>::dots,
              .sums = &sums,
              .small = &small,

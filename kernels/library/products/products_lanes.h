@@ -126,10 +126,45 @@ struct NoMask {
   explicit NoMask(int64_t /*count*/) {}
 };
 
-// An element of a product. T: of operands and result; S: of sums.
+// Elements of the half types.
+struct Float16 {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
+template <typename T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+// Of the bits of a T, as uint32_t, a float; or of vectors of them.
+template <typename T, typename Float, typename Bits>
+inline Float float_of_bits(Bits bits) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return __builtin_bit_cast(Float, bits << 16);
+  } else {
+    const Bits magnitude = bits & 0x7fff;
+    // Moving the exponent into place leaves it too small by 112; a multiplication puts that right
+    // for subnormals, too.
+    const Bits moved = magnitude << 13;
+    const Bits scaled = __builtin_bit_cast(Bits, __builtin_bit_cast(Float, moved) * 0x1p112f);
+    return __builtin_bit_cast(
+        Float, (magnitude >= 0x7c00 ? moved | 0x7f800000 : scaled) | (bits & 0x8000) << 16);
+  }
+}
+
+// An element of a product. T: of operands; S: of sums.
 template <typename T, typename S>
 struct Element {
   static constexpr bool kSame = std::is_same_v<T, S>;
+  using Result = std::conditional_t<kIsHalf<T>, S, T>;
+
+  static S widened(T x) {
+    if constexpr (kIsHalf<T>) {
+      return float_of_bits<T, float>(uint32_t{x.bits});
+    } else {
+      return static_cast<S>(x);
+    }
+  }
 
   static S multiply_add(S a, S b, S sum) {
     // Short integers would be promoted to int, which must not overflow.
@@ -139,11 +174,11 @@ struct Element {
       return a * b + sum;
     }
   }
-  static T stored(S sum) {
+  static Result stored(S sum) {
     if constexpr (std::is_floating_point_v<S>) {
       return sum == sum ? sum : static_cast<S>(__builtin_nan(""));
     } else {
-      return static_cast<T>(sum);
+      return static_cast<Result>(sum);
     }
   }
 };
@@ -151,19 +186,47 @@ struct Element {
 // Vectors of kBytes bytes.
 template <typename T, typename S, int kBytes = kVectorBytes>
 struct Lanes : Element<T, S> {
-  using Element<T, S>::kSame;
+  using Element<T, S>::kSame, Element<T, S>::widened;
   typedef S Vector __attribute__((vector_size(kBytes)));
   typedef S Unaligned __attribute__((vector_size(kBytes), aligned(alignof(S))));
   static constexpr int kCount = kBytes / sizeof(S);
-  typedef T Elements __attribute__((vector_size(kCount * sizeof(T)), aligned(alignof(T))));
+  using Stored = std::conditional_t<kIsHalf<T>, uint16_t, T>;
+  typedef Stored Elements __attribute__((vector_size(kCount * sizeof(T)), aligned(alignof(T))));
 
   static Vector load_sums(const S* x) { return *reinterpret_cast<const Unaligned*>(x); }
   static Vector load(const T* x) {
     if constexpr (kSame) {
       return load_sums(x);
+    } else if constexpr (kIsHalf<T>) {
+      return load_halves(x);
     } else {
       return __builtin_convertvector(*reinterpret_cast<const Elements*>(x), Vector);
     }
+  }
+  static Vector load_halves(const T* x) {
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<T, Float16> && kBytes == 64) {
+      return reinterpret_cast<Vector>(
+          _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x))));
+    }
+#endif
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<T, Float16> && kBytes == 32) {
+      return reinterpret_cast<Vector>(
+          _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
+    }
+#endif
+    typedef uint32_t Bits __attribute__((vector_size(kBytes)));
+    return float_of_bits<T, Vector>(
+        __builtin_convertvector(*reinterpret_cast<const Elements*>(x), Bits));
+  }
+  // `count` elements, one after another.
+  static void widen(const T* x, int64_t count, S* out) {
+    int64_t i = 0;
+    for (; i + kCount <= count; i += kCount) {
+      *reinterpret_cast<Unaligned*>(out + i) = load(x + i);
+    }
+    for (; i < count; ++i) out[i] = widened(x[i]);
   }
   static Vector canonical(Vector sums) {
     if constexpr (std::is_floating_point_v<S>) {

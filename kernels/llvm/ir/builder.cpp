@@ -1,6 +1,12 @@
 #include "kernels/llvm/ir/builder.h"
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/host_functions.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
@@ -144,6 +150,13 @@ void Builder::walk(llvm::Value* begin, llvm::Value* end,
   i->addIncoming(next, builder_.GetInsertBlock());
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, after);
   builder_.SetInsertPoint(after);
+}
+
+void Builder::prefetch(llvm::Value* pointer) {
+  constexpr int kRead = 0, kSecondLevel = 2, kData = 1;
+  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                           {pointer, builder_.getInt32(kRead), builder_.getInt32(kSecondLevel),
+                            builder_.getInt32(kData)});
 }
 
 void Builder::fence_nontemporal_stores() {
@@ -312,6 +325,40 @@ llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usua
   Builder& ir = builder();
   return ir.choose(ir.any(ir->CreateNot(mask)), full, usual);
 }
+
+#if defined(__x86_64__)
+llvm::Value* scale(DType dtype, llvm::Value* a, llvm::Value* n) {
+  using namespace llvm::Intrinsic;  // NOLINT
+  Builder& ir = builder();
+  const int size = static_cast<int>(size_of(dtype));
+  if (!host().masked_vectors || ir.lanes() * size < 16) return nullptr;
+  const int bytes = std::min(ir.lanes() * size, host().vector_bytes);
+  const int lanes = bytes / size;
+  const bool is_f32 = dtype == DType::kFloat32;
+  ID instruction = is_f32 ? x86_avx512_mask_scalef_ps_512 : x86_avx512_mask_scalef_pd_512;
+  if (bytes == 32)
+    instruction = is_f32 ? x86_avx512_mask_scalef_ps_256 : x86_avx512_mask_scalef_pd_256;
+  if (bytes == 16)
+    instruction = is_f32 ? x86_avx512_mask_scalef_ps_128 : x86_avx512_mask_scalef_pd_128;
+  llvm::Value* mask = llvm::ConstantInt::getAllOnesValue(ir->getIntNTy(std::max(lanes, 8)));
+  std::vector<llvm::Value*> parts;
+  for (int first = 0; first < ir.lanes(); first += lanes) {
+    std::vector<int> places(lanes);
+    std::iota(places.begin(), places.end(), first);
+    auto part = [&](llvm::Value* x) {
+      return lanes == ir.lanes() ? x : ir->CreateShuffleVector(x, places);
+    };
+    llvm::Value* scaled = part(a);
+    std::vector<llvm::Value*> arguments = {scaled, part(n), scaled, mask};
+    constexpr int kCurrentRounding = 4;
+    if (bytes == 64) arguments.push_back(ir->getInt32(kCurrentRounding));
+    parts.push_back(ir->CreateIntrinsic(instruction, {}, arguments));
+  }
+  return llvm::concatenateVectors(*ir, parts);
+}
+#else
+llvm::Value* scale(DType, llvm::Value*, llvm::Value*) { return nullptr; }
+#endif
 
 llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,
                     llvm::Value* b, llvm::Value* usual) {

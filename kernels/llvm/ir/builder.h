@@ -62,6 +62,8 @@ class Builder {
   // for (i = begin; i < end; i = body(i)), signed.
   void walk(llvm::Value* begin, llvm::Value* end,
             const std::function<llvm::Value*(llvm::Value* i)>& body);
+  // Asks for the cache line at `pointer`, which may be any address, in the second-level cache.
+  void prefetch(llvm::Value* pointer);
   // Orders non-temporal stores before later stores, as other threads see them.
   void fence_nontemporal_stores();
   // Runs `body` if the i1 `condition` holds.

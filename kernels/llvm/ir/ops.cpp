@@ -44,9 +44,12 @@ ReductionState emit_combine_next(Op op, DType dtype, const ReductionState& a,
   if (!fusion::is_arg_reduction(op)) return emit_combine(op, dtype, a, b);
   Value<bool> better{Ir::combine(op, dtype, a.value, b.value)};
   if (is_float(dtype)) {
-    const Value<bool> nan_a{raw::compare(raw::Compare::kNe, dtype, a.value, a.value)};
-    const Value<bool> nan_b{raw::compare(raw::Compare::kNe, dtype, b.value, b.value)};
-    better = mask_or(better, mask_and(nan_b, mask_not(nan_a)));
+    // NaN is better than any number: what is not worse nor equal, unless a is NaN already.
+    const bool is_max = op == Op::kArgMax;
+    const Value<bool> is_not_better{raw::compare(
+        raw::Compare::kLe, dtype, is_max ? b.value : a.value, is_max ? a.value : b.value)};
+    const Value<bool> is_number{raw::compare(raw::Compare::kEq, dtype, a.value, a.value)};
+    better = mask_and(mask_not(is_not_better), is_number);
   }
   return {raw::select(better.raw, b.value, a.value),
           raw::select(better.raw, b.position, a.position)};

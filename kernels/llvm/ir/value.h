@@ -46,6 +46,8 @@ llvm::Value* convert(DType from, DType to, llvm::Value* a);
 // Of two values of one type the first, if `mask` holds in all lanes; only that one is computed.
 llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usual,
                     const std::function<llvm::Value*()>& full);
+// a 2^n for integers n; null if the target has no instruction for that.
+llvm::Value* scale(DType dtype, llvm::Value* a, llvm::Value* n);
 // math::external_array() over the lanes of `a` and `b`, which is null for a unary function.
 llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::Value* b);
 // `usual`, or in the lanes of `rare` what call_external gives, which is called if there are any.
@@ -120,6 +122,12 @@ template <typename Usual, typename Full>
 auto if_all(Value<bool> mask, const Usual& usual, const Full& full) -> decltype(full()) {
   return {raw::if_all(
       mask.raw, [&] { return usual().raw; }, [&] { return full().raw; })};
+}
+
+template <typename T, typename Otherwise>
+Value<T> scale_or(Value<T> a, Value<T> n, const Otherwise& otherwise) {
+  llvm::Value* scaled = raw::scale(dtype_of<T>(), a.raw, n.raw);
+  return scaled != nullptr ? Value<T>{scaled} : otherwise();
 }
 
 template <typename To, typename From>

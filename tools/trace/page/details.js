@@ -68,7 +68,7 @@ function heading(title, ...more) {
 }
 
 function badge(label, kind = '') {
-  return html('span', {class: `badge ${kind}`}, label);
+  return html('span', {class: `badge ${kind}`, ...meaning(label)}, label);
 }
 
 // `id` is for the test and for links from elsewhere.
@@ -80,7 +80,7 @@ function section(id, title, ...content) {
 function facts(rows) {
   const shown = rows.filter(([, value]) => value !== null && value !== '' && value !== undefined);
   return html('dl', {class: 'facts'}, shown.map(([name, value]) => [
-    html('dt', {}, name),
+    html('dt', meaning(name), name),
     html('dd', {'data-fact': name}, ...[value].flat()),
   ]));
 }
@@ -115,7 +115,7 @@ function limited(items, make, limit = LIST_LIMIT) {
     'class': 'link more', 'data-more': items.length - limit,
     'click': (event) => {
       event.stopPropagation();
-      more.replaceWith(...items.slice(limit).map((item, n) => make(item, n + limit)));
+      more.replaceWith(...items.slice(limit).map((item, n) => make(item, n + limit)).flat());
     },
   }, `${formatCount(items.length - limit)} more`);
   return [...shown, more];
@@ -139,17 +139,44 @@ function code(kind, label, content) {
   return block;
 }
 
+// Cuts that differ in the numbers of values alone, as those of a loop's body, are one row.
 function cutList(graph, cuts) {
-  return html('ul', {class: 'cuts'}, limited(cuts, (c) => {
-    const cut = graph.cuts[c];
-    const to = cut.consumer >= 0 ? graph.label(cut.consumer) : 'later windows';
-    return html('li', {'data-goto': `cut ${c}`, 'data-cut-row': c, 'tabindex': 0},
-        html('div', {class: 'line'},
-            html('span', {class: 'ends'}, `${graph.label(cut.producer)} → ${to}`),
-            badge(cut.reason, 'cut'), html('span', {class: 'spacer'}),
-            html('span', {class: 'muted'}, cut.bytes > 0 ? formatBytes(cut.bytes) : '')),
-        html('div', {class: 'muted'}, cut.text));
-  }));
+  const groups = new Map();
+  for (const c of cuts) {
+    const {reason, text} = graph.cuts[c];
+    const key = `${reason} ${text.replace(/\bt\d+\b/g, 't')}`;
+    groups.set(key, [...(groups.get(key) ?? []), c]);
+  }
+  return html('ul', {class: 'cuts'}, limited([...groups.values()], (group) => {
+    const row = (c, count = 1) => {
+      const cut = graph.cuts[c];
+      const bytes = group.slice(0, count).reduce((sum, k) => sum + graph.cuts[k].bytes, 0);
+      const to = cut.consumer >= 0 ? graph.label(cut.consumer) : 'later windows';
+      return html('li', {'data-goto': `cut ${c}`, 'data-cut-row': c, 'tabindex': 0},
+          html('div', {class: 'line'},
+              html('span', {class: 'ends'}, `${graph.label(cut.producer)} → ${to}`),
+              badge(cut.reason, 'cut'), count > 1 && badge(`× ${formatCount(count)}`),
+              html('span', {class: 'spacer'}),
+              html('span', {class: 'muted'}, count > 1 || cut.bytes > 0 ?
+                  formatBytes(count > 1 ? bytes : cut.bytes) : '')),
+          html('div', {class: 'muted'}, cut.text));
+    };
+    if (group.length < FEWEST_REPEATS) return group.map((c) => row(c));
+    return [row(group[0], group.length), unfolding(group.length - 1,
+        () => group.slice(1).map((c) => row(c)))];
+  }).flat());
+}
+
+// A button in the place of what it brings.
+function unfolding(count, make) {
+  const button = html('button', {
+    'class': 'link more', 'data-unfold': count,
+    'click': (event) => {
+      event.stopPropagation();
+      button.replaceWith(...make().flat());
+    },
+  }, `${formatCount(count)} alike`);
+  return button;
 }
 
 function cutsWhere(graph, test) {

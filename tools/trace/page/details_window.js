@@ -48,7 +48,7 @@ function traceDetails(trace) {
       ['bytes elided', formatBytes(elided)],
       ['threads', trace.threads.join(', ')],
       ['deterministic', trace.deterministic ? 'yes' : ''],
-      ['build', trace.build],
+      ['build', trace.build && html('div', {class: 'lines'}, trace.build)],
     ]),
     hot.length > 0 && section('hot', 'Where the device time went',
         table('hot', ['step', 'in all', 'runs', ''], limited(hot, ({graph, step, s, time, runs}) =>
@@ -59,6 +59,7 @@ function traceDetails(trace) {
               html('td', {class: 'n'}, formatTime(time)),
               html('td', {class: 'n'}, formatCount(runs)),
               html('td', {}, shareBar(time, hot[0].time, device))), HOT_STEPS))),
+    allWords(),
   ];
 }
 
@@ -85,13 +86,32 @@ function windowDetails(graph, window) {
   const row = (s) => {
     const step = graph.steps[s];
     const time = graph.medianOf(s);
-    return html('tr', {'data-goto': `step ${s}`, 'data-step-row': s},
+    return html('tr', {'class': 'body', 'data-goto': `step ${s}`, 'data-step-row': s},
         html('td', {}, html('span', {class: `step-name ${step.kind}`}, step.name)),
         known && html('td', {class: 'n'}, formatTime(time)),
         known && html('td', {}, shareBar(time, longest, all)),
         html('td', {class: 'n'}, formatBytes(step.bytes_read + step.bytes_written)),
         known && html('td', {class: 'n'},
             formatRate(step.bytes_read + step.bytes_written, time, 'B').replace(' GB/s', '')));
+  };
+  // Steps that repeat, as those of a loop's body, stand once.
+  const keys = graph.steps.map(
+      ({kind, name, bytes_read, bytes_written}) => `${kind} ${name} ${bytes_read} ${bytes_written}`);
+  const stepRows = ({begin, length, count}, row) => {
+    const all = [...Array(length * count).keys()].map((k) => row(begin + k));
+    if (count === 1) return all.length > LIST_LIMIT ? limited(all, (made) => made) : all;
+    const time = steps.slice(begin, begin + length * count).reduce(
+        (sum, s) => sum + graph.medianOf(s), 0);
+    const line = html('tr', {'class': 'repeat', 'data-repeat': count},
+        html('td', {colspan: 5}, `${formatCount(count)} times ` +
+            (length === 1 ? 'this step' : `these ${formatCount(length)} steps`) +
+            (known ? `, ${formatTime(time)} in all ` : ' '),
+            unfolding(length * (count - 1), () => {
+              line.parentElement.querySelector(`[data-step-row="${begin + length - 1}"]`).after(
+                  ...all.slice(length));
+              return [];
+            })));
+    return [line, ...all.slice(0, length)];
   };
   return [
     heading(`Window #${window.number}`, badge(window.cause),
@@ -110,7 +130,7 @@ function windowDetails(graph, window) {
     section('stages', 'Host time', stagesOf(window, graph)),
     section('steps', known && alike > 1 ? `Steps, median of ${plural(alike, 'window')}` : 'Steps',
         table('steps', known ? ['step', 'time', '', 'bytes', 'GB/s'] : ['step', 'bytes'],
-            limited(steps, row))),
+            limited(findRepeats(keys), (part) => stepRows(part, row)).flat())),
     graph.cuts.length > 0 && section('cuts', `Cut edges (${formatCount(graph.cuts.length)})`,
         cutList(graph, [...graph.cuts.keys()])),
   ];

@@ -27,11 +27,12 @@ class Page {
   }
 
   describe() {
-    const {program, build} = this.trace;
+    const {program} = this.trace;
     document.title = program ? `${program}: Sluice trace` : 'Sluice trace';
     byId('program').textContent = program;
-    byId('build').textContent = build;
-    byId('build').title = build;
+    for (const element of document.querySelectorAll('[data-explain]')) {
+      addTo(element, meaning(element.dataset.explain), []);
+    }
     byId('window-count').textContent = formatCount(this.trace.windows.length);
   }
 

@@ -1,0 +1,24 @@
+// Tensors on memory that is not the engine's.
+#ifndef SLUICE_FRONTEND_MEMORY_H_
+#define SLUICE_FRONTEND_MEMORY_H_
+
+#include <functional>
+#include <span>
+
+#include <sluice/tensor.h>
+#include "runtime/layout.h"
+
+namespace sluice::frontend {
+
+// The layout with these strides, row-major's if empty. Throws Error (kInvalidArgument), in the name
+// of `op`, if their count is not the rank or an address overflows.
+Layout checked_layout(const char* op, DType dtype, const Shape& shape,
+                      std::span<const int64_t> strides);
+
+// Tensor::adopt(), in the name of `op`.
+Tensor adopt(const char* op, const void* data, const Layout& layout, DType dtype,
+             std::function<void()> deleter);
+
+}  // namespace sluice::frontend
+
+#endif  // SLUICE_FRONTEND_MEMORY_H_

@@ -1,0 +1,180 @@
+// Reductions of columns, or of rows that are interleaved in memory: they take turns.
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::StrideClass;
+using fusion::ValueId;
+
+bool KernelEmitter::has_panels() const {
+  // Vectors of long bodies are few as it is.
+  constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
+  const bool can_take_turns = !program_.tiled && entry_ != Entry::kFinish && !program_.one_leaf &&
+                              plan_.splits_rows && plan_.passes.size() == 1 &&
+                              plan_.cached.empty() && plan_.before[0].stores.empty() &&
+                              plan_.reductions.size() <= kMaxReductions;
+  if (!can_take_turns) return false;
+  if (program_.schedule == fusion::Schedule::kColumn) {
+    return host().masked_vectors && program_.body.size() <= kMaxInstrs;
+  }
+  return lanes_reduced() && program_.reduced_rank > 1 && find_interleaved() < num_accesses();
+}
+
+size_t KernelEmitter::find_interleaved() const {
+  size_t a = 0;
+  while (a < num_accesses() &&
+         !(program_.accesses[a].varies_along_outer && program_.accesses[a].varies_along_reduced)) {
+    ++a;
+  }
+  return a;
+}
+
+llvm::Value* KernelEmitter::width_of_panels() {
+  constexpr int kVectors = 8, kRows = kWidestPanel;
+  if (!lanes_reduced()) return builder_.index(kVectors);
+  // Rows that follow one another in memory are read one by one.
+  const auto access = static_cast<uint16_t>(find_interleaved());
+  llvm::Value* are_interleaved = ir_.CreateICmpSLT(body_->stride(access, program_.outer_rank - 1),
+                                                   body_->stride(access, program_.outer_rank));
+  return ir_.CreateSelect(are_interleaved, builder_.index(kRows), builder_.index(1));
+}
+
+void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
+  const RowPlan::Stage& pass = plan_.passes[0];
+  const auto [begin, end] = panel_elements();
+  llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
+  llvm::Value* one = builder_.index(1);
+  auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
+    return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one)), b);
+  };
+  llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
+  llvm::Value* lanes = builder_.index(row_lanes());
+  llvm::Value* most = width_of_panels();
+  const Tree tree = make_tree(pass.reductions, kWidestPanel);
+  auto emit_panel = [&](llvm::Value* panel, const Values&) {
+    llvm::Value* width = builder_.min(ceil_div(ir_.CreateSub(last, panel), lanes), most);
+    auto take_turns = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
+      builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
+        llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
+        if (lanes_reduced()) {
+          body_->set_row(i);
+        } else {
+          body_->set_lane_start(i);
+          set_active_below(i, last);
+        }
+        emit_stage(plan_.before[0]);
+        body(column, i);
+        return Values{};
+      });
+    };
+    builder_.loop(builder_.index(0), leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
+      llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
+      llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
+      take_turns([&](llvm::Value* column, llvm::Value*) {
+        add_to_tree(tree, column, leaf, emit_leaf(pass, from, to));
+      });
+      return Values{};
+    });
+    take_turns([&](llvm::Value* column, llvm::Value* i) {
+      const Accumulators totals = total_of(tree, column, leaves);
+      emit_totals(totals, ir_.CreateAdd(row, ir_.CreateSub(i, first)));
+    });
+    return Values{};
+  };
+  builder_.loop(first, last, ir_.CreateMul(lanes, most), {}, emit_panel);
+  body_->set_active(nullptr);
+}
+
+bool KernelEmitter::has_narrow_panel() const {
+  const bool has_lanes = plan_.lanes >= 4 * kNarrowPart;
+  return has_panels() && has_lanes &&
+         std::all_of(
+             program_.accesses.begin(), program_.accesses.end(), [](const fusion::Access& access) {
+               return access.lanes == StrideClass::kZero || access.lanes == StrideClass::kUnit;
+             });
+}
+
+void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
+  constexpr int kLevel = 2, kLeaves = 1 << kLevel;  // that take turns
+  const RowPlan::Stage& pass = plan_.passes[0];
+  const auto [begin, end] = panel_elements();
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
+  body_->set_lane_start(first);
+  set_active_below(first, last);
+  emit_stage(plan_.before[0]);
+  const Tree tree = make_tree(pass.reductions, 1);
+  llvm::Value* elements = ir_.CreateSub(end, begin);
+  llvm::Value* whole = ir_.CreateUDiv(elements, size);
+  llvm::Value* groups = ir_.CreateUDiv(whole, builder_.index(kLeaves));
+  auto begin_of = [&](llvm::Value* leaf) {
+    return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
+  };
+  builder_.loop(zero, groups, one, {}, [&](llvm::Value* group, const Values&) {
+    llvm::Value* from[kLeaves];
+    Values start;
+    for (int l = 0; l < kLeaves; ++l) {
+      llvm::Value* leaf = ir_.CreateMul(group, builder_.index(kLeaves));
+      from[l] = begin_of(ir_.CreateAdd(leaf, builder_.index(l)));
+      const Values state = flatten(leaf_start(pass.reductions));
+      start.insert(start.end(), state.begin(), state.end());
+    }
+    auto state_of = [&](const Values& states, int l) {
+      const auto count = static_cast<std::ptrdiff_t>(states.size()) / kLeaves;
+      const auto at = states.begin() + l * count;
+      return unflatten(pass.reductions, program_, Values(at, at + count));
+    };
+    const Values states =
+        builder_.loop(zero, size, one, start, [&](llvm::Value* r, const Values& in) {
+          Values next;
+          for (int l = 0; l < kLeaves; ++l) {
+            const Values state =
+                flatten(add_element(pass, ir_.CreateAdd(from[l], r), from[l], state_of(in, l)));
+            next.insert(next.end(), state.begin(), state.end());
+          }
+          return next;
+        });
+    std::vector<Accumulators> subtrees;
+    for (int l = 0; l < kLeaves; ++l) {
+      subtrees.push_back(state_of(states, l));
+      widen_positions(from[l], &subtrees.back());
+    }
+    for (int count = kLeaves; count > 1; count /= 2) {
+      for (int l = 0; l < count / 2; ++l) {
+        subtrees[l] = combine(pass.reductions, subtrees[2 * l], subtrees[2 * l + 1]);
+      }
+    }
+    add_to_tree(tree, zero, group, subtrees[0], kLevel);
+    return Values{};
+  });
+  llvm::Value* leaves = ir_.CreateUDiv(ir_.CreateAdd(elements, ir_.CreateSub(size, one)), size);
+  llvm::Value* rest = ir_.CreateMul(groups, builder_.index(kLeaves));
+  builder_.loop(rest, leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
+    llvm::Value* from = begin_of(leaf);
+    llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
+    add_to_tree(tree, zero, leaf, emit_leaf(pass, from, to));
+    return Values{};
+  });
+  emit_totals(total_of(tree, zero, leaves), row);
+  body_->set_active(nullptr);
+}
+
+std::pair<llvm::Value*, llvm::Value*> KernelEmitter::panel_elements() {
+  if (entry_ == Entry::kBlock) return block_range();
+  return {builder_.index(0), reduced_extent_};
+}
+
+void KernelEmitter::emit_totals(const Accumulators& totals, llvm::Value* row) {
+  if (entry_ == Entry::kBlock)
+    store_partials(totals, row);
+  else
+    emit_after_pass(0, totals);
+}
+
+}  // namespace sluice::kernels

@@ -1,0 +1,362 @@
+// Normalisation, attention, pooling and convolutions against loops in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+// Values on the host, indexed as the tensor is.
+struct Values {
+  explicit Values(const Tensor& x)
+      : shape(x.shape()), data(x.astype(DType::kFloat64).to_vector<double>()) {}
+  explicit Values(const Shape& dims) : shape(dims), data(dims.numel()) {}
+
+  template <typename... I>
+  double& operator()(I... index) {
+    int64_t offset = 0;
+    int axis = 0;
+    ((offset = offset * shape[axis++] + index), ...);
+    return data[offset];
+  }
+
+  Shape shape;
+  std::vector<double> data;
+};
+
+void expect_close(const Tensor& actual, const Values& expected, double tolerance,
+                  const std::string& what) {
+  ASSERT_EQ(to_string(actual.shape()), to_string(expected.shape)) << what;
+  const std::vector<double> values = actual.astype(DType::kFloat64).to_vector<double>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isnan(expected.data[i]) && std::isnan(values[i])) continue;
+    ASSERT_NEAR(values[i], expected.data[i], tolerance * (1 + std::abs(expected.data[i])))
+        << what << ", element " << i;
+  }
+}
+
+double tolerance_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return 1e-12;
+    case DType::kFloat32: return 2e-5;
+    case DType::kFloat16: return 4e-3;
+    default: return 3e-2;
+  }
+}
+
+TEST(Layers, NormalisationsOfTheLastAxis) {
+  manual_seed(1);
+  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (const Shape& shape : {Shape{5}, Shape{3, 7}, Shape{2, 3, 64}, Shape{0, 4}, Shape{4, 1}}) {
+      const std::string what = std::string(name_of(dtype)) + to_string(shape);
+      const int64_t length = shape.back();
+      const Tensor x = (randn(shape) * 2 + 3).astype(dtype);
+      const Tensor w = randn({length}).astype(dtype), b = randn({length}).astype(dtype);
+      Values in(x), weight(w), bias(b), layer(shape), plain(shape), rms(shape);
+      for (int64_t row = 0; row < shape.numel() / length; ++row) {
+        double mean = 0, variance = 0, squares = 0;
+        const double* values = in.data.data() + row * length;
+        for (int64_t i = 0; i < length; ++i) {
+          mean += values[i] / length;
+          squares += values[i] * values[i] / length;
+        }
+        for (int64_t i = 0; i < length; ++i) {
+          variance += (values[i] - mean) * (values[i] - mean) / length;
+        }
+        for (int64_t i = 0; i < length; ++i) {
+          const int64_t at = row * length + i;
+          plain.data[at] = (values[i] - mean) / std::sqrt(variance + 1e-5);
+          layer.data[at] = plain.data[at] * weight.data[i] + bias.data[i];
+          rms.data[at] = values[i] / std::sqrt(squares + 1e-6) * weight.data[i];
+        }
+      }
+      const Tensor actual = layer_norm(x, w, b);
+      EXPECT_EQ(actual.dtype(), dtype);
+      expect_close(actual, layer, tolerance_of(dtype), "layer_norm " + what);
+      expect_close(layer_norm(x, Tensor(), Tensor()), plain, tolerance_of(dtype),
+                   "layer_norm " + what);
+      expect_close(rms_norm(x, w), rms, tolerance_of(dtype), "rms_norm " + what);
+    }
+  }
+}
+
+TEST(Layers, BatchNormScalesChannels) {
+  manual_seed(2);
+  for (const Shape& shape : {Shape{4, 3}, Shape{2, 3, 5}, Shape{2, 3, 4, 5}, Shape{0, 3, 2}}) {
+    const Tensor x = randn(shape), m = randn({3}), v = rand({3}) + 0.5f;
+    const Tensor w = randn({3}), b = randn({3});
+    Values in(x), mean(m), var(v), weight(w), bias(b), expected(shape), plain(shape);
+    const int64_t inner = shape.numel() == 0 ? 1 : shape.numel() / (shape[0] * 3);
+    for (int64_t i = 0; i < shape.numel(); ++i) {
+      const int64_t c = i / inner % 3;
+      plain.data[i] = (in.data[i] - mean.data[c]) / std::sqrt(var.data[c] + 1e-5);
+      expected.data[i] = plain.data[i] * weight.data[c] + bias.data[c];
+    }
+    expect_close(batch_norm(x, m, v, w, b), expected, 2e-5, to_string(shape));
+    expect_close(batch_norm(x, m, v, Tensor(), Tensor()), plain, 2e-5, to_string(shape));
+  }
+}
+
+TEST(Layers, NormalisationsAreOneKernel) {
+  const Tensor x = randn({64, 256}), w = randn({256}), b = randn({256});
+  const Tensor image = randn({2, 3, 8, 8}), c = rand({3});
+  sluice::sync();
+  reset_stats();
+  static_cast<void>(layer_norm(x * 2, w, b).eval());
+  static_cast<void>(rms_norm(x + 1, w).eval());
+  static_cast<void>(relu(batch_norm(image, c, c, c, c)).eval());
+  sluice::sync();
+  EXPECT_EQ(stats().kernels_launched, 3);
+}
+
+TEST(Layers, DropoutKeepsTheMean) {
+  manual_seed(3);
+  const Tensor x = ones({100'000});
+  const Tensor y = dropout(x, 0.25);
+  const float kept = 1.f / 0.75f;
+  EXPECT_TRUE(all((y == 0.f) | (abs(y - kept) < 1e-6f)).item<bool>());
+  EXPECT_NEAR(mean(y).item<float>(), 1, 0.01);
+  EXPECT_TRUE(all(dropout(x, 0) == x).item<bool>());
+  EXPECT_TRUE(all(dropout(x, 1) == 0.f).item<bool>());
+  EXPECT_THROW(static_cast<void>(dropout(x, 1.5)), Error);
+}
+
+Values attention_of(Values q, Values k, Values v, Values* mask, bool causal) {
+  const int64_t batch = q.shape[0], heads = q.shape[1], length = q.shape[2], keys = k.shape[2];
+  const int64_t depth = q.shape[3], width = v.shape[3];
+  Values result(Shape{batch, heads, length, width});
+  for (int64_t n = 0; n < batch; ++n) {
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int64_t i = 0; i < length; ++i) {
+        std::vector<double> scores(keys);
+        double greatest = -std::numeric_limits<double>::infinity(), total = 0;
+        for (int64_t j = 0; j < keys; ++j) {
+          for (int64_t d = 0; d < depth; ++d) scores[j] += q(n, h, i, d) * k(n, h, j, d);
+          scores[j] /= std::sqrt(depth);
+          if (mask != nullptr) scores[j] += (*mask)(i, j);
+          if (causal && j > i) scores[j] = -std::numeric_limits<double>::infinity();
+          greatest = std::max(greatest, scores[j]);
+        }
+        for (double& score : scores) total += score = std::exp(score - greatest);
+        for (int64_t j = 0; j < keys; ++j) {
+          for (int64_t d = 0; d < width; ++d) {
+            result(n, h, i, d) += scores[j] / total * v(n, h, j, d);
+          }
+        }
+      }
+    }
+  }
+  return result;
+}
+
+TEST(Layers, Attention) {
+  manual_seed(4);
+  for (const auto& [length, keys] : {std::pair(5, 5), std::pair(3, 7), std::pair(1, 4)}) {
+    const Tensor q = randn({2, 3, length, 8}), k = randn({2, 3, keys, 8});
+    const Tensor v = randn({2, 3, keys, 6}), mask = randn({length, keys});
+    const std::string what = std::to_string(length) + " by " + std::to_string(keys);
+    Values added(mask);
+    expect_close(scaled_dot_product_attention(q, k, v),
+                 attention_of(Values(q), Values(k), Values(v), nullptr, false), 1e-5, what);
+    expect_close(scaled_dot_product_attention(q, k, v, mask),
+                 attention_of(Values(q), Values(k), Values(v), &added, false), 1e-5, what);
+    expect_close(scaled_dot_product_attention(q, k, v, {}, true),
+                 attention_of(Values(q), Values(k), Values(v), nullptr, true), 1e-5, what);
+    // The first key is allowed to all.
+    const Tensor allowed = (mask > 0.f) | (arange(keys) == 0);
+    Values barred(where(allowed, 0.f, -std::numeric_limits<float>::infinity()));
+    expect_close(scaled_dot_product_attention(q, k, v, allowed),
+                 attention_of(Values(q), Values(k), Values(v), &barred, false), 1e-5, what);
+  }
+}
+
+struct Place {
+  int64_t n, c, i, j;
+};
+
+// f(place of a result, value of an element under the window, is it padding) for each.
+template <typename F>
+void for_each_window(const Shape& in, const Shape& out, Pair window, Pair stride, Pair padding,
+                     Pair dilation, F f) {
+  for (int64_t n = 0; n < out[0]; ++n) {
+    for (int64_t c = 0; c < out[1]; ++c) {
+      for (int64_t i = 0; i < out[2]; ++i) {
+        for (int64_t j = 0; j < out[3]; ++j) {
+          for (int64_t p = 0; p < window.height; ++p) {
+            for (int64_t q = 0; q < window.width; ++q) {
+              const int64_t row = i * stride.height - padding.height + p * dilation.height;
+              const int64_t column = j * stride.width - padding.width + q * dilation.width;
+              const bool inside = row >= 0 && row < in[2] && column >= 0 && column < in[3];
+              f(Place{n, c, i, j}, p, q, row, column, inside);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+int64_t windows_along(int64_t extent, int64_t window, int64_t stride, int64_t padding,
+                      int64_t dilation) {
+  return (extent + 2 * padding - dilation * (window - 1) - 1) / stride + 1;
+}
+
+TEST(Layers, PoolingWithAllOptions) {
+  manual_seed(5);
+  for (const Shape& shape : {Shape{2, 3, 8, 9}, Shape{1, 1, 5, 4}, Shape{0, 2, 6, 6}}) {
+    for (const Pair& window : {Pair(1), Pair(2), Pair(3, 2)}) {
+      for (const Pair& stride : {Pair(0), Pair(1), Pair(2, 1), Pair(3)}) {
+        for (const Pair& padding : {Pair(0), Pair(window.height / 2, window.width / 2)}) {
+          const Tensor x = randn(shape);
+          const Pair step(stride.height == 0 ? window.height : stride.height,
+                          stride.width == 0 ? window.width : stride.width);
+          const Shape out{shape[0], shape[1],
+                          windows_along(shape[2], window.height, step.height, padding.height, 1),
+                          windows_along(shape[3], window.width, step.width, padding.width, 1)};
+          Values in(x), greatest(out), sum(out), count(out);
+          for (double& value : greatest.data) value = -std::numeric_limits<double>::infinity();
+          for_each_window(shape, out, window, step, padding, 1,
+                          [&](Place o, int64_t, int64_t, int64_t row, int64_t column, bool inside) {
+                            if (!inside) return;
+                            const double value = in(o.n, o.c, row, column);
+                            double& most = greatest(o.n, o.c, o.i, o.j);
+                            most = std::max(most, value);
+                            sum(o.n, o.c, o.i, o.j) += value;
+                            ++count(o.n, o.c, o.i, o.j);
+                          });
+          Values whole(out), inside(out);
+          for (size_t i = 0; i < sum.data.size(); ++i) {
+            whole.data[i] = sum.data[i] / static_cast<double>(window.height * window.width);
+            inside.data[i] = sum.data[i] / count.data[i];
+          }
+          const Pool2dOptions options{.stride = stride, .padding = padding};
+          Pool2dOptions valid = options;
+          valid.count_include_pad = false;
+          const std::string what = to_string(shape) + " window " + std::to_string(window.height) +
+                                   " stride " + std::to_string(stride.height) + " padding " +
+                                   std::to_string(padding.height);
+          expect_close(max_pool2d(x, window, options), greatest, 0, what);
+          expect_close(avg_pool2d(x, window, options), whole, 1e-5, what);
+          expect_close(avg_pool2d(x, window, valid), inside, 1e-5, what);
+        }
+      }
+    }
+  }
+}
+
+TEST(Layers, PoolingOfIntegersAndNan) {
+  const Tensor x = Tensor::from({-5, -7, -3, -9}, {1, 1, 2, 2});
+  EXPECT_EQ(max_pool2d(x, 2).item<int>(), -3);
+  EXPECT_EQ(max_pool2d(x, 2, {.stride = 1, .padding = 1}).to_vector<int>(),
+            (std::vector<int>{-5, -5, -7, -3, -3, -7, -3, -3, -9}));
+  EXPECT_EQ(avg_pool2d(x, 2).item<float>(), -6.f);
+  const Tensor y = Tensor::from({1.f, NAN, 2.f, 3.f}, {1, 1, 2, 2});
+  EXPECT_TRUE(std::isnan(max_pool2d(y, 2).item<float>()));
+}
+
+TEST(Layers, ConvolutionsWithAllOptions) {
+  manual_seed(6);
+  struct Channels {
+    int64_t in, out, groups;
+  };
+  for (const Channels& channels :
+       {Channels{3, 4, 1}, Channels{4, 6, 2}, Channels{4, 4, 4}, Channels{2, 6, 2}}) {
+    for (const Pair& window : {Pair(1), Pair(3), Pair(2, 3)}) {
+      for (const Pair& stride : {Pair(1), Pair(2, 3)}) {
+        for (const Pair& padding : {Pair(0), Pair(2, 1)}) {
+          for (const Pair& dilation : {Pair(1), Pair(2)}) {
+            const Shape shape{2, channels.in, 7, 8};
+            const int64_t inputs = channels.in / channels.groups;
+            const Tensor x = randn(shape);
+            const Tensor w = randn({channels.out, inputs, window.height, window.width});
+            const Shape out{
+                2, channels.out,
+                windows_along(7, window.height, stride.height, padding.height, dilation.height),
+                windows_along(8, window.width, stride.width, padding.width, dilation.width)};
+            Values in(x), weight(w), expected(out);
+            for_each_window(
+                shape, out, window, stride, padding, dilation,
+                [&](Place o, int64_t p, int64_t q, int64_t row, int64_t column, bool inside) {
+                  if (!inside) return;
+                  const int64_t first = o.c / (channels.out / channels.groups) * inputs;
+                  for (int64_t c = 0; c < inputs; ++c) {
+                    expected(o.n, o.c, o.i, o.j) +=
+                        in(o.n, first + c, row, column) * weight(o.c, c, p, q);
+                  }
+                });
+            expect_close(conv2d(x, w,
+                                {.stride = stride,
+                                 .padding = padding,
+                                 .dilation = dilation,
+                                 .groups = channels.groups}),
+                         expected, 2e-5,
+                         std::to_string(channels.groups) + " groups, window " +
+                             std::to_string(window.height) + ", padding " +
+                             std::to_string(padding.height));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Layers, ConvolutionsOfNothing) {
+  EXPECT_EQ(to_string(conv2d(zeros({0, 3, 5, 5}), zeros({4, 3, 3, 3})).shape()), "(0, 4, 3, 3)");
+  EXPECT_EQ(sum(conv2d(ones({2, 0, 5, 5}), ones({4, 0, 3, 3}))).item<float>(), 0.f);
+}
+
+std::string message_of(const std::function<Tensor()>& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Layers, MessagesNameTheOpAndItsOperands) {
+  const Tensor x = zeros({2, 3, 8, 8});
+  EXPECT_EQ(message_of([&] { return layer_norm(x, ones({3}), Tensor()); }),
+            "layer_norm: weight float32(3,) has not one element for each of axis 3 of "
+            "float32(2, 3, 8, 8)");
+  EXPECT_EQ(message_of([&] { return batch_norm(x, ones({8}), ones({3}), Tensor(), Tensor()); }),
+            "batch_norm: mean float32(8,) has not one element for each of axis 1 of "
+            "float32(2, 3, 8, 8)");
+  EXPECT_EQ(message_of([&] {
+              return conv2d(x, zeros({4, 2, 3, 3}));
+            }),
+            "conv2d: float32(2, 3, 8, 8) and weight float32(4, 2, 3, 3) do not agree in channels "
+            "for 1 groups");
+  EXPECT_EQ(message_of([&] {
+              return conv2d(x, zeros({4, 3, 9, 3}));
+            }),
+            "conv2d: a window that spans 9 does not fit into axis 2 of float32(2, 3, 8, 8), padded "
+            "to 8");
+  EXPECT_EQ(message_of([&] { return max_pool2d(x, 2, {.padding = 2}); }),
+            "max_pool2d: padding (2, 2) is more than half of the window (2, 2)");
+  EXPECT_EQ(message_of([&] {
+              return scaled_dot_product_attention(x, x, zeros({2, 3, 9, 8}));
+            }),
+            "scaled_dot_product_attention: queries float32(2, 3, 8, 8), keys float32(2, 3, 8, 8) "
+            "and values float32(2, 3, 9, 8) do not agree in depth or length");
+}
+
+TEST(Layers, ByName) {
+  const Tensor x = randn({1, 2, 6, 6}), w = randn({3, 2, 3, 3});
+  using Ints = std::vector<int64_t>;
+  const Tensor y = call("conv2d", {x, w}, {{"options", Ints{2, 2, 1, 1, 1, 1, 1}}})[0];
+  EXPECT_TRUE(all(y == conv2d(x, w, {.stride = 2, .padding = 1})).item<bool>());
+  const Tensor z = call("max_pool2d", {x}, {{"window", Ints{2}}})[0];
+  EXPECT_TRUE(all(z == max_pool2d(x, 2)).item<bool>());
+  EXPECT_THROW(static_cast<void>(call("max_pool2d", {x}, {{"window", Ints{}}})), Error);
+}
+
+}  // namespace
+}  // namespace sluice::test
