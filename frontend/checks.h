@@ -10,6 +10,7 @@
 
 #include <sluice/tensor.h>
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 
 namespace sluice::frontend {
 
@@ -42,6 +43,14 @@ Shape make_shape(const char* op, std::span<const int64_t> dims, const Tensor& x)
 
 // The shape that `a` and `b` broadcast to, if they do.
 std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
+
+// What `scalar` counts as beside tensors of this dtype: nothing, unless its kind is wider. Beside
+// none (where(condition, 1.f, 0.f)), as C++ has it, but for double, which is how literals are
+// written.
+DType join_scalar(std::optional<DType> dtype, Scalar scalar);
+
+// The dtype that the operands of an element-wise op are brought to.
+DType common_dtype(absl::Span<const Operand> operands);
 
 // Throws if a tensor of this shape and dtype would have more bytes than int64 can count.
 void check_bytes(const char* op, DType dtype, const Shape& shape);

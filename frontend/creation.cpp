@@ -33,14 +33,14 @@ Tensor filled(const char* name, const Shape& shape, Scalar value, DType dtype, D
 }
 
 // What a C++ number makes if no dtype is given.
-DType default_dtype(Scalar value) {
+DType default_dtype(const char* op, Scalar value) {
   switch (value.kind()) {
     case DTypeKind::kBool: return DType::kBool;
     case DTypeKind::kFloat: return is_half(value.dtype()) ? value.dtype() : DType::kFloat32;
     case DTypeKind::kSigned: break;
     case DTypeKind::kUnsigned:
       if (value.as<int64_t>() < 0) {
-        fail("full", value.as<uint64_t>(), " does not fit in int64: name the dtype");
+        fail(op, value.as<uint64_t>(), " does not fit in int64: name the dtype");
       }
   }
   return DType::kInt64;
@@ -63,7 +63,7 @@ Tensor ones(const Shape& shape, DType dtype, std::optional<Device> device, Locat
 Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype,
             std::optional<Device> device, Location where) {
   const CallSite site(where, "full");
-  return filled("full", shape, value, dtype ? *dtype : default_dtype(value), on(device));
+  return filled("full", shape, value, dtype ? *dtype : default_dtype("full", value), on(device));
 }
 
 Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device, Location where) {
@@ -87,6 +87,21 @@ Tensor ones_like(const Tensor& x, Location where) {
 Tensor full_like(const Tensor& x, Scalar value, Location where) {
   const CallSite site(where, "full_like");
   return filled_like("full_like", x, value);
+}
+
+Tensor empty_like(const Tensor& x, Location where) {
+  const CallSite site(where, "empty_like");
+  return filled_like("empty_like", x, 0);
+}
+
+Tensor asarray(const Tensor& x, std::optional<DType> dtype, Location where) {
+  frontend::node_of("asarray", x);
+  return dtype ? astype({x, where}, *dtype) : x;
+}
+Tensor asarray(Scalar value, std::optional<DType> dtype, std::optional<Device> device,
+               Location where) {
+  const CallSite site(where, "asarray");
+  return filled("asarray", {}, value, dtype ? *dtype : default_dtype("asarray", value), on(device));
 }
 
 Tensor arange(Scalar stop, Location where) {

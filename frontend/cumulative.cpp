@@ -2,6 +2,7 @@
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/checks.h"
+#include "frontend/compose.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"
 
@@ -27,9 +28,28 @@ Tensor scan(const char* name, Op op, const Arg& x, int axis) {
   });
 }
 
+// A scan's result with its initial value before it.
+Tensor after_initial(const Tensor& result, int axis, bool include_initial, int initial) {
+  if (!include_initial) return result;
+  std::vector<std::pair<int64_t, int64_t>> widths(result.ndim());
+  widths[axis < 0 ? axis + result.ndim() : axis].first = 1;
+  return pad(result, widths, initial);
+}
+
 }  // namespace
 
 Tensor cumsum(Arg x, int axis) { return scan("cumsum", Op::kCumsum, x, axis); }
 Tensor cumprod(Arg x, int axis) { return scan("cumprod", Op::kCumprod, x, axis); }
+
+Tensor cumulative_sum(Arg x, int axis, bool include_initial) {
+  return frontend::composed(x, "cumulative_sum", [&](const Tensor& tensor) {
+    return after_initial(cumsum(tensor, axis), axis, include_initial, 0);
+  });
+}
+Tensor cumulative_prod(Arg x, int axis, bool include_initial) {
+  return frontend::composed(x, "cumulative_prod", [&](const Tensor& tensor) {
+    return after_initial(cumprod(tensor, axis), axis, include_initial, 1);
+  });
+}
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include "engine/record/queue_append.h"
 #include "frontend/call.h"
 #include "frontend/checks.h"
+#include "frontend/compose.h"
 #include "frontend/record.h"
 
 namespace sluice {
@@ -17,15 +18,6 @@ namespace {
 
 using fusion::Op;
 using fusion::TypeRule;
-
-// What `scalar` counts as beside tensors of dtype `dtype`: nothing, unless its kind is wider.
-DType join_scalar(DType dtype, Scalar scalar) {
-  if (dtype == DType::kBool) {
-    return scalar.kind() == DTypeKind::kFloat ? DType::kFloat32 : scalar.dtype();
-  }
-  if (is_integer(dtype) && scalar.kind() == DTypeKind::kFloat) return DType::kFloat32;
-  return dtype;
-}
 
 std::string describe_operands(absl::Span<const Operand> operands) {
   return absl::StrJoin(operands, ", ", [](std::string* out, const Operand& operand) {
@@ -42,15 +34,7 @@ DType join_dtypes(absl::Span<const Operand> operands, size_t first) {
     dtype = dtype ? promote(*dtype, own) : own;
   }
   for (const Operand& operand : operands.subspan(first)) {
-    if (operand.is_tensor()) continue;
-    if (!dtype) {
-      // Scalars alone (where(condition, 1.f, 0.f)): as C++ has them, but for double, which is how
-      // literals are written.
-      const DType own = operand.scalar().dtype();
-      dtype = own == DType::kFloat64 ? DType::kFloat32 : own;
-    } else {
-      dtype = join_scalar(*dtype, operand.scalar());
-    }
+    if (!operand.is_tensor()) dtype = join_scalar(dtype, operand.scalar());
   }
   return *dtype;
 }
@@ -316,6 +300,17 @@ Tensor& assign(Tensor& x, const Operand& y, Op op, const char* symbol) {
 }
 
 }  // namespace
+
+DType join_scalar(std::optional<DType> dtype, Scalar scalar) {
+  const DType own = scalar.dtype();
+  if (!dtype) return own == DType::kFloat64 ? DType::kFloat32 : own;
+  if (*dtype == DType::kBool) return is_float(own) ? DType::kFloat32 : own;
+  if (is_integer(*dtype) && is_float(own)) return DType::kFloat32;
+  return *dtype;
+}
+
+DType common_dtype(absl::Span<const Operand> operands) { return join_dtypes(operands, 0); }
+
 }  // namespace frontend
 
 using frontend::assign;
@@ -325,19 +320,23 @@ using frontend::ternary;
 using frontend::unary;
 using fusion::Op;
 
-#define SLUICE_DEFINE_1(id, name)                                                          \
-  Tensor name(const Tensor& x, Location where) { return unary(Arg(x, where), Op::k##id); } \
-  Tensor name(Tensor&& x, Location where) { return unary(Arg(std::move(x), where), Op::k##id); }
-#define SLUICE_DEFINE_TENSORS(id, name, X, x_value, Y, y_value)               \
-  Tensor name(X x, Y y, Location where) {                                     \
-    return named_binary<Op::k##id>(Arg(x_value, where), Arg(y_value, where)); \
+#define SLUICE_DEFINE_1(id, name)                                         \
+  Tensor name(const Tensor& x, Location where) {                          \
+    return SLUICE_CALL(name, unary(Arg(x, where), Op::k##id));            \
+  }                                                                       \
+  Tensor name(Tensor&& x, Location where) {                               \
+    return SLUICE_CALL(name, unary(Arg(std::move(x), where), Op::k##id)); \
   }
-#define SLUICE_DEFINE_SCALARS(id, name, X, x_value)         \
-  Tensor name(X x, Scalar y, Location where) {              \
-    return named_binary<Op::k##id>(Arg(x_value, where), y); \
-  }                                                         \
-  Tensor name(Scalar y, X x, Location where) {              \
-    return named_binary<Op::k##id>(y, Arg(x_value, where)); \
+#define SLUICE_DEFINE_TENSORS(id, name, X, x_value, Y, y_value)                                    \
+  Tensor name(X x, Y y, Location where) {                                                          \
+    return SLUICE_CALL(name, (named_binary<Op::k##id>(Arg(x_value, where), Arg(y_value, where)))); \
+  }
+#define SLUICE_DEFINE_SCALARS(id, name, X, x_value)                              \
+  Tensor name(X x, Scalar y, Location where) {                                   \
+    return SLUICE_CALL(name, (named_binary<Op::k##id>(Arg(x_value, where), y))); \
+  }                                                                              \
+  Tensor name(Scalar y, X x, Location where) {                                   \
+    return SLUICE_CALL(name, (named_binary<Op::k##id>(y, Arg(x_value, where)))); \
   }
 #define SLUICE_DEFINE_2(id, name)                                                 \
   SLUICE_DEFINE_TENSORS(id, name, const Tensor&, x, const Tensor&, y)             \
@@ -348,11 +347,15 @@ using fusion::Op;
   SLUICE_DEFINE_SCALARS(id, name, Tensor&&, std::move(x))
 #define SLUICE_DEFINE_3(id, name)                                     \
   Tensor name(const Operand& x, const Operand& y, const Operand& z) { \
-    return ternary(x, y, z, Op::k##id);                               \
+    return SLUICE_CALL(name, ternary(x, y, z, Op::k##id));            \
   }
 #define SLUICE_POINTWISE_OP(id, name, arity, ...) SLUICE_DEFINE_##arity(id, name)
+#define SLUICE_CALL(name, value) value
 #include "fusion/ir/ops.def"
+#undef SLUICE_CALL
 
+#define SLUICE_CALL(name, value) frontend::in_name_of(#name, [&] { return value; })
+#define SLUICE_ALIAS(arity, name, id, of) SLUICE_DEFINE_##arity(id, name)
 #define SLUICE_UNARY_OPERATOR(symbol, id, name) \
   Tensor operator symbol(const Arg& x) { return unary(x, Op::k##id); }
 #define SLUICE_BINARY_OPERATOR(symbol, id, name)                                         \

@@ -1,5 +1,6 @@
 #include "frontend/registry/op_rows.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -54,6 +55,17 @@ std::string_view without_parentheses(std::string_view text) {
   return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
 }
 
+// The row of an op of the section, by another name.
+OpRow alias_row(const OpSection& section, std::string_view alias, std::string_view function,
+                std::string_view doc) {
+  OpRow row = *std::find_if(section.rows.begin(), section.rows.end(),
+                            [&](const OpRow& each) { return each.name == function; });
+  row.name = alias;
+  row.doc = doc;
+  row.alias_of = function;
+  return row;
+}
+
 std::vector<OpSection> make_sections() {
   std::vector<OpSection> sections;
 #define SLUICE_SECTION(title, text) sections.push_back({title, text, {}, {}});
@@ -69,7 +81,11 @@ std::vector<OpSection> make_sections() {
                                   .result = without_parentheses(#type), \
                                   .parameters = #list});
 #define SLUICE_OVERLOAD(type, function, list, text) \
-  sections.back().rows.back().overloads.push_back({without_parentheses(#type), #list, text});
+  sections.back().rows.back().overloads.push_back(  \
+      {without_parentheses(#type), #function, #list, text});
+#define SLUICE_ALIAS(count, alias, id, function) \
+  sections.back().rows.push_back(                \
+      alias_row(sections.back(), #alias, #function, #function "(), by the standard's name."));
 #define SLUICE_UNIMPLEMENTED(type, function, list, text) \
   SLUICE_FUNCTION(type, function, list, kUnimplemented, kNotDifferentiable, text)
 #define SLUICE_UNARY_OPERATOR(symbol, id, name) \

@@ -12,7 +12,7 @@ namespace sluice::frontend {
 
 // Another C++ form of a function.
 struct OpOverload {
-  std::string_view result, parameters, doc;
+  std::string_view result, name, parameters, doc;
 };
 
 enum class OperatorForm : uint8_t { kUnary, kBinary, kCompound };
@@ -36,6 +36,7 @@ struct OpRow {
   // Of ops.def: which dtypes it takes and what it gives, in words. Else empty.
   std::string_view domain = {}, result_dtype = {};
   std::vector<OpOverload> overloads = {};
+  std::string_view alias_of = {};  // the op that this is another name of
 };
 
 struct OpSection {

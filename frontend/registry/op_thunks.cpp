@@ -70,6 +70,12 @@ template <>
 struct Parameter<Scalar> : ParameterOf<ParameterType::kScalar> {
   static Scalar get(const Frame& frame, size_t k) { return frame.attribute<Scalar>(k); }
 };
+template <>
+struct Parameter<std::string_view> : ParameterOf<ParameterType::kString> {
+  static std::string_view get(const Frame& frame, size_t k) {
+    return frame.attribute<std::string>(k);
+  }
+};
 using Ints = std::vector<int64_t>;
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 template <>
@@ -139,6 +145,9 @@ std::vector<Tensor> results(Tensor result) {
   return list;
 }
 std::vector<Tensor> results(std::vector<Tensor> list) { return list; }
+std::vector<Tensor> results(TensorPair pair) {
+  return {std::move(pair.first), std::move(pair.second)};
+}
 
 template <typename R, typename... P>
 std::vector<Tensor> call_function(Thunk::Function function, const Frame& frame) {
@@ -180,6 +189,8 @@ Thunks make_thunks() {
   thunks[#name] = thunk_of(static_cast<Reduction>(&sluice::name));
 #define SLUICE_ARG_REDUCTION_OP SLUICE_REDUCTION_OP
 #include "fusion/ir/ops.def"
+#define SLUICE_ALIAS(arity, name, id, of) \
+  thunks[#name] = thunk_of(static_cast<SLUICE_TYPE_##arity>(&sluice::name));
 #define SLUICE_FUNCTION(result, name, ...) \
   thunks[#name] = thunk_of(static_cast<decltype(&rows::name)>(&sluice::name));
 #include "frontend/functions.def"

@@ -14,7 +14,7 @@
 
 namespace sluice::frontend {
 
-// What a parameter of a C++ function is to the registry. The first seven are those of
+// What a parameter of a C++ function is to the registry. The first eight are those of
 // AttributeType.
 enum class ParameterType : uint8_t {
   kInt,
@@ -24,6 +24,7 @@ enum class ParameterType : uint8_t {
   kPairs,
   kDType,
   kScalar,
+  kString,
   kTensor,
   kTensors,
   kLocation,

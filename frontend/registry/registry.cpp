@@ -65,6 +65,7 @@ Attribute parse_default(AttributeType type, std::string_view text) {
     case AttributeType::kInts: return Ints();
     case AttributeType::kPairs: return Pairs();
     case AttributeType::kScalar: return Scalar(parse_number<int64_t>(text));
+    case AttributeType::kString: return std::string(text.substr(1, text.size() - 2));
     case AttributeType::kDType: break;
   }
   // "DType::kFloat32" names "float32".
@@ -88,6 +89,7 @@ Entry make_entry(const OpRow& row, const Thunks& thunks) {
   info.gradient = row.gradient;
   info.doc = row.doc;
   info.signature = frontend::signature_of(row);
+  info.alias_of = row.alias_of;
   const auto found = thunks.find(row.name);
   if (found == thunks.end()) return entry;  // not implemented
   entry.thunk = found->second;
@@ -186,8 +188,24 @@ std::optional<Attribute> convert(const Attribute& value, AttributeType type) {
   return std::nullopt;
 }
 
+// The name of an attribute that the array API standard calls otherwise.
+std::string_view own_name(const OpInfo& info, std::string_view name) {
+  if (name != "correction") return name;
+  const bool has_ddof =
+      std::any_of(info.attributes.begin(), info.attributes.end(),
+                  [](const AttributeInfo& attribute) { return attribute.name == "ddof"; });
+  return has_ddof ? "ddof" : name;
+}
+
 // The attributes of a call, in the order of info.attributes.
-std::vector<Attribute> bind(const OpInfo& info, const Attributes& attributes) {
+std::vector<Attribute> bind(const OpInfo& info, const Attributes& given_attributes) {
+  Attributes attributes;
+  for (const auto& [name, value] : given_attributes) {
+    const std::string own(own_name(info, name));
+    if (!attributes.emplace(own, value).second) {
+      fail_call(info, absl::StrCat("attribute \"", own, "\" is given twice, as ", name, " too"));
+    }
+  }
   std::vector<Attribute> bound;
   for (const AttributeInfo& wanted : info.attributes) {
     const auto given = attributes.find(wanted.name);

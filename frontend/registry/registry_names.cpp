@@ -4,7 +4,8 @@
 namespace sluice {
 
 const char* name_of(AttributeType type) {
-  constexpr const char* kNames[] = {"int", "float", "bool", "ints", "pairs", "dtype", "scalar"};
+  constexpr const char* kNames[] = {"int",   "float", "bool",   "ints",
+                                    "pairs", "dtype", "scalar", "string"};
   return kNames[static_cast<int>(type)];
 }
 

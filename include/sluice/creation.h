@@ -26,6 +26,25 @@ Tensor empty(const Shape& shape, DType dtype = DType::kFloat32,
 Tensor zeros_like(const Tensor& x, Location where = Location::current());
 Tensor ones_like(const Tensor& x, Location where = Location::current());
 Tensor full_like(const Tensor& x, Scalar value, Location where = Location::current());
+Tensor empty_like(const Tensor& x, Location where = Location::current());
+
+// What is a tensor already, in another dtype if one is given; a number, without axes; the elements
+// of a contiguous range, along one axis.
+Tensor asarray(const Tensor& x, std::optional<DType> dtype = std::nullopt,
+               Location where = Location::current());
+Tensor asarray(Scalar value, std::optional<DType> dtype = std::nullopt,
+               std::optional<Device> device = std::nullopt, Location where = Location::current());
+template <std::ranges::contiguous_range R>
+requires Element<std::ranges::range_value_t<R>> Tensor
+asarray(const R& values, std::optional<DType> dtype = std::nullopt,
+        Location where = Location::current()) {
+  return asarray(Tensor::from(values), dtype, where);
+}
+template <Element T>
+Tensor asarray(std::initializer_list<T> values, std::optional<DType> dtype = std::nullopt,
+               Location where = Location::current()) {
+  return asarray(Tensor::from(values), dtype, where);
+}
 
 // start, start + step, ... below stop. The dtype is that of the arguments when not given: float32
 // if any is a float, int64 otherwise. Element i is start + i * step, computed in float64 or int64.

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,12 @@
 #include <sluice/tensor.h>
 
 namespace SLUICE_EXPORT sluice {
+
+using TensorPair = std::pair<Tensor, Tensor>;
+
+// The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
+[[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
+[[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
 
 // Element-wise, one operand.
 //
@@ -165,6 +172,29 @@ Tensor mish(const Tensor& x, Location where = Location::current());
 // wrap; to bool is != 0. To its own dtype: x itself.
 Tensor astype(Arg x, DType dtype);
 
+// neg(), by the standard's name. Takes numbers; gives their dtype.
+Tensor negative(const Tensor& x, Location where = Location::current());
+
+// bitwise_not(), by the standard's name. Takes integers and bool; gives their dtype.
+Tensor bitwise_invert(const Tensor& x, Location where = Location::current());
+
+// x itself, numbers.
+Tensor positive(Arg x);
+
+// Whether the sign is set: of -0 too, of NaN not.
+Tensor signbit(Arg x);
+
+// The nearest number of so many decimals, ties to even: round(x * 10^decimals) / 10^decimals, as in
+// NumPy. Negative decimals round to tens, hundreds, ...
+Tensor around(Arg x, int decimals = 0);
+// around(), by another name.
+Tensor round(Arg x, int decimals);
+
+// x with this number for NaN, and the dtype's greatest and least for the infinities.
+Tensor nan_to_num(Arg x, double nan = 0);
+// Likewise with these numbers for the infinities.
+Tensor nan_to_num(Arg x, double nan, double posinf, double neginf);
+
 // Operators of the functions above. `where` comes with the operands. Compound assignment makes the
 // handle name the new value and lets go of the old one.
 Tensor operator-(const Arg& x);
@@ -263,6 +293,35 @@ Tensor bitwise_left_shift(const Tensor& x, const Tensor& y, Location where = Loc
 // x shifted right by y bits, keeping the sign; where y is negative or at least the width, 0, or -1
 // for a negative x. Takes integers; gives their dtype.
 Tensor bitwise_right_shift(const Tensor& x, const Tensor& y, Location where = Location::current());
+
+// sub(), by the standard's name. Takes numbers; gives their dtype.
+Tensor subtract(const Tensor& x, const Tensor& y, Location where = Location::current());
+
+// mul(), by the standard's name. Takes any dtype; gives their dtype.
+Tensor multiply(const Tensor& x, const Tensor& y, Location where = Location::current());
+
+// div(), by the standard's name. Takes any dtype; gives a float.
+Tensor divide(const Tensor& x, const Tensor& y, Location where = Location::current());
+
+// x - y * trunc(x / y), with the sign of x, as in C; of integers, x by 0 is 0.
+Tensor fmod(const Operand& x, const Operand& y);
+
+// floor_divide(x, y) and remainder(x, y).
+[[nodiscard]] TensorPair divmod(const Operand& x, const Operand& y);
+
+// The next number after x towards y, of the dtype that both have as floats; y if they are equal.
+Tensor nextafter(const Operand& x, const Operand& y);
+
+// Whether |a - b| <= atol + rtol * |b|, or a == b; NaN is close to NaN if equal_nan.
+Tensor isclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8,
+               bool equal_nan = false);
+
+// all(isclose(a, b)): one bool.
+Tensor allclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8,
+                bool equal_nan = false);
+
+// Whether a and b have one shape and equal elements: one bool. NaN equals NaN if equal_nan.
+Tensor array_equal(Arg a, Arg b, bool equal_nan = false);
 
 // Operators of the functions above. `where` comes with the operands. Compound assignment makes the
 // handle name the new value and lets go of the old one.
@@ -387,6 +446,53 @@ Tensor logsumexp(Arg x, const Axes& axes = {}, bool keepdims = false);
 // The Euclidean norm: sqrt(sum(x^2)), a float; of nothing 0.
 Tensor norm(Arg x, const Axes& axes = {}, bool keepdims = false);
 
+// How many elements are not 0, an int64.
+Tensor count_nonzero(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The sum() of what is not NaN.
+Tensor nansum(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The prod() of what is not NaN.
+Tensor nanprod(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The max() of what is not NaN; of NaN alone NaN.
+Tensor nanmax(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The min() of what is not NaN; of NaN alone NaN.
+Tensor nanmin(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The mean() of what is not NaN; of NaN alone NaN.
+Tensor nanmean(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The var() of what is not NaN; NaN where that is no more than ddof numbers.
+Tensor nanvar(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+
+// The square root of nanvar().
+Tensor nanstd(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+
+// The integral along an axis by trapezoids: sum(dx * (y[1:] + y[:-1]) / 2), a float.
+Tensor trapezoid(Arg y, double dx = 1, int axis = -1);
+// Likewise with diff(x) for dx; x has one axis, or broadcasts with y.
+Tensor trapezoid(Arg y, Arg x, int axis = -1);
+
+// The covariances of the rows of x (of the columns if not rowvar): d x d^T / (n - ddof) with d = x
+// - mean(x), a float; of one row without axes.
+Tensor cov(Arg x, bool rowvar = true, int ddof = 1);
+
+// The correlations of the rows of x: cov_ij / sqrt(cov_ii * cov_jj), in [-1, 1].
+Tensor corrcoef(Arg x, bool rowvar = true);
+
+// How often each of the numbers 0, 1, ... is in x, int64, or the sum of its weights, a float. Waits
+// for x: its greatest number says how many there are.
+Tensor bincount(Arg x, const Tensor& weights = {}, int64_t minlength = 0);
+
+// How many elements are in each of `bins` equal bins between the least and the greatest, int64; and
+// the bins + 1 edges, floats (float64 of integers). The last bin has its upper edge too; NaN is in
+// none.
+[[nodiscard]] TensorPair histogram(Arg x, int64_t bins = 10);
+// Between `low` and `high`; elements outside are in none.
+[[nodiscard]] TensorPair histogram(Arg x, int64_t bins, double low, double high);
+
 // Cumulative.
 //
 // Of any dtype, in x's shape. Results have the dtype that sum() gives.
@@ -397,6 +503,12 @@ Tensor cumsum(Arg x, int axis);
 
 // Element i is the product of elements 0 to i along the axis, rounded as cumsum() is.
 Tensor cumprod(Arg x, int axis);
+
+// cumsum(), after a 0 if include_initial.
+Tensor cumulative_sum(Arg x, int axis = -1, bool include_initial = false);
+
+// cumprod(), after a 1 if include_initial.
+Tensor cumulative_prod(Arg x, int axis = -1, bool include_initial = false);
 
 // Views.
 //
@@ -448,6 +560,42 @@ Tensor tile(Arg x, std::initializer_list<int64_t> reps);
 
 // Each element `count` times in a row along an axis.
 Tensor repeat(Arg x, int64_t count, int axis);
+// Likewise, by a count for each position along the axis. Waits for the counts.
+Tensor repeat(Arg x, Arg counts, int axis);
+
+// permute(), by the standard's name.
+Tensor permute_dims(Arg x, const Axes& axes);
+
+// The last two axes exchanged.
+Tensor matrix_transpose(Arg x);
+
+// Axis source[i] moved to destination[i]; the others keep their order.
+Tensor moveaxis(Arg x, const Axes& source, const Axes& destination);
+
+// The parts along an axis, without that axis.
+[[nodiscard]] std::vector<Tensor> unstack(const Tensor& x, int axis = 0,
+                                          Location where = Location::current());
+
+// Each broadcast to the shape of all.
+[[nodiscard]] std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors,
+                                                   Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> broadcast_arrays(std::initializer_list<Tensor> tensors,
+                                                   Location where = Location::current());
+
+// The coordinates of a grid's points, from those along each axis: tensor i varies along axis i if
+// `ij`; else the first two exchange theirs, as x and y of a picture.
+[[nodiscard]] std::vector<Tensor> meshgrid(std::span<const Tensor> tensors, bool ij = false,
+                                           Location where = Location::current());
+[[nodiscard]] std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors, bool ij = false,
+                                           Location where = Location::current());
+
+// The elements where the position along axis2 is that along axis1 + offset, along a new last axis,
+// for these two.
+Tensor diagonal(Arg x, int64_t offset = 0, int axis1 = -2, int axis2 = -1);
+
+// x[1:] - x[:-1] along an axis, n times, of x with what is prepended and appended, if it is; of
+// bool: whether they differ.
+Tensor diff(Arg x, int n = 1, int axis = -1, const Tensor& prepend = {}, const Tensor& append = {});
 
 // Joining and padding.
 
@@ -514,11 +662,80 @@ Tensor one_hot(Arg indices, int64_t classes, DType dtype = DType::kFloat32);
 // float32 and are rounded once, integers wrap, bool is an error.
 Tensor matmul(Arg a, Arg b);
 
+// The products of a and b, summed over these axes of both, in pairs; the other axes of a come
+// first. Here an empty list is no axis. Dtypes as of matmul().
+Tensor tensordot(Arg a, Arg b, const Axes& a_axes, const Axes& b_axes);
+// Over the last `axes` of a and the first of b.
+Tensor tensordot(Arg a, Arg b, int axes = 2);
+
+// sum(a * b) along an axis, of equal extents; the others broadcast. Dtypes as of matmul().
+Tensor vecdot(Arg a, Arg b, int axis = -1);
+
+// NumPy's: tensordot() over the last axis of a and the last but one of b (or its only one); a * b
+// if either has no axes.
+Tensor dot(Arg a, Arg b);
+
+// tensordot() over the last axes of both; a * b if either has no axes.
+Tensor inner(Arg a, Arg b);
+
+// a[i] * b[j], of both in a row.
+Tensor outer(Arg a, Arg b);
+
+// The Kronecker product: each element of a times all of b.
+Tensor kron(Arg a, Arg b);
+
+// NumPy's: einsum("bij,bjk->bik", {x, y}). A letter for each axis; products are summed over letters
+// that the result has not; a letter twice in a term is its diagonal; an ellipsis stands for axes
+// that broadcast; without "->" the result has the letters that are there once, in order. Pairs are
+// contracted greedily, by one matmul() or, where that is no product of matrices, in one fused
+// kernel. Dtypes as of matmul().
+Tensor einsum(std::string_view subscripts, std::span<const Tensor> operands,
+              Location where = Location::current());
+Tensor einsum(std::string_view subscripts, std::initializer_list<Tensor> operands,
+              Location where = Location::current());
+
 // exp(x - max(x)) / sum(exp(x - max(x))) along an axis, a float in x's shape.
 Tensor softmax(Arg x, int axis = -1);
 
 // The logarithm of softmax(), a float: x - max(x) - log(sum(exp(x - max(x)))).
 Tensor log_softmax(Arg x, int axis = -1);
+
+// (x - mean) / sqrt(var + eps) * weight + bias over the last axis, a float in x's shape; an empty
+// weight or bias is left out (Ba et al., Layer Normalization, 2016).
+Tensor layer_norm(Arg x, Arg weight, Arg bias, double eps = 1e-5);
+
+// x / sqrt(mean(x^2) + eps) * weight over the last axis, a float in x's shape; an empty weight is
+// left out (Zhang and Sennrich, Root Mean Square Layer Normalization, 2019).
+Tensor rms_norm(Arg x, Arg weight, double eps = 1e-6);
+
+// (x - mean) / sqrt(var + eps) * weight + bias, each given for every channel, axis 1; an empty
+// weight or bias is left out (Ioffe and Szegedy, Batch Normalization, 2015).
+Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps = 1e-5);
+
+// Each element 0 with probability p, else x / (1 - p), a float (Srivastava et al., Dropout, 2014).
+// Draws as rand() does.
+Tensor dropout(Arg x, double p);
+
+// softmax(q x k^T / sqrt(depth) + mask) x v, of (.., length, depth); of a bool mask what is false
+// takes no part, nor do, if causal, keys after their query (Vaswani et al., Attention Is All You
+// Need, 2017). A query without any key gives NaN.
+Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
+                                    bool causal = false);
+
+// Windows.
+//
+// Over the last two axes; see convolution.h for the options.
+
+// The cross-correlation of x (n, c, h, w) with weight (o, c / groups, kh, kw); gives (n, o, (h + 2
+// padding - dilation (kh - 1) - 1) / stride + 1, ...). Sums as matmul() does.
+Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options = {});
+
+// The greatest element of each window, in x's dtype; NaN wins. Padding never does.
+Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
+
+// The mean of each window, a float: its sum over the window's size, or over how many of its
+// elements are no padding.
+Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
 
 // Not implemented yet.
 //
@@ -535,35 +752,6 @@ Tensor argsort(Arg x, int axis = -1, bool descending = false);
 
 // The k greatest elements along an axis, and their indices.
 [[nodiscard]] std::pair<Tensor, Tensor> topk(Arg x, int64_t k, int axis = -1);
-
-// The cross-correlation of x (n, c, h, w) with weight (o, c / groups, kh, kw).
-Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options = {});
-
-// The greatest element of each window over the last two axes.
-Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
-
-// The mean of each window over the last two axes.
-Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
-
-// (x - mean) / sqrt(var + eps) * weight + bias over the last axis (Ba et al., Layer Normalization,
-// 2016).
-Tensor layer_norm(Arg x, Arg weight, Arg bias, double eps = 1e-5);
-
-// x / sqrt(mean(x^2) + eps) * weight over the last axis (Zhang and Sennrich, Root Mean Square Layer
-// Normalization, 2019).
-Tensor rms_norm(Arg x, Arg weight, double eps = 1e-6);
-
-// (x - mean) / sqrt(var + eps) * weight + bias, each given for every channel, axis 1 (Ioffe and
-// Szegedy, Batch Normalization, 2015).
-Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps = 1e-5);
-
-// Each element 0 with probability p, else x / (1 - p) (Srivastava et al., Dropout, 2014).
-Tensor dropout(Arg x, double p);
-
-// softmax(q x k^T / sqrt(depth) + mask) x v, of (batch, heads, length, depth) (Vaswani et al.,
-// Attention Is All You Need, 2017).
-Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
-                                    bool causal = false);
 
 }  // namespace sluice
 

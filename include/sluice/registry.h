@@ -37,18 +37,19 @@ enum class Gradient : uint8_t {
   kNotDifferentiable,  // the result is not a float, or its inputs are not
 };
 
-enum class AttributeType : uint8_t { kInt, kFloat, kBool, kInts, kPairs, kDType, kScalar };
+enum class AttributeType : uint8_t { kInt, kFloat, kBool, kInts, kPairs, kDType, kScalar, kString };
 
-// "int", "float", "bool", "ints", "pairs", "dtype", "scalar"; "pointwise", ...; "differentiable",
-// ...
+// "int", "float", "bool", "ints", "pairs", "dtype", "scalar", "string"; "pointwise", ...;
+// "differentiable", ...
 [[nodiscard]] const char* name_of(AttributeType type);
 [[nodiscard]] const char* name_of(OpKind kind);
 [[nodiscard]] const char* name_of(Gradient gradient);
 
 // A value of each AttributeType, in that order. Axes and shapes are lists of ints, and so are the
 // options of windows: all their numbers, in the order of the struct, or none for the defaults.
-using Attribute = std::variant<int64_t, double, bool, std::vector<int64_t>,
-                               std::vector<std::pair<int64_t, int64_t>>, DType, Scalar>;
+using Attribute =
+    std::variant<int64_t, double, bool, std::vector<int64_t>,
+                 std::vector<std::pair<int64_t, int64_t>>, DType, Scalar, std::string>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 struct AttributeInfo {
@@ -66,6 +67,7 @@ struct OpInfo {
   std::vector<AttributeInfo> attributes;
   std::string doc;
   std::string signature;  // of the C++ function: "Tensor softmax(Arg x, int axis = -1)"
+  std::string alias_of;   // the op that this is another name of; empty: none
 };
 
 // All ops, in the order of the reference.
@@ -77,7 +79,7 @@ struct OpInfo {
 // Calls the op's C++ function. An int64_t stands for an attribute of type float or scalar too, a
 // double for one of type scalar. Throws Error as op() and the function do, and kInvalidArgument,
 // naming op and attribute, for a number of inputs that the op does not take, and for an attribute
-// that is missing, unknown or of another type.
+// that is missing, unknown or of another type. "correction" is another name of "ddof".
 [[nodiscard]] std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
                                        const Attributes& attributes = {});
 [[nodiscard]] std::vector<Tensor> call(std::string_view name, std::initializer_list<Tensor> inputs,

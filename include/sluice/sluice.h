@@ -5,6 +5,7 @@
 #include <sluice/config.h>
 #include <sluice/control.h>
 #include <sluice/creation.h>
+#include <sluice/dtype_info.h>
 #include <sluice/files.h>
 #include <sluice/ops.h>
 #include <sluice/print.h>

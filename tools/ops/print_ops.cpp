@@ -35,6 +35,7 @@ constexpr const char* kHead =
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,12 @@ constexpr const char* kHead =
 #include <sluice/tensor.h>
 
 namespace SLUICE_EXPORT sluice {
+
+using TensorPair = std::pair<Tensor, Tensor>;
+
+// The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
+[[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
+[[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
 )";
 constexpr const char* kTail = R"(
 }  // namespace sluice
@@ -103,9 +110,10 @@ void put_declarations(const OpRow& row) {
     put((function.starts_with("Tensor ") ? "" : "[[nodiscard]] ") + function + ";\n");
   };
   declare(declaration);
-  for (const auto& [result, parameters, doc] : row.overloads) {
-    put_comment(doc);
-    declare(std::string(result) + " " + std::string(row.name) + std::string(parameters));
+  for (const auto& overload : row.overloads) {
+    put_comment(overload.doc);
+    declare(std::string(overload.result) + " " + std::string(overload.name) +
+            std::string(overload.parameters));
   }
 }
 
@@ -236,7 +244,7 @@ void put_row(const OpSection& section, const OpRow& row, bool has_types) {
   put(cell(row.doc));
   for (const auto& overload : row.overloads) {
     if (overload.doc.empty()) continue;
-    put(" `" + std::string(row.name) + std::string(overload.parameters) +
+    put(" `" + std::string(overload.name) + std::string(overload.parameters) +
         "`: " + std::string(overload.doc));
   }
   put(" |\n");

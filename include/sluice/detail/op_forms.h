@@ -231,6 +231,16 @@ template <typename = void>
 Tensor mish(const Tensor& x) {
   return mish(x, Location());
 }
+Tensor negative(Tensor&& x, Location where = Location::current());
+template <typename = void>
+Tensor negative(const Tensor& x) {
+  return negative(x, Location());
+}
+Tensor bitwise_invert(Tensor&& x, Location where = Location::current());
+template <typename = void>
+Tensor bitwise_invert(const Tensor& x) {
+  return bitwise_invert(x, Location());
+}
 Tensor add(Tensor&& x, const Tensor& y, Location where = Location::current());
 Tensor add(const Tensor& x, Tensor&& y, Location where = Location::current());
 Tensor add(Tensor&& x, Tensor&& y, Location where = Location::current());
@@ -527,6 +537,39 @@ Tensor bitwise_right_shift(Scalar x, Tensor&& y, Location where = Location::curr
 template <typename = void>
 Tensor bitwise_right_shift(const Tensor& x, const Tensor& y) {
   return bitwise_right_shift(x, y, Location());
+}
+Tensor subtract(Tensor&& x, const Tensor& y, Location where = Location::current());
+Tensor subtract(const Tensor& x, Tensor&& y, Location where = Location::current());
+Tensor subtract(Tensor&& x, Tensor&& y, Location where = Location::current());
+Tensor subtract(const Tensor& x, Scalar y, Location where = Location::current());
+Tensor subtract(Tensor&& x, Scalar y, Location where = Location::current());
+Tensor subtract(Scalar x, const Tensor& y, Location where = Location::current());
+Tensor subtract(Scalar x, Tensor&& y, Location where = Location::current());
+template <typename = void>
+Tensor subtract(const Tensor& x, const Tensor& y) {
+  return subtract(x, y, Location());
+}
+Tensor multiply(Tensor&& x, const Tensor& y, Location where = Location::current());
+Tensor multiply(const Tensor& x, Tensor&& y, Location where = Location::current());
+Tensor multiply(Tensor&& x, Tensor&& y, Location where = Location::current());
+Tensor multiply(const Tensor& x, Scalar y, Location where = Location::current());
+Tensor multiply(Tensor&& x, Scalar y, Location where = Location::current());
+Tensor multiply(Scalar x, const Tensor& y, Location where = Location::current());
+Tensor multiply(Scalar x, Tensor&& y, Location where = Location::current());
+template <typename = void>
+Tensor multiply(const Tensor& x, const Tensor& y) {
+  return multiply(x, y, Location());
+}
+Tensor divide(Tensor&& x, const Tensor& y, Location where = Location::current());
+Tensor divide(const Tensor& x, Tensor&& y, Location where = Location::current());
+Tensor divide(Tensor&& x, Tensor&& y, Location where = Location::current());
+Tensor divide(const Tensor& x, Scalar y, Location where = Location::current());
+Tensor divide(Tensor&& x, Scalar y, Location where = Location::current());
+Tensor divide(Scalar x, const Tensor& y, Location where = Location::current());
+Tensor divide(Scalar x, Tensor&& y, Location where = Location::current());
+template <typename = void>
+Tensor divide(const Tensor& x, const Tensor& y) {
+  return divide(x, y, Location());
 }
 
 // What x(...) returns is a value, not a place.

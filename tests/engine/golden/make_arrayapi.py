@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Writes arrayapi.txt: calls of composed functions, and what NumPy makes of them. Needs NumPy >= 2.3.
+
+A line is "function | tolerance | attributes | inputs | results". The tolerance counts the result
+dtype's epsilons, of the greatest of 1 and the results; 0: equal. An attribute is "axis=i:1", of type
+i (int), f (float), b (bool), l (ints) or s (string). A tensor is "dtype dims layout values", joined by
+";"; its values are in row-major order. Layouts: c (contiguous), t (of a transposed tensor), s (every
+other element along the last axis), r (a reversed one), and of the results none. A call that is an
+error has "error" for its results.
+"""
+import os
+import warnings
+
+import numpy as np
+
+rng = np.random.default_rng(20)
+warnings.simplefilter("ignore")
+np.seterr(all="ignore")
+
+FLOATS = ["float32", "float64", "float16", "bfloat16"]
+INTEGERS = ["int32", "int64", "uint8", "int8", "int16", "uint16", "uint32", "uint64"]
+SHAPES = [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (2, 3, 4)]
+lines = []
+
+
+def is_float(dtype):
+    return "float" in dtype
+
+
+def wide(dtype):
+    """What NumPy computes in: floats in float64, so that what they have lost is not in the values."""
+    return np.float64 if is_float(dtype) else np.dtype(dtype)
+
+
+def values(shape, dtype, low=-4, high=4):
+    """Numbers that every dtype has."""
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if is_float(dtype):
+        return rng.integers(low * 8, high * 8 + 1, shape) / 8
+    return rng.integers(0 if dtype[0] == "u" else low, high + 1, shape).astype(dtype)
+
+
+def with_some(x, special, share=0.3):
+    x = np.array(x)
+    mask = rng.random(x.shape) < share
+    x[mask] = rng.choice(special, x.shape)[mask] if x.ndim else rng.choice(special)
+    return x
+
+
+def number(v):
+    if isinstance(v, (bool, int, np.bool_, np.integer)):
+        return str(int(v))
+    if np.isfinite(v) and v == np.trunc(v) and abs(v) < 1e6 and not np.signbit(v):
+        return str(int(v))
+    return str(v)
+
+
+def tensor(x, dtype, layout=""):
+    x = np.asarray(x)
+    text = ",".join(number(v) for v in x.ravel()) or "-"
+    dims = ",".join(map(str, x.shape)) or "-"
+    return ";".join([dtype, dims, layout, text] if layout else [dtype, dims, text])
+
+
+def rounded(x, dtype):
+    """To float32, where that is all that the result keeps; shorter in the file."""
+    return np.asarray(x, np.float32) if dtype in ("float32", "float16", "bfloat16") else x
+
+
+def attribute(value):
+    if isinstance(value, bool):
+        return f"b:{int(value)}"
+    if isinstance(value, int):
+        return f"i:{value}"
+    if isinstance(value, float):
+        return f"f:{value}"
+    if isinstance(value, str):
+        return f"s:{value}"
+    return "l:" + (",".join(map(str, value)) or "-")
+
+
+def case(name, f, inputs, dtypes, out, tolerance=0, **attributes):
+    """`out`: the dtype of the result, or of each; f(*inputs) is what it is."""
+    layouts = [str(rng.choice(list("ccctsr"))) if np.ndim(x) else "c" for x in inputs]
+    try:
+        results = f(*inputs)
+    except (ValueError, IndexError, TypeError, np.exceptions.AxisError):
+        results = None
+    words = " ".join(f"{k}={attribute(v)}" for k, v in attributes.items())
+    given = " ".join(tensor(*each) for each in zip(inputs, dtypes, layouts))
+    if results is None:
+        made = "error"
+    else:
+        results = list(results) if isinstance(results, (tuple, list)) else [results]
+        outs = [out] * len(results) if isinstance(out, str) else out
+        made = " ".join(tensor(rounded(r, o) if is_float(o) else r, o)
+                        for r, o in zip(results, outs))
+    lines.append(f"{name} | {tolerance} | {words} | {given} | {made}")
+
+
+def sum_dtype(dtype):
+    return dtype if is_float(dtype) else "uint64" if dtype[0] == "u" else "int64"
+
+
+def float_dtype(dtype):
+    return dtype if is_float(dtype) else "float32"
+
+
+def axes_of(x):
+    choices = [[], [0], [-1]] if x.ndim else [[]]
+    return choices + ([[0, 2], [1]] if x.ndim > 2 else [])
+
+
+def numpy_axes(axes):
+    return tuple(axes) if axes else None
+
+
+# Element-wise.
+SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0]
+for dtype in FLOATS + INTEGERS[:4]:
+    for shape in SHAPES:
+        x = values(shape, dtype)
+        if is_float(dtype):
+            x = with_some(x, SPECIAL)
+        case("positive", lambda x: +x, [x], [dtype], dtype)
+        case("signbit", lambda x: np.where(np.isnan(x), False, np.signbit(x)), [x], [dtype], "bool")
+        y = with_some(values(shape, dtype, 1, 4), [1])
+        for d in (-1, 0, 1, 2):
+            z = values(shape, dtype, -16, 16)
+            case("around", lambda z: np.round(z, d), [z], [dtype], dtype, 1 if is_float(dtype) else 0,
+                 decimals=d)
+        case("fmod", np.fmod, [x, y], [dtype] * 2, dtype)
+        clean = values(shape, dtype)
+        case("divmod", np.divmod, [clean, y], [dtype] * 2, dtype)
+        near = with_some(clean, np.asarray(values((3,), dtype)))
+        case("isclose", np.isclose, [clean, near], [dtype] * 2, "bool")
+        case("array_equal", lambda a, b: np.array(np.array_equal(a, b)), [clean, clean], [dtype] * 2,
+             "bool")
+        case("array_equal", lambda a, b: np.array(np.array_equal(a, b)), [clean, near], [dtype] * 2,
+             "bool", equal_nan=False)
+        case("allclose", lambda a, b: np.array(np.allclose(a, b)), [clean, near], [dtype] * 2, "bool")
+        if is_float(dtype):
+            other = with_some(x, SPECIAL, 0.2)
+            for equal_nan in (False, True):
+                case("isclose", lambda a, b: np.isclose(a, b, equal_nan=equal_nan), [x, other],
+                     [dtype] * 2, "bool", equal_nan=equal_nan)
+                case("array_equal", lambda a, b: np.array(np.array_equal(a, b, equal_nan=equal_nan)),
+                     [x, x], [dtype] * 2, "bool", equal_nan=equal_nan)
+            case("isclose", lambda a, b: np.isclose(a, b, rtol=0.25, atol=0.0625), [clean, near],
+                 [dtype] * 2, "bool", rtol=0.25, atol=0.0625)
+            limits = np.finfo(dtype) if dtype != "bfloat16" else None
+            most = 3.3895313892515355e38 if limits is None else float(limits.max)
+            case("nan_to_num", lambda x: np.nan_to_num(x, nan=2.5, posinf=most, neginf=-most), [x],
+                 [dtype], dtype, nan=2.5)
+            case("nan_to_num", lambda x: np.nan_to_num(x, nan=0.0, posinf=most, neginf=-most), [x],
+                 [dtype], dtype)
+        else:
+            case("nan_to_num", lambda x: x, [x], [dtype], dtype)
+            case("fmod", np.fmod, [x, clean], [dtype] * 2, dtype)
+            case("divmod", np.divmod, [x, clean], [dtype] * 2, dtype)
+for shape_a, shape_b in (((3, 1), (4,)), ((), (2, 3)), ((2, 1, 3), (1, 4, 1)), ((2, 3), (3, 2))):
+    for a_dtype, b_dtype, both in (("float32", "int32", "float32"), ("int8", "int16", "int16"),
+                                   ("float32", "float64", "float64"), ("uint8", "int16", "int16")):
+        a, b = values(shape_a, a_dtype), values(shape_b, b_dtype, 1, 4)
+        case("fmod", np.fmod, [a, b], [a_dtype, b_dtype], both)
+        case("divmod", np.divmod, [a, b], [a_dtype, b_dtype], both)
+        case("isclose", np.isclose, [a, b], [a_dtype, b_dtype], "bool")
+        case("outer", np.outer, [a, b], [a_dtype, b_dtype], both)
+for dtype in ("float32", "float64", "float16"):
+    info = np.finfo(dtype)
+    ends = np.array([0.0, -0.0, 1, -1, info.max, info.min, np.inf, -np.inf, np.nan, info.tiny,
+                     -info.tiny, info.smallest_subnormal, -info.smallest_subnormal, 1 + info.eps, 2,
+                     3.25, -1024, info.tiny * 2, info.tiny * 1024, -info.tiny * 4096], dtype)
+    a, b = (grid.ravel() for grid in np.meshgrid(ends, ends))
+    for start in range(0, a.size, 50):
+        x, y = a[start:start + 50], b[start:start + 50]
+        lines.append(f"nextafter | 0 |  | {tensor(x, dtype, 'c')} {tensor(y, dtype, 'c')} | "
+                     f"{tensor(np.nextafter(x, y), dtype)}")
+    scale = rng.integers(np.log2(info.smallest_subnormal) + 1, np.log2(info.max), 60)
+    x = (rng.random(60) * 2.0 ** scale).astype(dtype) * rng.choice([-1, 1], 60).astype(dtype)
+    y = x[::-1]
+    lines.append(f"nextafter | 0 |  | {tensor(x, dtype, 'c')} {tensor(y, dtype, 'c')} | "
+                 f"{tensor(np.nextafter(x, y), dtype)}")
+
+# Reductions.
+for dtype in FLOATS + INTEGERS[:3]:
+    for shape in SHAPES:
+        x = values(shape, dtype)
+        small = values(shape, dtype, -2, 2)
+        if is_float(dtype):
+            x, small = with_some(x, [np.nan]), with_some(small, [np.nan])
+            if x.ndim == 2:
+                x[1] = np.nan
+        for axes in axes_of(x):
+            for keepdims in (False, True):
+                over = dict(axis=numpy_axes(axes), keepdims=keepdims)
+                given = dict(axes=axes, keepdims=keepdims)
+                case("count_nonzero", lambda x: np.count_nonzero(x, **over), [x], [dtype], "int64",
+                     **given)
+                case("nansum", lambda x: np.nansum(x, **over), [x], [dtype], sum_dtype(dtype), 4,
+                     **given)
+                case("nanmax", lambda x: np.nanmax(x, **over), [x], [dtype], dtype, **given)
+                case("nanmin", lambda x: np.nanmin(x, **over), [x], [dtype], dtype, **given)
+                case("nanmean", lambda x: np.nanmean(x, **over), [x], [dtype], float_dtype(dtype), 4,
+                     **given)
+                if keepdims:
+                    case("nanvar", lambda x: np.nanvar(x, ddof=1, **over), [x], [dtype],
+                         float_dtype(dtype), 16, ddof=1, **given)
+                else:
+                    case("nanprod", lambda x: np.nanprod(x, **over), [small], [dtype],
+                         sum_dtype(dtype), 16, **given)
+                    case("nanstd", lambda x: np.nanstd(x, **over), [x], [dtype], float_dtype(dtype),
+                         16, **given)
+        if shape:
+            for axis in {0, -1}:
+                y = values(shape, dtype)
+                case("trapezoid", lambda y: np.trapezoid(y, dx=0.5, axis=axis), [y], [dtype],
+                     float_dtype(dtype), 8, dx=0.5, axis=axis)
+                at = np.sort(values((shape[axis],), dtype))
+                case("trapezoid.x", lambda y, x: np.trapezoid(y, x.astype(float), axis=axis), [y, at],
+                     [dtype] * 2, float_dtype(dtype), 8, axis=axis)
+                for n in (0, 1, 2):
+                    case("diff.n", lambda y: np.diff(y, n, axis), [y], [dtype], dtype, n=n, axis=axis)
+                for initial in (False, True):
+                    short = values(shape, dtype, -2, 2)
+                    case("cumulative_sum",
+                         lambda y: np.cumulative_sum(y, axis=axis, include_initial=initial), [y],
+                         [dtype], sum_dtype(dtype), 4, axis=axis, include_initial=initial)
+                    case("cumulative_prod",
+                         lambda y: np.cumulative_prod(y, axis=axis, include_initial=initial), [short],
+                         [dtype], sum_dtype(dtype), 16, axis=axis, include_initial=initial)
+    for shape in ((6,), (2, 5), (3, 4), (1, 5)):
+        x = values(shape, dtype)
+        for rowvar in (False, True):
+            if shape == (1, 5) and not rowvar:
+                continue  # one observation
+            case("cov", lambda x: np.cov(x, rowvar=rowvar, ddof=0), [x], [dtype], float_dtype(dtype),
+                 16, rowvar=rowvar, ddof=0)
+            case("corrcoef", lambda x: np.corrcoef(x, rowvar=rowvar), [x], [dtype],
+                 float_dtype(dtype), 64, rowvar=rowvar)
+    for bins in (1, 4, 10):
+        for shape in ((0,), (1,), (30,), (3, 7)):
+            x = values(shape, dtype)
+            edges = "float64" if not is_float(dtype) or dtype == "float64" else "float32"
+            case("histogram", lambda x: np.histogram(x, bins), [x], [dtype], ["int64", edges], 2,
+                 bins=bins)
+            case("histogram.range", lambda x: np.histogram(x, bins, (-1.0, 2.0)), [x], [dtype],
+                 ["int64", edges], 2, bins=bins, low=-1.0, high=2.0)
+    x = values((2, 3), dtype)
+    case("diff", lambda x, p, a: np.diff(x, 1, -1, p, a),
+         [x, values((2, 2), dtype), values((2, 1), dtype)], [dtype] * 3, dtype)
+    case("diff", lambda x, p, a: np.diff(x, 2, 0, p, a),
+         [x, values((), dtype), values((2, 3), dtype)], [dtype] * 3, dtype, n=2, axis=0)
+case("diff.n", np.diff, [values((7,), "bool")], ["bool"], "bool")
+for dtype in INTEGERS:
+    for shape in ((0,), (9,)):
+        x = np.abs(values(shape, dtype, 0, 5))
+        case("bincount.counts", lambda x: np.bincount(x.astype(int), minlength=3), [x], [dtype],
+             "int64", minlength=3)
+        w = values(shape, "float32")
+        case("bincount", lambda x, w: np.bincount(x.astype(int), w), [x, w], [dtype, "float32"],
+             "float32", 2)
+case("bincount.counts", np.bincount, [np.array([1, -1])], ["int64"], "int64")
+
+# Arrangements.
+for dtype in ["float32", "bfloat16", "int64", "uint8", "bool"]:
+    for shape in SHAPES[1:] + [(3, 3), (4, 2), (2, 3, 3, 2)]:
+        x = values(shape, dtype)
+        rank = len(shape)
+        order = [int(v) for v in rng.permutation(rank)]
+        case("permute_dims", lambda x: np.transpose(x, order), [x], [dtype], dtype, axes=order)
+        for _ in range(3):
+            count = int(rng.integers(1, rank + 1))
+            source = [int(v) for v in rng.permutation(rank)[:count]]
+            target = [int(v) - rank * int(rng.integers(0, 2)) for v in rng.permutation(rank)[:count]]
+            case("moveaxis", lambda x: np.moveaxis(x, source, target), [x], [dtype], dtype,
+                 source=source, destination=target)
+        axis = int(rng.integers(-rank, rank))
+        case("unstack", lambda x: np.unstack(x, axis=axis), [x], [dtype], dtype, axis=axis)
+        counts = rng.integers(0, 4, shape[axis])
+        case("repeat.counts", lambda x, n: np.repeat(x, n, axis), [x, counts], [dtype, "int64"], dtype,
+             axis=axis)
+        if rank < 2:
+            continue
+        case("matrix_transpose", np.matrix_transpose, [x], [dtype], dtype)
+        for offset in (-3, -1, 0, 1, 4):
+            one, two = [(-2, -1), (0, 1), (-1, 0)][int(rng.integers(0, 3))]
+            case("diagonal", lambda x: np.diagonal(x, offset, one, two), [x], [dtype], dtype,
+                 offset=offset, axis1=one, axis2=two)
+        case("diagonal", lambda x: np.diagonal(x, 0, -2, -1), [x], [dtype], dtype)
+    for shapes in (((3,), (2,)), ((3,), (2,), (4,)), ((3,),), ((), (2,)), ((0,), (3,)), ((1,), (1,))):
+        grid = [values(shape, dtype) for shape in shapes]
+        for ij in (False, True):
+            case("meshgrid", lambda *x: np.meshgrid(*x, indexing="ij" if ij else "xy"), grid,
+                 [dtype] * len(grid), dtype, ij=ij)
+    for shapes in (((3, 1), (4,)), ((2, 3), ()), ((2,), (3,)), ((1, 2, 1), (3, 1, 2), (1,)),
+                   ((0, 1), (3,))):
+        several = [values(shape, dtype) for shape in shapes]
+        case("broadcast_arrays", np.broadcast_arrays, several, [dtype] * len(several), dtype)
+
+# Products.
+for dtype in FLOATS + INTEGERS[:3]:
+    tolerance = 8 * is_float(dtype)
+    for a_shape, b_shape in (((4,), (4,)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((2, 3, 4), (4,)),
+                             ((2, 3, 4), (2, 4, 3)), ((), (2, 3)), ((3, 0), (0, 2)), ((2, 3), (4,))):
+        a, b = values(a_shape, dtype), values(b_shape, dtype)
+        case("dot", np.dot, [a, b], [dtype] * 2, dtype, tolerance)
+        case("inner", np.inner, [a, np.swapaxes(b, -1, -2) if b.ndim > 1 else b], [dtype] * 2, dtype,
+             tolerance)
+        case("outer", np.outer, [a, b], [dtype] * 2, dtype, tolerance)
+        case("kron", np.kron, [a, b], [dtype] * 2, dtype, tolerance)
+        case("vecdot", np.vecdot, [a, b], [dtype] * 2, dtype, tolerance)
+    for a_shape, b_shape, in_a, in_b in (
+            ((2, 3, 4), (3, 4, 5), [1, 2], [0, 1]), ((2, 3, 4), (4, 3, 2), [1, 2], [1, 0]),
+            ((3, 4, 2), (3, 4, 5), [0, 1], [0, 1]), ((2, 3, 4), (5, 3), [1], [1]),
+            ((2, 3), (3, 2), [0, 1], [1, 0]), ((2, 3), (4,), [], []), ((2, 3), (3, 2), [0], [0]),
+            ((2, 0, 3), (0, 4), [1], [0])):
+        a, b = values(a_shape, dtype), values(b_shape, dtype)
+        case("tensordot", lambda a, b: np.tensordot(a, b, (in_a, in_b)), [a, b], [dtype] * 2, dtype,
+             tolerance, a_axes=in_a, b_axes=in_b)
+    for count in (0, 1, 2):
+        a, b = values((2, 3, 4), dtype), values({0: (2,), 1: (4, 2), 2: (3, 4, 5)}[count], dtype)
+        case("tensordot.count", lambda a, b: np.tensordot(a, b, count), [a, b], [dtype] * 2, dtype,
+             tolerance, axes=count)
+
+FORMS = ["ij,jk->ik", "ij,jk", "ij,kj->ik", "ji,jk->ik", "ij,jk->ki", "bij,bjk->bik", "bij,bjk->bki",
+         "i,i->", "i,i", "i,j->ij", "ij,ij->i", "ij,ij->", "ii->i", "ii", "ii->", "iij->ij", "iji->j",
+         "ijk->kji", "ijk->j", "ij->", "ij,j->i", "i,ij->j", "ij,jk,kl->il", "i,ij,j->", "i,j,k->ijk",
+         "ij,ik,il->jkl", "...ij,...jk->...ik", "...i->...", "...", "...ii->...i", "i...,i...->...",
+         "ij...,jk...->ik...", "bhqd,bhkd->bhqk", "bhqk,bhkd->bhqd", "ba,cb", "abc,cd,d->ab",
+         "i,i,i->i", "ij,i,j->ij", "ab,bc,cd,de->ae", "A,a->aA", " i j , j k -> i k "]
+ERRORS = ["ij,jk->iz", "ij,jk->ii", "ij,j", "i->i->i", "i.j->ij", "i?", "ij,jk,kl->il", "...ij->ij"]
+
+
+def einsum(subscripts, dtype, extents, broadcast=0.0):
+    terms = subscripts.replace(" ", "").split("->")[0].split(",")
+    operands = []
+    for term in terms:
+        dims = []
+        for part in term.replace("...", "."):
+            if part == ".":
+                count = int(rng.integers(0, 3))
+                dims += [1 if rng.random() < 0.3 else d for d in (2, 3)[2 - count:]]
+            else:
+                dims.append(1 if rng.random() < broadcast else extents[part])
+        operands.append(values(dims, dtype, -2, 2))
+    case("einsum", lambda *x: np.einsum(subscripts, *x), operands, [dtype] * len(operands), dtype,
+         32 * is_float(dtype), subscripts=subscripts.replace(" ", "_"))
+
+
+for form in FORMS:
+    for dtype in ("float32", "float64", "int32", "bfloat16"):
+        einsum(form, dtype, {c: int(rng.integers(2, 4)) for c in "abcdefghijklqkdA"})
+for form in ERRORS:
+    x = values((2, 2), "float32")
+    case("einsum", lambda *y: np.einsum(form, *y), [x] * 2, ["float32"] * 2,
+         "float32", subscripts=form)
+for _ in range(250):
+    letters = "abcdef"
+    extents = {c: int(rng.choice([0, 1, 2, 2, 3, 3, 4], p=[.03, .17, .2, .2, .2, .1, .1]))
+               for c in letters}
+    terms = []
+    for _ in range(int(rng.integers(1, 4))):
+        term = "".join(rng.choice(list(letters), int(rng.integers(0, 4)), replace=rng.random() < 0.2))
+        terms.append(term)
+    used = sorted(set("".join(terms)))
+    text = ",".join(terms)
+    if rng.random() < 0.8:
+        count = int(rng.integers(0, min(len(used), 4) + 1))
+        text += "->" + "".join(rng.permutation(used)[:count])
+    einsum(text, str(rng.choice(["float32", "float64", "int32", "int64", "float16"])), extents,
+           float(rng.choice([0, 0, 0.1])))
+
+with open(os.path.join(os.path.dirname(__file__), "arrayapi.txt"), "w") as file:
+    file.write("".join(line + "\n" for line in lines))
+print(len(lines), "cases of", len({line.split(" ")[0] for line in lines}), "functions,",
+      sum(line.endswith("| error") for line in lines), "of them errors")
