@@ -212,7 +212,7 @@ TEST(TraceTextTest, WhatRepeatsIsWrittenOnce) {
     step.ops = {k};
     graph.cuts.push_back({k - 1, k, "cost", absl::StrCat("t", k - 1, " (exp) is cheap"), 8});
   }
-  trace.windows.emplace_back();
+  trace.windows.emplace_back().graph = 0;
   const std::string text = to_text(trace, {.times = false});
   EXPECT_THAT(text, HasSubstr("  200 times 2 steps, of which the first are:\n"
                               "  kernel        0 B  odd\n"
