@@ -325,8 +325,8 @@ class Einsum {
         if (!has(summed, label) && !has(labels, label)) labels.push_back(label);
       }
     }
-    std::stable_sort(labels.begin(), labels.end(), [&](int left, int right) {
-      return rank_in_output(left) < rank_in_output(right);
+    std::sort(labels.begin(), labels.end(), [&](int left, int right) {
+      return std::pair(rank_in_output(left), left) < std::pair(rank_in_output(right), right);
     });
     const size_t kept = labels.size();
     labels.insert(labels.end(), summed.begin(), summed.end());
