@@ -198,7 +198,7 @@ TEST_F(Errors, AnIndexOutOfRangeFailsTheNextSyncOnce) {
 TEST_F(Errors, AFailureOfSeveralResultsIsReportedOnce) {
   const Tensor y = take(x_, Tensor::from<int64_t>({5}), 0);
   const Tensor z = y * 2.f;
-  bad([&] { z.to_vector<float>(); }, {"take", "5"}, Code::kOutOfRange);
+  bad([&] { return z.to_vector<float>(); }, {"take", "5"}, Code::kOutOfRange);
   EXPECT_NO_THROW(sync());
 }
 

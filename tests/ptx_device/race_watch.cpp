@@ -61,21 +61,26 @@ std::string RaceWatch::who(const Access& access) const {
          std::to_string(thread / threads_) + " (PTX line " + std::to_string(access.line) + ")";
 }
 
+std::string RaceWatch::race(const char* does, bool is_shared, const Access& other,
+                            const char* did) const {
+  std::string text = "a race: ";
+  text.append(does).append(is_shared ? " shared" : " global").append(" memory that ");
+  return text.append(who(other)).append(did);
+}
+
+// This runs for every access: nothing is allocated unless something is wrong.
 std::string RaceWatch::watch(const Instruction& insn, const Access& me, bool is_shared,
                              uint64_t value, Place* place) const {
   const bool writes = insn.op != kLd;
-  // This runs for every access: nothing is allocated unless something is wrong.
-  const char* const memory = is_shared ? " shared memory that " : " global memory that ";
   // Several threads may write one value to one place: an error slot, a padded row.
   if (!is_atomic(insn) && !is_ordered(place->writer, me, is_shared) &&
       (!writes || place->value != value)) {
-    return std::string("a race: ") + (writes ? "writes" : "reads") + memory + who(place->writer) +
-           " writes";
+    return race(writes ? "writes" : "reads", is_shared, place->writer, " writes");
   }
   if (writes) {
     for (const Access* reader : {&place->reader, &place->last_reader}) {
       if (is_ordered(*reader, me, is_shared)) continue;
-      return std::string("a race: writes") + memory + who(*reader) + " reads";
+      return race("writes", is_shared, *reader, " reads");
     }
     if (place->non_coherent) return "writes memory that is read by ld.global.nc";
     place->writer = me;

@@ -48,6 +48,8 @@ class RaceWatch {
   Place& global_place(uint64_t address);
   bool is_ordered(const Access& before, const Access& me, bool is_shared) const;
   std::string who(const Access& access) const;
+  // "a race: writes global memory that thread 3 of block 0 (PTX line 12) reads".
+  std::string race(const char* does, bool is_shared, const Access& other, const char* did) const;
   std::string watch(const Instruction& insn, const Access& me, bool is_shared, uint64_t value,
                     Place* place) const;
 

@@ -205,7 +205,7 @@ TEST(TraceTextTest, WhatRepeatsIsWrittenOnce) {
   Trace trace;
   Graph& graph = trace.graphs.emplace_back();
   graph.device = "cpu";
-  for (int32_t k = 0; k < 401; ++k) graph.ops.push_back({.op = k == 0 ? "input" : "exp"});
+  for (int32_t k = 0; k < 401; ++k) graph.ops.emplace_back().op = k == 0 ? "input" : "exp";
   for (int32_t k = 1; k < 401; ++k) {
     Step& step = graph.steps.emplace_back();
     step.name = k % 2 == 1 ? "odd" : "even";
