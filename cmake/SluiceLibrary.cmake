@@ -121,7 +121,8 @@ if(SLUICE_HAVE_LLVM)
   target_link_libraries(sluice PRIVATE "${LLVM_LIBRARY}")
 endif()
 if(SLUICE_HAVE_ZLIB)
-  target_link_libraries(sluice PRIVATE ZLIB::ZLIB)
+  target_include_directories(sluice SYSTEM PRIVATE "${SLUICE_ZLIB_INCLUDE_DIR}")
+  target_link_libraries(sluice PRIVATE "${SLUICE_ZLIB_LIBRARY}")
 endif()
 
 # The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp

@@ -18,7 +18,7 @@ using fusion::Op;
 
 // The windows along one axis.
 struct Windows {
-  int axis;
+  int axis;  // counted from the end
   int64_t size, stride, dilation, count;
 
   // What lies under place `i` of each window.
@@ -38,19 +38,18 @@ Windows2d windows_of(const char* name, const Tensor& x, Pair window, Pair stride
   const auto along = [&](int axis, int64_t size, int64_t step, int64_t before, int64_t between) {
     if (size < 1 || step < 1 || between < 1 || before < 0) {
       fail(name, "a window of ", size, " with stride ", step, ", padding ", before,
-           " and dilation ", between, " over axis ", axis, " of ", describe(x));
+           " and dilation ", between, " over axis ", axis + x.ndim(), " of ", describe(x));
     }
-    const int64_t extent = x.shape()[axis] + 2 * before;
+    const int64_t extent = x.shape(axis) + 2 * before;
     const int64_t reach = (size - 1) * between + 1;
     if (extent < reach) {
-      fail(name, "a window that spans ", reach, " does not fit into axis ", axis, " of ",
+      fail(name, "a window that spans ", reach, " does not fit into axis ", axis + x.ndim(), " of ",
            describe(x), ", padded to ", extent);
     }
     return Windows{axis, size, step, between, (extent - reach) / step + 1};
   };
-  const int rank = x.ndim();
-  return {along(rank - 2, window.height, stride.height, padding.height, dilation.height),
-          along(rank - 1, window.width, stride.width, padding.width, dilation.width)};
+  return {along(-2, window.height, stride.height, padding.height, dilation.height),
+          along(-1, window.width, stride.width, padding.width, dilation.width)};
 }
 
 Tensor padded(const Tensor& x, Pair padding, Scalar value) {

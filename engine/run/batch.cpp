@@ -96,19 +96,18 @@ void Batch::inherit(const MemoryRef& target, const MemoryRef& source) {
 void Batch::propagate_failures(size_t step, size_t number) {
   const fusion::Call& call = plan_->plan().steps[step].call(number);
   const kernels::ErrorSlot* slots = code->error_slots(step, number);
-  // By slot: what several outputs depend on is one failure, reported once.
-  absl::flat_hash_map<int32_t, runtime::FailureRef> raised;
   for (const fusion::OutputDependence& output : call.outputs) {
     const MemoryRef& target = call.memory_of(output);
     for (int32_t b : output.buffers) inherit(target, call.buffers[b]);
     for (int32_t slot : output.error_slots) {
       if (slots[slot].raised.load() == 0 || failure_of(target) != nullptr) continue;
-      runtime::FailureRef& failure = raised[slot];
+      const ValueLabel& label = plan_->error_slots[step][number][slot];
+      runtime::FailureRef& failure = failed_ops_[plan_->labeled[label.caller]];
       if (failure == nullptr) {
-        failure = failed(plan_->error_slots[step][number][slot],
-                         absl::OutOfRangeError(absl::StrCat(
-                             "index ", slots[slot].index, " is out of range for an axis of extent ",
-                             slots[slot].extent)));
+        failure =
+            failed(label, absl::OutOfRangeError(absl::StrCat(
+                              "index ", slots[slot].index,
+                              " is out of range for an axis of extent ", slots[slot].extent)));
         report(failure);
       }
       set_failure(target.index, failure);

@@ -56,6 +56,9 @@ class Batch : public runtime::CommandBatch {
   const std::shared_ptr<const ReadyPlan> plan_;
   // By result. Not kept in the buffers, as successive results may share one.
   absl::flat_hash_map<int32_t, runtime::FailureRef> failed_results_;
+  // By the op of the window that failed: what several results depend on is one failure, reported
+  // once.
+  absl::flat_hash_map<uint32_t, runtime::FailureRef> failed_ops_;
 };
 
 }  // namespace sluice::engine

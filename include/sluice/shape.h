@@ -59,7 +59,7 @@ class Shape {
   bool operator==(const Shape& other) const {
     if (rank_ != other.rank_) return false;
     for (int k = 0; k < rank_; ++k) {
-      if ((*this)[k] != other[k]) return false;
+      if (begin()[k] != other.begin()[k]) return false;
     }
     return true;
   }

@@ -191,7 +191,7 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
   }
   template <Element T>
   [[nodiscard]] std::vector<T> to_vector(Location where = Location::current()) const {
-    check_read("to_vector", dtype_of<T>(), numel());
+    check_read("to_vector", dtype_of<T>());
     wait("to_vector",
          where);  // a value that cannot be had fails here, before memory is taken for it
     const auto count = static_cast<size_t>(numel());
@@ -213,14 +213,14 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
   template <Element T>
   void copy_to(std::span<T> destination, const std::vector<int64_t>& strides,
                Location where = Location::current()) const {
-    check_read("copy_to", dtype_of<T>(), numel());
+    check_read("copy_to", dtype_of<T>());
     read_strided(destination.data(), destination.size(), strides, where);
   }
   // The elements where they are, or a copy of what does not lie in row-major order or is on a GPU.
   // They live as long as a handle on this tensor.
   template <Element T>
   [[nodiscard]] std::span<const T> span(Location where = Location::current()) const {
-    check_read("span", dtype_of<T>(), numel());
+    check_read("span", dtype_of<T>());
     return {static_cast<const T*>(values(where)), static_cast<size_t>(numel())};
   }
 
@@ -486,7 +486,8 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
     read("to_vector", values.data(), where);
     return values;
   }
-  void check_read(const char* what, DType dtype, int64_t count) const;
+  static constexpr int64_t kAnyCount = -1;
+  void check_read(const char* what, DType dtype, int64_t count = kAnyCount) const;
   void wait(const char* what, const Location& where) const;
   void read(const char* what, void* destination, const Location& where) const;
 

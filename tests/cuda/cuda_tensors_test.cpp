@@ -147,7 +147,7 @@ void expect_memory_to_run_out() {
     }
   };
   EXPECT_TRUE(
-      fails_with(fill, Code::kResourceExhausted, {"exp", "(262144,)", "1048576", "cuda:0"}));
+      fails_with(fill, Code::kResourceExhausted, {"exp", "(262144,)", "1.00 MiB", "cuda:0"}));
   EXPECT_GE(held.size(), 3);
   EXPECT_LT(held.size(), 9);
   // Only the last is lost, and that has been said.

@@ -103,16 +103,24 @@ TEST(Layers, BatchNormScalesChannels) {
   }
 }
 
-TEST(Layers, NormalisationsAreOneKernel) {
-  const Tensor x = randn({64, 256}), w = randn({256}), b = randn({256});
-  const Tensor image = randn({2, 3, 8, 8}), c = rand({3});
+int64_t kernels_of(const std::function<Tensor()>& f) {
   sluice::sync();
   reset_stats();
-  static_cast<void>(layer_norm(x * 2, w, b).eval());
-  static_cast<void>(rms_norm(x + 1, w).eval());
-  static_cast<void>(relu(batch_norm(image, c, c, c, c)).eval());
+  static_cast<void>(f().eval());
   sluice::sync();
-  EXPECT_EQ(stats().kernels_launched, 3);
+  return stats().kernels_launched;
+}
+
+TEST(Layers, FuseWithWhatIsAroundThem) {
+  const Tensor x = randn({64, 256}), w = randn({256}), b = randn({256});
+  const Tensor image = randn({2, 3, 8, 8}), c = rand({3}), filters = rand({3, 1, 3, 3});
+  EXPECT_EQ(kernels_of([&] { return relu(layer_norm(x * 2, w, b)); }), 1);
+  EXPECT_EQ(kernels_of([&] { return rms_norm(x + 1, w) * 3; }), 1);
+  // One for the factor of each channel.
+  EXPECT_EQ(kernels_of([&] { return relu(batch_norm(image, c, c, c, c)); }), 2);
+  EXPECT_EQ(kernels_of([&] { return max_pool2d(relu(image), 2) + 1; }), 1);
+  EXPECT_EQ(kernels_of([&] { return relu(conv2d(image, filters, {.padding = 1, .groups = 3})); }),
+            1);
 }
 
 TEST(Layers, DropoutKeepsTheMean) {

@@ -43,7 +43,7 @@ TEST(TraceSummaryTest, StepsAreInTheOrderOfTheirTimes) {
                               "1.03  mul  net.cpp:12  [generic tier 2 of 10]\n"));
   EXPECT_THAT(text, Not(HasSubstr("exp+sum")));
   EXPECT_THAT(text, HasSubstr("  80.0 MiB         10  observed: you still hold `h` (t2, mul), "
-                              "named `h`  net.cpp:12-13\n"));
+                              "net.cpp:12  net.cpp:12-13\n"));
 }
 
 // One kernel in two graphs is one; one library call on operands of two types is two.
