@@ -25,10 +25,10 @@ constexpr const char* kHead =
 // scripts/generate writes this file from fusion/ir/ops.def and frontend/functions.def.
 //
 // Common to all: operands broadcast as in NumPy; dtypes combine by promote() (<sluice/dtype.h>); a
-// C++ number may stand for an operand of an element-wise op. "Numbers" are all dtypes but bool; what
-// "gives a float" gives x's dtype if that is one, else float32. `axis` may be negative. A bad call
-// throws Error (kInvalidArgument) at once, naming the op and the shapes and dtypes it was given, and
-// changes nothing. `where` is the call, for traces.
+// C++ number may stand for an operand of an element-wise op. "Numbers" are all dtypes but bool;
+// what "gives a float" gives x's dtype if that is one, else float32. `axis` may be negative. A bad
+// call throws Error (kInvalidArgument) at once, naming the op and the shapes and dtypes it was
+// given, and changes nothing. `where` is the call, for traces.
 #ifndef SLUICE_OPS_H_
 #define SLUICE_OPS_H_
 
@@ -60,8 +60,8 @@ constexpr const char* kTail = R"(
 )";
 
 constexpr const char* kFormsHead =
-    R"(// Other C++ forms of the element-wise functions of <sluice/ops.h>: of temporaries, which they let go
-// before the statement ends; of numbers; and templates for pointers to functions, which know no
+    R"(// Other C++ forms of the element-wise functions of <sluice/ops.h>: of temporaries, which they let
+// go before the statement ends; of numbers; and templates for pointers to functions, which know no
 // default arguments.
 //
 // scripts/generate writes this file from fusion/ir/ops.def.
