@@ -46,6 +46,11 @@ function(sluice_compile_options target)
   if(SLUICE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
+  # What GCC 12 warns of at -O3 is libstdc++'s own operator+ of strings (GCC bug 105329).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
+    target_compile_options(${target} PRIVATE
+      $<$<CONFIG:Release>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow>)
+  endif()
   if(SLUICE_SANITIZE)
     target_compile_options(${target} PRIVATE
       -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

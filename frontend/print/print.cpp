@@ -29,9 +29,13 @@ class Layout {
 
   // The elements from the axis on, in brackets; later lines begin with `indent`.
   std::string block(int axis, const std::string& indent, int width) {
-    const std::string text =
+    std::string text =
         axis == shape_.rank() - 1 ? row(axis, indent, width - 1) : rows(axis, indent, width - 1);
-    return "[" + text.substr(indent.size()) + "]";
+    // The bracket stands in the last column of the indent, which is not empty.
+    text[indent.size() - 1] = '[';
+    text.erase(0, indent.size() - 1);
+    text.push_back(']');
+    return text;
   }
 
   std::string row(int axis, const std::string& indent, int width) {
