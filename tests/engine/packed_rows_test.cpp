@@ -124,7 +124,8 @@ TEST(PackedRows, ReportTheIndexOutOfRange) {
   const Tensor x = randn({2000, 3});
   std::vector<int64_t> numbers(2000, 1);
   numbers[1999] = 2000;
-  EXPECT_THROW(take(x.eval(), Tensor::from(numbers), 0).to_vector<float>(), Error);
+  EXPECT_THROW(static_cast<void>(take(x.eval(), Tensor::from(numbers), 0).to_vector<float>()),
+               Error);
   sync();
 }
 
