@@ -29,8 +29,8 @@ std::vector<std::string> python_folders() {
   if (const std::string home = environment_variable("HOME"); !home.empty()) {
     folders.push_back(home + "/.local/lib/python3*/site-packages");
   }
-  folders.push_back("/usr/local/lib/python3*/{dist,site}-packages");
-  folders.push_back("/usr/lib/python3*/{dist,site}-packages");
+  folders.emplace_back("/usr/local/lib/python3*/{dist,site}-packages");
+  folders.emplace_back("/usr/lib/python3*/{dist,site}-packages");
   return folders;
 }
 
