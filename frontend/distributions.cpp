@@ -81,7 +81,7 @@ Tensor gamma(Draw draw, double k, double scale, const Shape& shape, DType dtype,
   Tensor result;
   // The first round that accepts counts.
   for (int round = kRounds; round-- > 0;) {
-    const Draw first = draw.next(static_cast<uint64_t>(2 * round));
+    const Draw first = draw.next(uint64_t{2} * static_cast<uint64_t>(round));
     const Tensor x = standard_normal(first, "gamma", shape, computed, device);
     const Tensor u = uniform(first.next(), "gamma", shape, computed, device);
     const Tensor root = x * c + 1;

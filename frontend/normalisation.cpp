@@ -42,13 +42,14 @@ void check_one_each(const char* name, const char* what, const Tensor& y, const T
 // weight * x + bias, of which either may be left out, by elements of the last axis.
 Tensor scaled(const char* name, Tensor x, const Tensor& like, const Arg& weight, const Arg* bias) {
   const int last = like.ndim() - 1;
+  const DType dtype = x.dtype();
   if (weight.tensor().defined()) {
     check_one_each(name, "weight", weight.tensor(), like, last);
-    x = std::move(x) * astype(weight.tensor(), x.dtype());
+    x = std::move(x) * astype(weight.tensor(), dtype);
   }
   if (bias != nullptr && bias->tensor().defined()) {
     check_one_each(name, "bias", bias->tensor(), like, last);
-    x = std::move(x) + astype(bias->tensor(), x.dtype());
+    x = std::move(x) + astype(bias->tensor(), dtype);
   }
   return x;
 }

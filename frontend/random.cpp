@@ -124,7 +124,7 @@ void manual_seed(uint64_t value) {
   Tensor Generator::name parameters {                \
     const CallSite site(where, #name);               \
     const Draw draw{seed_, next_call_};              \
-    next_call_ += calls;                             \
+    next_call_ += (calls);                           \
     return frontend::call;                           \
   }
 #define SLUICE_SHAPED const Shape &shape, DType dtype, std::optional<Device> device, Location where

@@ -30,9 +30,8 @@ class Loan final : public BufferOwner {
 
 BufferRef lend(void* data, size_t bytes, std::function<void()> give_back) {
   auto loan = std::make_unique<Loan>(std::move(give_back));
-  auto* const buffer = new Buffer(data, bytes, bytes, loan.get(), Buffer::Access::kReadOnly);
-  loan.release();
-  return BufferRef(buffer);
+  // The loan is let go of once there is memory for the buffer, whose construction cannot fail.
+  return BufferRef(new Buffer(data, bytes, bytes, loan.release(), Buffer::Access::kReadOnly));
 }
 
 }  // namespace sluice::runtime

@@ -27,7 +27,7 @@ class Scalar {
     } else if constexpr (std::is_unsigned_v<T>) {
       unsigned_ = value;
     } else {
-      signed_ = value;
+      signed_ = value;  // NOLINT(bugprone-signed-char-misuse): a number, not a character
     }
   }
 
