@@ -17,7 +17,6 @@ using frontend::composed;
 using frontend::contracted;
 using frontend::describe;
 using frontend::Dims;
-using frontend::dims_of;
 using frontend::fail;
 using frontend::make_shape;
 using frontend::span_of;

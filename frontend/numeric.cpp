@@ -86,7 +86,7 @@ Tensor fmod(const Operand& x, const Operand& y) {
     const DType dtype = promote(a.dtype(), b.dtype());
     // Of floats, only the remainder of two positive numbers is exact.
     if (is_float(dtype)) return copysign(remainder(abs(a), abs(b)), a);
-    const Tensor rest = remainder(a, b);
+    Tensor rest = remainder(a, b);
     if (kind_of(dtype) == DTypeKind::kUnsigned) return rest;
     return where(rest != 0 && ((a < 0) != (b < 0)), rest - b, rest);
   });

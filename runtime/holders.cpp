@@ -40,8 +40,9 @@ std::string Holders::largest() const {
     ++share.tensors;
   }
   std::vector<std::pair<std::string, Share>> order(shares.begin(), shares.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second.bytes != b.second.bytes ? a.second.bytes > b.second.bytes : a.first < b.first;
+  });
   if (order.size() > kNamed) order.resize(kNamed);
   if (order.empty()) return "";
   return absl::StrCat("; most of it by ",
