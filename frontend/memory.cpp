@@ -39,9 +39,20 @@ Layout checked_layout(const char* op, DType dtype, const Shape& shape,
   return layout;
 }
 
+Tensor copied(const void* data, const Layout& layout, DType dtype) {
+  const Shape& shape = layout.shape;
+  const Device device = default_device();
+  if (is_contiguous(layout)) return Tensor(engine::from_host(data, dtype, shape, device));
+  const size_t size = size_of(dtype);
+  const auto values = std::make_unique<char[]>(static_cast<size_t>(shape.numel()) * size);
+  engine::copy_elements(shape, size, static_cast<const char*>(data), layout.strides, values.get(),
+                        contiguous_layout(shape).strides);
+  return Tensor(engine::from_host(values.get(), dtype, shape, device));
+}
+
 // On a GPU, and where the address does not suit the dtype, the values are copied.
-Tensor adopt(const char* op, const void* data, const Layout& layout, DType dtype,
-             std::function<void()> deleter) {
+Tensor adopt(const char* op, const void* data, const Shape& shape, DType dtype,
+             std::function<void()> deleter, std::span<const int64_t> strides) {
   // Calls the deleter, unless the engine takes it over.
   struct GiveBack {
     std::function<void()> function;
@@ -49,40 +60,28 @@ Tensor adopt(const char* op, const void* data, const Layout& layout, DType dtype
       if (function) function();
     }
   } owner{std::move(deleter)};
-  const Shape& shape = layout.shape;
+  const Layout layout = checked_layout(op, dtype, shape, strides);
   if (shape.numel() > 0 && data == nullptr) fail(op, "null was given for ", describe(dtype, shape));
   const size_t size = size_of(dtype);
   const auto address = reinterpret_cast<uintptr_t>(data);
-  const Device device = default_device();
-  if (device == Device::cpu() && address % size == 0 && shape.numel() > 0) {
-    const auto [least, greatest] = address_range(layout);
-    Layout placed = layout;
-    placed.offset = -least;
-    auto* const start =
-        const_cast<char*>(static_cast<const char*>(data)) + least * static_cast<int64_t>(size);
-    const size_t bytes = static_cast<size_t>(greatest - least + 1) * size;
-    return Tensor(
-        engine::from_lent(start, bytes, dtype, placed, std::exchange(owner.function, nullptr)));
+  if (default_device() != Device::cpu() || address % size != 0 || shape.numel() == 0) {
+    return copied(data, layout, dtype);
   }
-  if (is_contiguous(layout)) return Tensor(engine::from_host(data, dtype, shape, device));
-  const auto values = std::make_unique<char[]>(static_cast<size_t>(shape.numel()) * size);
-  engine::copy_elements(shape, size, static_cast<const char*>(data), layout.strides, values.get(),
-                        contiguous_layout(shape).strides);
-  return Tensor(engine::from_host(values.get(), dtype, shape, device));
+  const auto [least, greatest] = address_range(layout);
+  Layout placed = layout;
+  placed.offset = -least;
+  auto* const start =
+      const_cast<char*>(static_cast<const char*>(data)) + least * static_cast<int64_t>(size);
+  const size_t bytes = static_cast<size_t>(greatest - least + 1) * size;
+  return Tensor(
+      engine::from_lent(start, bytes, dtype, placed, std::exchange(owner.function, nullptr)));
 }
 
 }  // namespace frontend
 
 Tensor Tensor::adopt(void* data, const Shape& shape, DType dtype, std::function<void()> deleter,
                      const std::vector<int64_t>& strides) {
-  Layout layout;
-  try {
-    layout = frontend::checked_layout("adopt", dtype, shape, strides);
-  } catch (...) {
-    if (deleter) deleter();
-    throw;
-  }
-  return frontend::adopt("adopt", data, layout, dtype, std::move(deleter));
+  return frontend::adopt("adopt", data, shape, dtype, std::move(deleter), strides);
 }
 
 Tensor Tensor::borrow_bytes(const void* data, size_t count, DType dtype, const Shape& shape) {
@@ -90,8 +89,7 @@ Tensor Tensor::borrow_bytes(const void* data, size_t count, DType dtype, const S
     frontend::fail("borrow", count, " values do not fill ", frontend::describe(dtype, shape),
                    ", which has ", shape.numel(), " elements");
   }
-  const Layout layout = frontend::checked_layout("borrow", dtype, shape, {});
-  return frontend::adopt("borrow", data, layout, dtype, {});
+  return frontend::adopt("borrow", data, shape, dtype, {}, {});
 }
 
 }  // namespace sluice

@@ -15,9 +15,12 @@ namespace sluice::frontend {
 Layout checked_layout(const char* op, DType dtype, const Shape& shape,
                       std::span<const int64_t> strides);
 
+// A tensor on the default device with a copy of what `layout` says of `data`.
+Tensor copied(const void* data, const Layout& layout, DType dtype);
+
 // Tensor::adopt(), in the name of `op`.
-Tensor adopt(const char* op, const void* data, const Layout& layout, DType dtype,
-             std::function<void()> deleter);
+Tensor adopt(const char* op, const void* data, const Shape& shape, DType dtype,
+             std::function<void()> deleter, std::span<const int64_t> strides);
 
 }  // namespace sluice::frontend
 

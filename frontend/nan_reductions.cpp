@@ -3,6 +3,7 @@
 
 #include <sluice/ops.h>
 #include "frontend/compose.h"
+#include "frontend/reduce.h"
 
 namespace sluice {
 namespace {
@@ -31,8 +32,8 @@ Tensor extremum(const char* name, const Arg& x, const Axes& axes, bool keepdims,
 template <typename F>
 Tensor statistic(const char* name, const Arg& x, F f) {
   return composed(x, name, [&](const Tensor& tensor) {
-    const DType dtype = float_type(tensor.dtype());
-    return astype(f(astype(tensor, compute_type(dtype))), dtype);
+    const DType computed = frontend::statistic_dtype(tensor.dtype());
+    return astype(f(astype(tensor, computed)), float_type(tensor.dtype()));
   });
 }
 

@@ -10,12 +10,13 @@ namespace {
 
 using frontend::describe;
 using frontend::fail;
+using frontend::mean_of;
 using frontend::reduce;
 using frontend::with_call;
 using fusion::Op;
 
-// In the type that floats of `x`'s dtype are computed in.
-Tensor widened(const Tensor& x) { return astype(x, compute_type(float_type(x.dtype()))); }
+// In the type that statistics are computed in.
+Tensor widened(const Tensor& x) { return astype(x, frontend::statistic_dtype(x.dtype())); }
 
 // x - max(x) along `axis`, in the type it is computed in.
 Tensor shifted(const char* name, const Tensor& x, int axis) {
@@ -23,11 +24,6 @@ Tensor shifted(const char* name, const Tensor& x, int axis) {
   if (x.shape()[axis] == 0) return values;
   const Tensor greatest = reduce(name, Op::kMax, values, {axis}, true, values.dtype());
   return std::move(values) - greatest;
-}
-
-Tensor mean_along(const char* name, const Tensor& x, int axis) {
-  const auto count = static_cast<double>(x.shape()[axis]);
-  return reduce(name, Op::kSum, x, {axis}, true, x.dtype()) / Scalar(count);
 }
 
 // Throws unless `y`, what the op calls `what`, has one element for each position on `axis` of `x`.
@@ -84,8 +80,8 @@ Tensor layer_norm(Arg x, Arg weight, Arg bias, double eps) {
     check_has_axis(kName, tensor, 0);
     const int last = tensor.ndim() - 1;
     const Tensor values = widened(tensor);
-    const Tensor difference = values - mean_along(kName, values, last);
-    const Tensor variance = mean_along(kName, square(difference), last);
+    const Tensor difference = values - mean_of(kName, values, {last}, true);
+    const Tensor variance = mean_of(kName, square(difference), {last}, true);
     Tensor normal = difference * rsqrt(variance + Scalar(eps));
     return astype(scaled(kName, std::move(normal), tensor, weight, &bias),
                   float_type(tensor.dtype()));
@@ -100,7 +96,7 @@ Tensor rms_norm(Arg x, Arg weight, double eps) {
   Tensor result = with_call(x, kName, [&](const Tensor& tensor) {
     check_has_axis(kName, tensor, 0);
     const Tensor values = widened(tensor);
-    const Tensor mean_square = mean_along(kName, square(values), tensor.ndim() - 1);
+    const Tensor mean_square = mean_of(kName, square(values), {tensor.ndim() - 1}, true);
     Tensor normal = values * rsqrt(mean_square + Scalar(eps));
     return astype(scaled(kName, std::move(normal), tensor, weight, nullptr),
                   float_type(tensor.dtype()));

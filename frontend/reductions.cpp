@@ -47,6 +47,11 @@ Tensor reduce(const char* name, Op op, const Tensor& x, std::vector<int> axes, b
                  .attrs = attrs});
 }
 
+Tensor mean_of(const char* name, const Tensor& x, const std::vector<int>& axes, bool keepdims) {
+  const auto count = static_cast<double>(count_reduced(x, axes));
+  return reduce(name, Op::kSum, x, axes, keepdims, x.dtype()) / Scalar(count);
+}
+
 DType sum_dtype(DType dtype) {
   switch (kind_of(dtype)) {
     case DTypeKind::kFloat: return dtype;
@@ -63,6 +68,7 @@ using frontend::check_axes;
 using frontend::count_reduced;
 using frontend::describe;
 using frontend::fail;
+using frontend::mean_of;
 using frontend::reduce;
 using frontend::sum_dtype;
 using frontend::with_call;
@@ -117,14 +123,9 @@ template <typename F>
 Tensor statistic(const char* name, const Arg& x, const Axes& axes, F f) {
   return with_call(x, name, [&](const Tensor& tensor) {
     const std::vector<int> list = check_axes(name, axes, tensor);
-    const DType result = float_type(tensor.dtype());
-    return astype(f(astype(tensor, compute_type(result)), list), result);
+    const DType computed = frontend::statistic_dtype(tensor.dtype());
+    return astype(f(astype(tensor, computed), list), float_type(tensor.dtype()));
   });
-}
-
-Tensor mean_of(const char* name, const Tensor& x, const std::vector<int>& axes, bool keepdims) {
-  const auto count = static_cast<double>(count_reduced(x, axes));
-  return reduce(name, Op::kSum, x, axes, keepdims, x.dtype()) / Scalar(count);
 }
 
 Tensor variance_of(const char* name, const Tensor& x, const std::vector<int>& axes, bool keepdims,

@@ -6,6 +6,7 @@
 #include "frontend/compose.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
+#include "frontend/reduce.h"
 
 namespace sluice {
 namespace {
@@ -16,6 +17,7 @@ using frontend::describe;
 using frontend::Dims;
 using frontend::fail;
 using frontend::span_of;
+using frontend::statistic_dtype;
 
 // sum(widths * (y[1:] + y[:-1]) / 2) along an axis.
 Tensor integral(const Tensor& y, const Operand& widths, int axis) {
@@ -27,8 +29,6 @@ Tensor integral(const Tensor& y, const Operand& widths, int axis) {
       (widths.is_tensor() ? widths.tensor() * heights : widths.scalar() * heights) / 2.0;
   return sum(areas, axis);
 }
-
-DType statistic_type(const Tensor& x) { return compute_type(float_type(x.dtype())); }
 
 // Of the rows of x, floats that are computed in their own type.
 Tensor covariance(const char* op, const Tensor& x, bool rowvar, int ddof) {
@@ -78,7 +78,7 @@ Tensor histogram_values(const Tensor& x) {
 Tensor trapezoid(Arg y, double dx, int axis) {
   return composed(y, "trapezoid", [&](const Tensor& heights) {
     const int along = check_axis("trapezoid", axis, heights.ndim(), heights);
-    return astype(integral(astype(heights, statistic_type(heights)), dx, along),
+    return astype(integral(astype(heights, statistic_dtype(heights.dtype())), dx, along),
                   float_type(heights.dtype()));
   });
 }
@@ -101,7 +101,7 @@ Tensor trapezoid(Arg y, Arg x, int axis) {
 
 Tensor cov(Arg x, bool rowvar, int ddof) {
   return composed(x, "cov", [&](const Tensor& tensor) {
-    return astype(covariance("cov", astype(tensor, statistic_type(tensor)), rowvar, ddof),
+    return astype(covariance("cov", astype(tensor, statistic_dtype(tensor.dtype())), rowvar, ddof),
                   float_type(tensor.dtype()));
   });
 }
@@ -109,7 +109,8 @@ Tensor cov(Arg x, bool rowvar, int ddof) {
 Tensor corrcoef(Arg x, bool rowvar) {
   return composed(x, "corrcoef", [&](const Tensor& tensor) {
     const DType dtype = float_type(tensor.dtype());
-    const Tensor c = covariance("corrcoef", astype(tensor, statistic_type(tensor)), rowvar, 1);
+    const Tensor c =
+        covariance("corrcoef", astype(tensor, statistic_dtype(tensor.dtype())), rowvar, 1);
     if (c.ndim() == 0) return astype(c / c, dtype);
     const Tensor deviation = sqrt(diagonal(c));
     const Tensor quotient = c / expand_dims(deviation, 1) / expand_dims(deviation, 0);

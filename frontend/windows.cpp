@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <sluice/creation.h>
+#include <sluice/dtype_info.h>
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/reduce.h"
@@ -105,16 +106,10 @@ Windows2d pooling_windows(const char* name, const Tensor& x, Pair window,
   return windows;
 }
 
-// The least value of a dtype.
+// What every value of a dtype wins against.
 Scalar least(DType dtype) {
   if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
-  switch (dtype) {
-    case DType::kInt8: return std::numeric_limits<int8_t>::min();
-    case DType::kInt16: return std::numeric_limits<int16_t>::min();
-    case DType::kInt32: return std::numeric_limits<int32_t>::min();
-    case DType::kInt64: return std::numeric_limits<int64_t>::min();
-    default: return 0;
-  }
+  return dtype == DType::kBool ? 0 : iinfo(dtype).min;
 }
 
 // What each channel's filters (o, 1, kh, kw) make of it: of `parts` (n, c, oh, ow), one for each

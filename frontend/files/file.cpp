@@ -92,18 +92,12 @@ Tensor tensor_of(const FilePart& file, Bytes values, DType dtype, const Shape& s
                                            [](std::byte value) { return value > std::byte{1}; })) {
     file.name.fail("has a bool that is neither 0 nor 1");
   }
-  const Layout layout = checked_layout(file.name.op, dtype, shape, strides);
-  if (values.size() >= kLeastMapped) {
-    return adopt(file.name.op, values.data(), layout, dtype, [owner = file.owner] {});
+  const char* const op = file.name.op;
+  if (values.size() < kLeastMapped) {
+    return copied(values.data(), checked_layout(op, dtype, shape, strides), dtype);
   }
-  if (is_contiguous(layout)) {
-    return Tensor(engine::from_host(values.data(), dtype, shape, default_device()));
-  }
-  const auto row_major = std::make_unique<std::byte[]>(values.size());
-  engine::copy_elements(shape, size_of(dtype), reinterpret_cast<const char*>(values.data()),
-                        layout.strides, reinterpret_cast<char*>(row_major.get()),
-                        contiguous_layout(shape).strides);
-  return Tensor(engine::from_host(row_major.get(), dtype, shape, default_device()));
+  return adopt(
+      op, values.data(), shape, dtype, [owner = file.owner] {}, strides);
 }
 
 Values::Values(const Tensor& x) {

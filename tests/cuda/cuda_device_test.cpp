@@ -12,6 +12,7 @@
 
 #include "runtime/cuda/driver/driver.h"
 #include "tests/cuda/cuda_devices.h"
+#include "tests/support/golden.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -281,15 +282,6 @@ TEST_F(CudaDevices, WorkTogetherForManyThreads) {
 }
 
 // ---- A device that is lost.
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST_F(CudaDevices, ALostDeviceFailsAlike) {
   with_seeds({.devices = 2}, [](EmulatedCuda& emulator) {

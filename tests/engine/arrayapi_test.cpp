@@ -10,34 +10,17 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "tests/support/golden.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
 namespace {
 
-std::vector<int64_t> integers(absl::string_view text) {
-  std::vector<int64_t> result;
-  if (text == "-") return result;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    result.emplace_back();
-    EXPECT_TRUE(absl::SimpleAtoi(part, &result.back())) << text;
-  }
-  return result;
-}
-
-DType dtype_named(const std::string& name) {
-  for (const DType dtype : all_dtypes()) {
-    if (name == name_of(dtype)) return dtype;
-  }
-  ADD_FAILURE() << "there is no dtype " << name;
-  return DType::kBool;
-}
-
 // "dtype dims values" of a result; that of an input has its layout before the values.
 struct Written {
   explicit Written(const std::string& word) {
     const std::vector<std::string> parts = absl::StrSplit(word, ';');
-    const std::vector<int64_t> dims = integers(parts[1]);
+    const std::vector<int64_t> dims = golden_integers(parts[1]);
     const DType dtype = dtype_named(parts[0]);
     std::vector<Real> values;
     if (parts.back() != "-") {
@@ -92,11 +75,11 @@ Attributes attributes_of(const std::string& text) {
     const std::string value = word.substr(equals + 3);
     Attribute& attribute = attributes[word.substr(0, equals)];
     switch (word[equals + 1]) {
-      case 'i': attribute = integers(value)[0]; break;
+      case 'i': attribute = golden_integers(value)[0]; break;
       case 'f': attribute = std::strtod(value.c_str(), nullptr); break;
       case 'b': attribute = value == "1"; break;
       case 's': attribute = absl::StrReplaceAll(value, {{"_", " "}}); break;
-      default: attribute = integers(value);
+      default: attribute = golden_integers(value);
     }
   }
   return attributes;

@@ -7,24 +7,15 @@
 #include <gtest/gtest.h>
 
 #include <sluice/sluice.h>
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tests/support/golden.h"
 
 namespace sluice {
 namespace {
 
-std::vector<int64_t> numbers(absl::string_view text) {
-  std::vector<int64_t> result;
-  if (text == "-") return result;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    result.emplace_back();
-    EXPECT_TRUE(absl::SimpleAtoi(part, &result.back())) << text;
-  }
-  return result;
-}
 Shape shape_of(absl::string_view text) {
-  const std::vector<int64_t> dims = numbers(text);
+  const std::vector<int64_t> dims = test::golden_integers(text);
   return Shape(std::span<const int64_t>(dims));
 }
 
@@ -39,17 +30,17 @@ Index index_of(absl::string_view word) {
   word.remove_prefix(1);
   const std::vector<absl::string_view> parts = absl::StrSplit(word, ':');
   switch (kind) {
-    case 'i': return numbers(word)[0];
+    case 'i': return test::golden_integers(word)[0];
     case 'n': return newaxis;
     case 'e': return ellipsis;
     case 's': {
       std::optional<int64_t> given[3];
       for (int k = 0; k < 3; ++k) {
-        if (parts[k] != "_") given[k] = numbers(parts[k])[0];
+        if (parts[k] != "_") given[k] = test::golden_integers(parts[k])[0];
       }
       return Slice{given[0], given[1], given[2].value_or(1)};
     }
-    case 't': return Tensor::from(numbers(parts[1]), shape_of(parts[0]));
+    case 't': return Tensor::from(test::golden_integers(parts[1]), shape_of(parts[0]));
     default: {
       std::vector<bool> bits;
       for (const char c : parts[1]) {
@@ -80,10 +71,10 @@ TEST(Index, ReadsSetsAndAddsWhatNumPyDoes) {
     const std::vector<std::string> expected = absl::StrSplit(fields[2], ' ');
     const Tensor y = x.index(indices);
     ASSERT_EQ(y.shape(), shape_of(expected[0]));
-    EXPECT_EQ(y.to_vector<int64_t>(), numbers(expected[1]));
+    EXPECT_EQ(y.to_vector<int64_t>(), test::golden_integers(expected[1]));
     const Tensor value = counted(shape_of(fields[3]), 1000);
-    EXPECT_EQ(x.set(indices, value).to_vector<int64_t>(), numbers(fields[4]));
-    EXPECT_EQ(x.add_at(indices, value).to_vector<int64_t>(), numbers(fields[5]));
+    EXPECT_EQ(x.set(indices, value).to_vector<int64_t>(), test::golden_integers(fields[4]));
+    EXPECT_EQ(x.add_at(indices, value).to_vector<int64_t>(), test::golden_integers(fields[5]));
     if (HasFailure()) return;
   }
   EXPECT_EQ(cases, 2000);

@@ -8,19 +8,10 @@
 
 #include <sluice/sluice.h>
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
+#include "tests/support/golden.h"
 
 namespace sluice {
 namespace {
-
-DType dtype_named(const std::string& name) {
-  for (int i = 0; i < kNumDTypes; ++i) {
-    if (name_of(static_cast<DType>(i)) == name) return static_cast<DType>(i);
-  }
-  ADD_FAILURE() << name;
-  return kFloat32;
-}
 
 Tensor from_bytes(const std::string& bytes, DType dtype, const Shape& shape) {
   return visit_dtype(dtype, [&]<typename T>() {
@@ -41,13 +32,7 @@ TEST(Print, TensorsAreWrittenAsNumPyWritesThem) {
     int lines = 0;
     fields >> dtype >> dims >> options.threshold >> options.edge_items >> options.width >>
         options.precision >> lines;
-    std::vector<int64_t> extents;
-    if (dims != "-") {
-      for (const absl::string_view part : absl::StrSplit(dims, ',')) {
-        extents.emplace_back();
-        ASSERT_TRUE(absl::SimpleAtoi(part, &extents.back()));
-      }
-    }
+    const std::vector<int64_t> extents = test::golden_integers(dims);
     std::getline(file, line);
     const std::string bytes = line == "-" ? "" : absl::HexStringToBytes(line);
     std::string expected;
@@ -56,7 +41,7 @@ TEST(Print, TensorsAreWrittenAsNumPyWritesThem) {
       expected += (i > 0 ? "\n" : "") + line;
     }
     const Tensor x =
-        from_bytes(bytes, dtype_named(dtype), Shape(std::span<const int64_t>(extents)));
+        from_bytes(bytes, test::dtype_named(dtype), Shape(std::span<const int64_t>(extents)));
     EXPECT_EQ(to_string(x, options), expected) << head;
     ++cases;
   }
