@@ -2,7 +2,7 @@
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/checks.h"
-#include "frontend/compose.h"
+#include "frontend/composed/compose.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"
 

@@ -9,7 +9,7 @@
 #include "engine/record/queue_append.h"
 #include "frontend/call.h"
 #include "frontend/checks.h"
-#include "frontend/compose.h"
+#include "frontend/composed/compose.h"
 #include "frontend/record.h"
 
 namespace sluice {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "frontend/call.h"
 #include "frontend/dims.h"
+#include "frontend/indexing/slice_range.h"
 #include "frontend/record.h"
-#include "frontend/slice_range.h"
 
 namespace sluice {
 namespace {

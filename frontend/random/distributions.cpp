@@ -8,7 +8,7 @@
 #include <sluice/creation.h>
 #include <sluice/ops.h>
 #include "frontend/checks.h"
-#include "frontend/random.h"
+#include "frontend/random/random.h"
 
 namespace sluice::frontend {
 namespace {

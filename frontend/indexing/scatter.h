@@ -1,6 +1,6 @@
 // Rows put into a tensor, or added to it, at computed positions; the frontend's own.
-#ifndef SLUICE_FRONTEND_SCATTER_H_
-#define SLUICE_FRONTEND_SCATTER_H_
+#ifndef SLUICE_FRONTEND_INDEXING_SCATTER_H_
+#define SLUICE_FRONTEND_INDEXING_SCATTER_H_
 
 #include <sluice/tensor.h>
 
@@ -21,4 +21,4 @@ Tensor scattered(const Assignment& how, const Tensor& x, const Tensor& positions
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_SCATTER_H_
+#endif  // SLUICE_FRONTEND_INDEXING_SCATTER_H_

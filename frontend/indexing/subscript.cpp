@@ -5,8 +5,8 @@
 
 #include <sluice/ops.h>
 #include "engine/observe/call_site.h"
+#include "frontend/indexing/select.h"
 #include "frontend/record.h"
-#include "frontend/select.h"
 
 namespace sluice {
 

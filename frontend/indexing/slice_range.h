@@ -1,6 +1,6 @@
 // Python's start:stop:step along an axis; the frontend's own.
-#ifndef SLUICE_FRONTEND_SLICE_RANGE_H_
-#define SLUICE_FRONTEND_SLICE_RANGE_H_
+#ifndef SLUICE_FRONTEND_INDEXING_SLICE_RANGE_H_
+#define SLUICE_FRONTEND_INDEXING_SLICE_RANGE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -36,4 +36,4 @@ inline SliceRange slice_range(std::optional<int64_t> start, std::optional<int64_
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_SLICE_RANGE_H_
+#endif  // SLUICE_FRONTEND_INDEXING_SLICE_RANGE_H_

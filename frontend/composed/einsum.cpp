@@ -8,8 +8,8 @@
 #include <sluice/ops.h>
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
-#include "frontend/compose.h"
-#include "frontend/contract.h"
+#include "frontend/composed/compose.h"
+#include "frontend/composed/contract.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include <sluice/ops.h>
-#include "frontend/compose.h"
+#include "frontend/composed/compose.h"
 #include "frontend/reduce.h"
 
 namespace sluice {

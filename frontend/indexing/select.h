@@ -1,6 +1,6 @@
 // NumPy's index expressions: what x(i, j, ...) selects; the frontend's own.
-#ifndef SLUICE_FRONTEND_SELECT_H_
-#define SLUICE_FRONTEND_SELECT_H_
+#ifndef SLUICE_FRONTEND_INDEXING_SELECT_H_
+#define SLUICE_FRONTEND_INDEXING_SELECT_H_
 
 #include <cstdint>
 #include <span>
@@ -53,4 +53,4 @@ Selection resolve(const char* op, const Tensor& x, std::span<const Index> indice
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_SELECT_H_
+#endif  // SLUICE_FRONTEND_INDEXING_SELECT_H_

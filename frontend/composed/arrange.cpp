@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include <sluice/ops.h>
-#include "frontend/compose.h"
+#include "frontend/composed/compose.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
 

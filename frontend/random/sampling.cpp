@@ -9,7 +9,7 @@
 #include <sluice/creation.h>
 #include <sluice/ops.h>
 #include "frontend/checks.h"
-#include "frontend/random.h"
+#include "frontend/random/random.h"
 #include "frontend/record.h"
 #include "kernels/math/random.h"
 

@@ -4,7 +4,7 @@
 
 #include <sluice/dtype_info.h>
 #include <sluice/ops.h>
-#include "frontend/compose.h"
+#include "frontend/composed/compose.h"
 
 namespace sluice {
 

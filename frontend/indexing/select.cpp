@@ -1,12 +1,12 @@
-#include "frontend/select.h"
+#include "frontend/indexing/select.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include <sluice/ops.h>
+#include "frontend/indexing/slice_range.h"
 #include "frontend/record.h"
-#include "frontend/slice_range.h"
 
 namespace sluice::frontend {
 namespace {

@@ -1,6 +1,6 @@
 // Random numbers as all generators draw them.
-#ifndef SLUICE_FRONTEND_RANDOM_H_
-#define SLUICE_FRONTEND_RANDOM_H_
+#ifndef SLUICE_FRONTEND_RANDOM_RANDOM_H_
+#define SLUICE_FRONTEND_RANDOM_RANDOM_H_
 
 #include <cstdint>
 #include <optional>
@@ -46,4 +46,4 @@ Tensor search(const Tensor& table, const Tensor& target);
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_RANDOM_H_
+#endif  // SLUICE_FRONTEND_RANDOM_RANDOM_H_

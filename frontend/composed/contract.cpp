@@ -1,10 +1,10 @@
-#include "frontend/contract.h"
+#include "frontend/composed/contract.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include <sluice/ops.h>
-#include "frontend/compose.h"
+#include "frontend/composed/compose.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"

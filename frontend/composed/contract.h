@@ -1,6 +1,6 @@
 // Sums of products over axes that two tensors share; the frontend's own.
-#ifndef SLUICE_FRONTEND_CONTRACT_H_
-#define SLUICE_FRONTEND_CONTRACT_H_
+#ifndef SLUICE_FRONTEND_COMPOSED_CONTRACT_H_
+#define SLUICE_FRONTEND_COMPOSED_CONTRACT_H_
 
 #include <vector>
 
@@ -25,4 +25,4 @@ Tensor sum_of_products(const char* op, const Tensor& a, const Tensor& b);
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_CONTRACT_H_
+#endif  // SLUICE_FRONTEND_COMPOSED_CONTRACT_H_

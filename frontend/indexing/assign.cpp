@@ -9,9 +9,9 @@
 #include <sluice/ops.h>
 #include "engine/observe/call_site.h"
 #include "frontend/call.h"
+#include "frontend/indexing/scatter.h"
+#include "frontend/indexing/select.h"
 #include "frontend/record.h"
-#include "frontend/scatter.h"
-#include "frontend/select.h"
 
 namespace sluice {
 namespace {

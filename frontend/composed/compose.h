@@ -1,6 +1,6 @@
 // The frame of a function that is composed of ops: their errors are the function's.
-#ifndef SLUICE_FRONTEND_COMPOSE_H_
-#define SLUICE_FRONTEND_COMPOSE_H_
+#ifndef SLUICE_FRONTEND_COMPOSED_COMPOSE_H_
+#define SLUICE_FRONTEND_COMPOSED_COMPOSE_H_
 
 #include <utility>
 
@@ -61,4 +61,4 @@ auto composed(const Operand& a, const Operand& b, const char* name, F f) {
 
 }  // namespace sluice::frontend
 
-#endif  // SLUICE_FRONTEND_COMPOSE_H_
+#endif  // SLUICE_FRONTEND_COMPOSED_COMPOSE_H_

@@ -1,11 +1,11 @@
-#include "frontend/scatter.h"
+#include "frontend/indexing/scatter.h"
 
 #include <utility>
 
 #include <sluice/ops.h>
 #include "frontend/call.h"
+#include "frontend/indexing/select.h"
 #include "frontend/record.h"
-#include "frontend/select.h"
 
 namespace sluice {
 

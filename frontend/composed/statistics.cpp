@@ -3,7 +3,7 @@
 
 #include <sluice/creation.h>
 #include <sluice/ops.h>
-#include "frontend/compose.h"
+#include "frontend/composed/compose.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"

@@ -1,4 +1,4 @@
-#include "frontend/random.h"
+#include "frontend/random/random.h"
 
 #include <atomic>
 
