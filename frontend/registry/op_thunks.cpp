@@ -148,6 +148,10 @@ std::vector<Tensor> results(std::vector<Tensor> list) { return list; }
 std::vector<Tensor> results(TensorPair pair) {
   return {std::move(pair.first), std::move(pair.second)};
 }
+std::vector<Tensor> results(UniqueAll all) {
+  return {std::move(all.values), std::move(all.indices), std::move(all.inverse_indices),
+          std::move(all.counts)};
+}
 
 template <typename R, typename... P>
 std::vector<Tensor> call_function(Thunk::Function function, const Frame& frame) {

@@ -248,10 +248,6 @@ std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
                          const Attributes& attributes) {
   const OpInfo& info = op(name);
   const Thunk& thunk = Registry::get().thunk(Registry::get().find(name));
-  if (thunk.call == nullptr) {
-    throw Error(ErrorCode::kUnimplemented,
-                absl::StrCat(info.name, ": not implemented in this version"));
-  }
   if (!info.is_variadic && inputs.size() != info.inputs.size()) {
     fail_call(info, absl::StrCat("takes ", info.inputs.size(), " inputs (",
                                  absl::StrJoin(info.inputs, ", "), "), was given ", inputs.size()));

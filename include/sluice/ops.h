@@ -26,6 +26,11 @@ namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
+// What unique_all() gives.
+struct UniqueAll {
+  Tensor values, indices, inverse_indices, counts;
+};
+
 // The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
 [[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
 [[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
@@ -495,7 +500,7 @@ Tensor bincount(Arg x, const Tensor& weights = {}, int64_t minlength = 0);
 
 // Cumulative.
 //
-// Of any dtype, in x's shape. Results have the dtype that sum() gives.
+// Of any dtype, in x's shape. Sums and products have the dtype that sum() gives.
 
 // Element i is the sum of elements 0 to i along the axis. Half types accumulate in float32, and
 // each element is rounded once.
@@ -509,6 +514,75 @@ Tensor cumulative_sum(Arg x, int axis = -1, bool include_initial = false);
 
 // cumprod(), after a 1 if include_initial.
 Tensor cumulative_prod(Arg x, int axis = -1, bool include_initial = false);
+
+// Element i is the greatest of elements 0 to i along the axis, in x's dtype; NaN wins.
+Tensor cummax(Arg x, int axis);
+
+// Element i is the least of elements 0 to i along the axis, in x's dtype; NaN wins.
+Tensor cummin(Arg x, int axis);
+
+// Element i is log(sum(exp(x))) of elements 0 to i along the axis, a float; it overflows only where
+// the result does.
+Tensor logcumsumexp(Arg x, int axis);
+
+// Sorting and searching.
+//
+// Along one axis. Least first, or greatest first if `descending`; NaN is last in both. Equal
+// elements, and -0 and 0 are equal, keep their order.
+
+// The elements in order along an axis.
+Tensor sort(Arg x, int axis = -1, bool descending = false);
+
+// The indices, int64, that sort() takes the elements from: take_along_axis(x, argsort(x)) is
+// sort(x).
+Tensor argsort(Arg x, int axis = -1, bool descending = false);
+
+// The k greatest elements along an axis, greatest first, and their indices, int64: what a
+// descending sort() begins with.
+[[nodiscard]] TensorPair topk(Arg x, int64_t k, int axis = -1);
+
+// How many elements of x, of one axis and in order, are less than each value, or not greater if
+// `right`: int64. x is take(x, sorter, 0) if a sorter is given.
+Tensor searchsorted(Arg x, Arg values, bool right = false, const Tensor& sorter = {});
+
+// The middle element in order, or the mean of the middle two, a float; NaN of nothing, and where
+// there is NaN.
+Tensor median(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The median() of what is not NaN.
+Tensor nanmedian(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// What is q of the way, 0 to 1, from the least element to the greatest, interpolated between
+// neighbours in order, a float; NaN as of median().
+Tensor quantile(Arg x, double q, const Axes& axes = {}, bool keepdims = false);
+// Several, along a new axis in front.
+Tensor quantile(Arg x, const std::vector<double>& q, const Axes& axes = {}, bool keepdims = false);
+
+// The quantile() of what is not NaN.
+Tensor nanquantile(Arg x, double q, const Axes& axes = {}, bool keepdims = false);
+
+// quantile(x, q / 100).
+Tensor percentile(Arg x, double q, const Axes& axes = {}, bool keepdims = false);
+
+// Sets.
+//
+// Of x's elements, whatever its shape, in order. Every NaN is unlike any other.
+
+// The distinct elements. Waits: x says how many there are.
+Tensor unique_values(Arg x);
+
+// The distinct elements, and how often each is there, int64. Waits.
+[[nodiscard]] TensorPair unique_counts(Arg x);
+
+// The distinct elements, and which of them each element of x is, int64 in x's shape. Waits.
+[[nodiscard]] TensorPair unique_inverse(Arg x);
+
+// The distinct elements; where in flattened x each is first; which of them each element of x is;
+// how often each is there. Waits.
+[[nodiscard]] UniqueAll unique_all(Arg x);
+
+// Whether each element of x is among those of `test`, or, if `invert`, is not.
+Tensor isin(Arg x, Arg test, bool invert = false);
 
 // Views.
 //
@@ -651,6 +725,10 @@ Tensor gather(Arg x, Arg indices, int axis);
 // sums of half types are rounded once.
 Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);
 
+// The indices of the elements that are not 0, in row-major order: (count, rank), int64. Waits for
+// the count.
+Tensor nonzero(Arg x);
+
 // A new last axis: 1 where its position equals the index, else 0; zeros for an index outside [0,
 // classes).
 Tensor one_hot(Arg indices, int64_t classes, DType dtype = DType::kFloat32);
@@ -736,22 +814,6 @@ Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
 // The mean of each window, a float: its sum over the window's size, or over how many of its
 // elements are no padding.
 Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
-
-// Not implemented yet.
-//
-// Each throws Error (kUnimplemented) that names it.
-
-// The indices of the elements that are not 0.
-Tensor nonzero(Arg x);
-
-// The elements in order along an axis.
-Tensor sort(Arg x, int axis = -1, bool descending = false);
-
-// The indices that sort() takes the elements from.
-Tensor argsort(Arg x, int axis = -1, bool descending = false);
-
-// The k greatest elements along an axis, and their indices.
-[[nodiscard]] std::pair<Tensor, Tensor> topk(Arg x, int64_t k, int axis = -1);
 
 }  // namespace sluice
 

@@ -31,6 +31,10 @@ NdArray reduce(const std::string& op, const NdArray& x, const std::vector<int>& 
                int ddof = 0);
 // Cumulative: "sum" for cumsum, "prod" for cumprod.
 NdArray scan(const std::string& op, const NdArray& x, int axis);
+// In order along an axis, NaN last.
+NdArray sort(const NdArray& x, int axis, bool descending);
+// The positions of what sort() has there, as far as errors leave them known.
+NdArray argsort(const NdArray& x, int axis, bool descending);
 NdArray softmax(const NdArray& x, int axis);
 NdArray log_softmax(const NdArray& x, int axis);
 NdArray matmul(const NdArray& a, const NdArray& b);

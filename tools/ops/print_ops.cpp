@@ -47,6 +47,11 @@ namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
+// What unique_all() gives.
+struct UniqueAll {
+  Tensor values, indices, inverse_indices, counts;
+};
+
 // The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
 [[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
 [[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);

@@ -372,6 +372,90 @@ for _ in range(250):
     einsum(text, str(rng.choice(["float32", "float64", "int32", "int64", "float16"])), extents,
            float(rng.choice([0, 0, 0.1])))
 
+
+
+def ordered(f, x, axis, descending):
+    """f of x along an axis, NaN last in both directions."""
+    if not descending:
+        return f(x, axis=axis, stable=True)
+    keys = -x if x.dtype.kind == "f" else ~x
+    order = np.argsort(keys, axis=axis, stable=True)
+    return order if f is np.argsort else np.take_along_axis(x, order, axis)
+
+
+# Sorting, searching, sets.
+for dtype in FLOATS + INTEGERS + ["bool"]:
+    special = lambda x: with_some(x, SPECIAL, 0.2) if is_float(dtype) else x
+    for shape in SHAPES[1:] + [(20,), (3, 9)]:
+        x = special(values(shape, dtype))
+        for axis in {0, -1}:
+            for descending in (False, True):
+                case("sort", lambda x: ordered(np.sort, x, axis, descending), [x], [dtype], dtype,
+                     axis=axis, descending=descending)
+                case("argsort", lambda x: ordered(np.argsort, x, axis, descending), [x], [dtype],
+                     "int64", axis=axis, descending=descending)
+            k = (shape[axis] + 1) // 2
+
+            def best(x):
+                order = np.take(ordered(np.argsort, x, axis, True), np.arange(k), axis)
+                return np.take_along_axis(x, order, axis), order
+
+            case("topk", best, [x], [dtype], [dtype, "int64"], k=k, axis=axis)
+            if 0 not in shape:
+                case("cummax", lambda x: np.maximum.accumulate(x, axis=axis), [x], [dtype], dtype,
+                     axis=axis)
+                case("cummin", lambda x: np.minimum.accumulate(x, axis=axis), [x], [dtype], dtype,
+                     axis=axis)
+        case("nonzero", lambda x: np.stack(np.nonzero(x), -1), [x], [dtype], "int64")
+        y = values(shape, dtype, -2, 2)
+        case("unique_values", lambda y: np.unique(y), [y], [dtype], dtype)
+        case("unique_counts", lambda y: np.unique_counts(y), [y], [dtype], [dtype, "int64"])
+        case("unique_inverse", lambda y: np.unique_inverse(y), [y], [dtype], [dtype, "int64"])
+        case("unique_all", lambda y: np.unique_all(y), [y], [dtype],
+             [dtype, "int64", "int64", "int64"])
+        case("unique_values", lambda x: np.unique(x, equal_nan=False), [x], [dtype], dtype)
+        for invert in (False, True):
+            case("isin", lambda x, y: np.isin(x, y, invert=invert), [x, values((3,), dtype)],
+                 [dtype] * 2, "bool", invert=invert)
+    for count in (0, 1, 2, 17):
+        line = np.sort(special(values((count,), dtype)))
+        for right in (False, True):
+            case("searchsorted.plain",
+                 lambda x, v: np.searchsorted(x, v, "right" if right else "left"),
+                 [line, special(values((2, 5), dtype))], [dtype] * 2, "int64", right=right)
+    case("searchsorted", lambda x, v, o: np.searchsorted(x, v, sorter=o),
+         [(y := values((9,), dtype)), values((4,), dtype), np.argsort(y)], [dtype, dtype, "int64"],
+         "int64")
+for dtype in FLOATS + ["int32", "uint8"]:
+    for shape in SHAPES[1:] + [(20,), (3, 9)]:
+        x = values(shape, dtype)
+        holes = with_some(x, [np.nan], 0.3) if is_float(dtype) else x
+        for axes in axes_of(x):
+            over = numpy_axes(axes)
+            for keepdims in (False, True):
+                args = dict(axes=axes, keepdims=keepdims)
+                out = float_dtype(dtype)
+                if 0 in shape[1:]:
+                    continue  # NumPy fails
+                case("median", lambda x: np.median(x, over, keepdims=keepdims), [x], [dtype], out, 2,
+                     **args)
+                if 0 in shape:
+                    continue
+                case("median", lambda x: np.median(x, over, keepdims=keepdims), [holes], [dtype], out,
+                     2, **args)
+                case("nanmedian", lambda x: np.nanmedian(x, over, keepdims=keepdims), [holes],
+                     [dtype], out, 2, **args)
+                for q in (0.0, 0.3, 0.75, 1.0):
+                    case("quantile", lambda x: np.quantile(x, q, over, keepdims=keepdims), [x],
+                         [dtype], out, 4, q=q, **args)
+                case("nanquantile", lambda x: np.nanquantile(x, 0.4, over, keepdims=keepdims),
+                     [holes], [dtype], out, 4, q=0.4, **args)
+        if 0 not in shape:
+            case("percentile", lambda x: np.percentile(x, 30.0), [x], [dtype], float_dtype(dtype), 4,
+                 q=30.0)
+            case("logcumsumexp", lambda x: np.logaddexp.accumulate(x.astype(float), axis=-1), [x],
+                 [dtype], float_dtype(dtype), 8, axis=-1)
+
 with open(os.path.join(os.path.dirname(__file__), "arrayapi.txt"), "w") as file:
     file.write("".join(line + "\n" for line in lines))
 print(len(lines), "cases of", len({line.split(" ")[0] for line in lines}), "functions,",
