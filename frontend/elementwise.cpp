@@ -10,6 +10,7 @@
 #include "frontend/call.h"
 #include "frontend/checks.h"
 #include "frontend/composed/compose.h"
+#include "frontend/elementwise.h"
 #include "frontend/record.h"
 
 namespace sluice {
@@ -140,6 +141,8 @@ std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
   return {};
 }
 
+}  // namespace
+
 // The general way.
 Tensor general_pointwise(Op op, absl::Span<const Operand> operands, const Location& where) {
   const engine::CallSite site(where, fusion::name_of(op));
@@ -148,6 +151,8 @@ Tensor general_pointwise(Op op, absl::Span<const Operand> operands, const Locati
   }
   return pointwise(fusion::name_of(op), op, operands);
 }
+
+namespace {
 
 // Floats of one dtype enter the op as they are.
 bool takes_floats_alike(const fusion::OpInfo& info) {
@@ -232,6 +237,17 @@ template <typename... X>
   return general_pointwise(op, operands, where_of(x...));
 }
 
+template <typename X, typename Y>
+[[gnu::noinline]] Tensor two(X x, Y y, Op op) {
+  if (engine::is_recording()) [[unlikely]]
+    return general(op, x, y);
+  engine::NodeRef result = uniform(op, x, y);
+  if (result == nullptr) return general(op, x, y);
+  return Tensor(std::move(result));
+}
+
+}  // namespace
+
 [[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
   if (engine::is_recording()) [[unlikely]]
     return general(op, x);
@@ -240,19 +256,11 @@ template <typename... X>
   return Tensor(std::move(result));
 }
 
-template <typename X, typename Y>
-[[gnu::noinline]] Tensor binary(X x, Y y, Op op) {
-  if (engine::is_recording()) [[unlikely]]
-    return general(op, x, y);
-  engine::NodeRef result = uniform(op, x, y);
-  if (result == nullptr) return general(op, x, y);
-  return Tensor(std::move(result));
-}
-Tensor binary(const Arg& x, const Arg& y, Op op) {
-  return binary<const Arg&, const Arg&>(x, y, op);
-}
-Tensor binary(const Arg& x, Scalar y, Op op) { return binary<const Arg&, Scalar>(x, y, op); }
-Tensor binary(Scalar x, const Arg& y, Op op) { return binary<Scalar, const Arg&>(x, y, op); }
+Tensor binary(const Arg& x, const Arg& y, Op op) { return two<const Arg&, const Arg&>(x, y, op); }
+Tensor binary(const Arg& x, Scalar y, Op op) { return two<const Arg&, Scalar>(x, y, op); }
+Tensor binary(Scalar x, const Arg& y, Op op) { return two<Scalar, const Arg&>(x, y, op); }
+
+namespace {
 
 // By name. pow() is other ops for some exponents.
 template <Op op, typename X, typename Y>

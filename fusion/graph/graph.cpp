@@ -78,6 +78,7 @@ DType expected_operand_dtype(const GraphNode& node, int index) {
   const bool takes_positions = node.op == Op::kTakeAlongAxis || node.op == Op::kScatterSet ||
                                node.op == Op::kScatterAdd || node.op == Op::kNonzero;
   if (takes_positions && index == 1) return DType::kInt64;
+  if (node.op == Op::kExternal) return static_cast<DType>(node.attrs[1 + index]);
   if (!is_pointwise(node.op)) return node.operand_dtype;
   switch (info.rule) {
     case TypeRule::kLogical: return DType::kBool;

@@ -72,7 +72,8 @@ struct OpInfo {
 // All ops, in the order of the reference.
 [[nodiscard]] std::span<const OpInfo> ops();
 
-// Throws Error (kNotFound), naming ops with a similar name, if there is none of this name.
+// Also of an ExternalOp. Throws Error (kNotFound), naming ops with a similar name, if there is none
+// of this name.
 [[nodiscard]] const OpInfo& op(std::string_view name);
 
 // Calls the op's C++ function. An int64_t stands for an attribute of type float or scalar too, a

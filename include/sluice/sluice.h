@@ -6,7 +6,9 @@
 #include <sluice/control.h>
 #include <sluice/creation.h>
 #include <sluice/dtype_info.h>
+#include <sluice/external.h>
 #include <sluice/files.h>
+#include <sluice/map.h>
 #include <sluice/ops.h>
 #include <sluice/print.h>
 #include <sluice/random.h>
