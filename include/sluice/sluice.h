@@ -2,6 +2,7 @@
 #ifndef SLUICE_SLUICE_H_
 #define SLUICE_SLUICE_H_
 
+#include <sluice/autograd.h>
 #include <sluice/config.h>
 #include <sluice/control.h>
 #include <sluice/creation.h>
