@@ -8,7 +8,9 @@
 #include <sluice/creation.h>
 #include <sluice/dtype_info.h>
 #include <sluice/files.h>
+#include <sluice/nn.h>
 #include <sluice/ops.h>
+#include <sluice/optim.h>
 #include <sluice/print.h>
 #include <sluice/random.h>
 #include <sluice/registry.h>
