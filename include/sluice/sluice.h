@@ -6,6 +6,7 @@
 #include <sluice/config.h>
 #include <sluice/control.h>
 #include <sluice/creation.h>
+#include <sluice/data.h>
 #include <sluice/dtype_info.h>
 #include <sluice/files.h>
 #include <sluice/nn.h>
