@@ -90,6 +90,11 @@ GoldenForms losses() {
          return {nn::poisson_nll_loss(
              x[0], x[1], {.reduction = reduction_of(a), .log_input = flag_of(a, "log_input")})};
        }},
+      {"ctc_loss",
+       [](Inputs x, A a) -> Results {
+         return {nn::ctc_loss(x[0], x[1], x[2], x[3],
+                              {.reduction = reduction_of(a), .blank = int_of(a, "blank")})};
+       }},
   };
 }
 

@@ -103,6 +103,17 @@ struct PoissonNllOptions {
 // exp(x) - y * x, or x - y * log(x + eps).
 Tensor poisson_nll_loss(Arg x, Arg targets, const PoissonNllOptions& options = {});
 
+struct CtcOptions {
+  Reduction reduction = Reduction::kMean;  // each by its label's length, then the mean
+  int64_t blank = 0;
+};
+// Connectionist temporal classification (Graves et al., 2006): -log of the probability of all paths
+// that spell the label, of log_probabilities (time, n, classes). Of labels (n, longest), integers,
+// the first label_lengths[i] count, and of the steps the first input_lengths[i], both (n). Where
+// there is no such path it is infinite, and its gradient 0.
+Tensor ctc_loss(Arg log_probabilities, Arg labels, const Tensor& input_lengths,
+                const Tensor& label_lengths, const CtcOptions& options = {});
+
 // The same, with the reduction alone.
 inline Tensor cross_entropy(Arg logits, Arg labels, Reduction reduction) {
   return cross_entropy(logits, labels, CrossEntropyOptions{.reduction = reduction});

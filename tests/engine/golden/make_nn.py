@@ -109,6 +109,16 @@ for reduction, weighted in itertools.product(range(3), (False, True)):
     case("hinge_loss", [losses.mean(), losses.sum(), losses][reduction], [h, s], [dtype] * 2, dtype,
          reduction=reduction)
 
+for reduction, longest, classes in itertools.product(range(3), (1, 3), (3, 5)):
+    dtype = float_dtype()
+    logp = np.round(np.asarray(F.log_softmax(t(values((7, 4, classes))), 2)) * 64) / 64
+    y = rng.integers(0, classes - 1, (4, longest))
+    steps, lengths = np.array([7, 6, 7, 7]), rng.integers(0, longest + 1, 4)
+    result = F.ctc_loss(t(logp), t(y), t(steps), t(lengths), blank=classes - 1,
+                        reduction=REDUCTIONS[reduction])
+    case("ctc_loss", result, [logp, y, steps, lengths], [dtype] + ["int64"] * 3, dtype, 64,
+         reduction=reduction, blank=classes - 1)
+
 
 # Layers.
 def drawn(module):
