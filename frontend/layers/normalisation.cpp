@@ -1,6 +1,7 @@
 // softmax() and the layers that shift and scale by means and variances.
 #include <utility>
 
+#include <sluice/autograd.h>
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/reduce.h"
@@ -22,7 +23,9 @@ Tensor widened(const Tensor& x) { return astype(x, frontend::statistic_dtype(x.d
 Tensor shifted(const char* name, const Tensor& x, int axis) {
   Tensor values = widened(x);
   if (x.shape()[axis] == 0) return values;
-  const Tensor greatest = reduce(name, Op::kMax, values, {axis}, true, values.dtype());
+  // The result is the same whatever is subtracted.
+  const Tensor greatest =
+      reduce(name, Op::kMax, stop_gradient(values), {axis}, true, values.dtype());
   return std::move(values) - greatest;
 }
 
