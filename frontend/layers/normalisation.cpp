@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/autograd.h>
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/reduce.h"
@@ -24,7 +25,9 @@ Tensor widened(const Tensor& x) { return astype(x, frontend::statistic_dtype(x.d
 Tensor shifted(const char* name, const Tensor& x, int axis) {
   Tensor values = widened(x);
   if (x.shape()[axis] == 0) return values;
-  const Tensor greatest = reduce(name, Op::kMax, values, {axis}, true, values.dtype());
+  // The result is the same whatever is subtracted.
+  const Tensor greatest =
+      reduce(name, Op::kMax, stop_gradient(values), {axis}, true, values.dtype());
   return std::move(values) - greatest;
 }
 
