@@ -86,8 +86,10 @@ void EMA::update() {
 
 void EMA::swap() {
   for (size_t i = 0; i < averages_.size(); ++i) {
-    Tensor value = frontend::detached(*parameters_[i]);
-    *parameters_[i] = frontend::leaf(averages_[i]);
+    Tensor& parameter = *parameters_[i];
+    const bool is_leaf = parameter.needs_grad();
+    Tensor value = frontend::detached(parameter);
+    parameter = is_leaf ? frontend::leaf(averages_[i]) : averages_[i];
     averages_[i] = std::move(value);
   }
 }

@@ -100,7 +100,9 @@ void Optimizer::step(std::span<const Tensor> gradients) {
     Tensor next = updated(parameter.group, {steps_, groups_[parameter.group]}, value,
                           gradients[i].astype(wide), Slots(parameter.slots.data(), own_slots));
     if (has_master) parameter.slots.back() = next;
-    tensor = frontend::leaf(next.astype(dtype));
+    const bool is_leaf = tensor.needs_grad();
+    tensor = next.astype(dtype);
+    if (is_leaf) tensor = frontend::leaf(tensor);
   }
 }
 
@@ -129,7 +131,8 @@ void Optimizer::step() {
   std::vector<Tensor> gradients;
   bool has_any = false;
   for (const Parameter& parameter : parameters_) {
-    gradients.push_back(parameter.tensor->grad());
+    const Tensor& tensor = *parameter.tensor;
+    gradients.push_back(tensor.needs_grad() ? tensor.grad() : Tensor());
     has_any = has_any || gradients.back().defined();
   }
   if (!has_any) {
