@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "engine/observe/call_site.h"
 #include "engine/record/queue_append.h"
+#include "frontend/autograd/tape.h"
 #include "frontend/call.h"
 #include "frontend/checks.h"
 #include "frontend/composed/compose.h"
@@ -237,10 +238,44 @@ template <typename... X>
   return general_pointwise(op, operands, where_of(x...));
 }
 
+// Likewise, for operands of which one may need a gradient.
+inline bool has_tape(const Arg& x) {
+  const engine::Node* const node = x.tensor().node_ref().get();
+  return node != nullptr && node->attachment != nullptr;
+}
+inline bool has_tape(Scalar) { return false; }
+inline Arg kept(const Arg& x) { return {x.tensor(), x.where()}; }
+inline Scalar kept(Scalar x) { return x; }
+inline void release(const Arg& x) { x.release(); }
+inline void release(Scalar) {}
+
+template <typename... X>
+[[gnu::noinline]] Tensor with_tape(Op op, const X&... x) {
+  // The temporaries have to live until the tape has what it needs of them.
+  engine::NodeRef result = uniform(op, kept(x)...);
+  if (result == nullptr) return general(op, x...);
+  DType dtype{};
+  ((tensor_of(x) != nullptr ? void(dtype = node_or_null(tensor_of(x))->dtype) : void()), ...);
+  const engine::NodeOperand operands[] = {{node_or_null(tensor_of(x)), bits_of(x, dtype)}...};
+  if (const TapeRef tape = make_tape({.caller = {},
+                                      .op = op,
+                                      .dtype = result->dtype,
+                                      .operand_dtype = dtype,
+                                      .device = result->device,
+                                      .shape = result->layout.shape,
+                                      .operands = operands})) {
+    attach(result.get(), tape.get());
+  }
+  (release(x), ...);
+  return Tensor(std::move(result));
+}
+
 template <typename X, typename Y>
 [[gnu::noinline]] Tensor two(X x, Y y, Op op) {
   if (engine::is_recording()) [[unlikely]]
     return general(op, x, y);
+  if (has_tape(x) || has_tape(y)) [[unlikely]]
+    return with_tape(op, x, y);
   engine::NodeRef result = uniform(op, x, y);
   if (result == nullptr) return general(op, x, y);
   return Tensor(std::move(result));
@@ -251,6 +286,8 @@ template <typename X, typename Y>
 [[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
   if (engine::is_recording()) [[unlikely]]
     return general(op, x);
+  if (has_tape(x)) [[unlikely]]
+    return with_tape(op, x);
   engine::NodeRef result = uniform(op, x);
   if (result == nullptr) return general(op, x);
   return Tensor(std::move(result));

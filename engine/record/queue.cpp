@@ -99,6 +99,16 @@ void Queue::flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode) 
   run(cause, mode, {.target = target});
 }
 
+NodeRef Queue::find_pending(const std::atomic<Node*>& weak) {
+  // Under the lock no pending node can go.
+  std::lock_guard lock(mutex_);
+  Node* const node = weak.load(std::memory_order_acquire);
+  if (node == nullptr || node->submitted()) return {};
+  if (node->queue.load(std::memory_order_relaxed) != this) return {};
+  node->add(Node::kHandle);
+  return NodeRef(node);
+}
+
 // Smaller windows are not worth starting early.
 bool Queue::is_worth_starting() const {
   int64_t bytes = 0;

@@ -49,6 +49,10 @@ class Queue {
   // Submits what `target` needs, if `target` is pending here. The rest stays pending.
   void flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode);
 
+  // A handle on the node that `weak` points to, if it is pending here; else null. `weak` has to be
+  // cleared before the node is gone: see Attachment.
+  NodeRef find_pending(const std::atomic<Node*>& weak);
+
   // As flush(), if the work is worth starting and the stream is idle. False if the caller should
   // try again later. Never throws: a failure is reported to whoever asks for the result.
   bool start_if_idle();

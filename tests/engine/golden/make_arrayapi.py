@@ -13,6 +13,8 @@ import warnings
 
 import numpy as np
 
+from written import is_float, rounded, attribute, tensor
+
 rng = np.random.default_rng(20)
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
@@ -21,10 +23,6 @@ FLOATS = ["float32", "float64", "float16", "bfloat16"]
 INTEGERS = ["int32", "int64", "uint8", "int8", "int16", "uint16", "uint32", "uint64"]
 SHAPES = [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (2, 3, 4)]
 lines = []
-
-
-def is_float(dtype):
-    return "float" in dtype
 
 
 def wide(dtype):
@@ -46,38 +44,6 @@ def with_some(x, special, share=0.3):
     mask = rng.random(x.shape) < share
     x[mask] = rng.choice(special, x.shape)[mask] if x.ndim else rng.choice(special)
     return x
-
-
-def number(v):
-    if isinstance(v, (bool, int, np.bool_, np.integer)):
-        return str(int(v))
-    if np.isfinite(v) and v == np.trunc(v) and abs(v) < 1e6 and not np.signbit(v):
-        return str(int(v))
-    return str(v)
-
-
-def tensor(x, dtype, layout=""):
-    x = np.asarray(x)
-    text = ",".join(number(v) for v in x.ravel()) or "-"
-    dims = ",".join(map(str, x.shape)) or "-"
-    return ";".join([dtype, dims, layout, text] if layout else [dtype, dims, text])
-
-
-def rounded(x, dtype):
-    """To float32, where that is all that the result keeps; shorter in the file."""
-    return np.asarray(x, np.float32) if dtype in ("float32", "float16", "bfloat16") else x
-
-
-def attribute(value):
-    if isinstance(value, bool):
-        return f"b:{int(value)}"
-    if isinstance(value, int):
-        return f"i:{value}"
-    if isinstance(value, float):
-        return f"f:{value}"
-    if isinstance(value, str):
-        return f"s:{value}"
-    return "l:" + (",".join(map(str, value)) or "-")
 
 
 def case(name, f, inputs, dtypes, out, tolerance=0, **attributes):
