@@ -790,6 +790,17 @@ Tensor rms_norm(Arg x, Arg weight, double eps = 1e-6);
 // weight or bias is left out (Ioffe and Szegedy, Batch Normalization, 2015).
 Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps = 1e-5);
 
+// (x - mean) / sqrt(var + eps) * weight + bias, with mean and variance over each of `groups` groups
+// of channels (axis 1) of a sample (axis 0), weight and bias by channel; an empty weight or bias is
+// left out (Wu and He, Group Normalization, 2018).
+Tensor group_norm(Arg x, int64_t groups, Arg weight, Arg bias, double eps = 1e-5);
+
+// group_norm() with a group for each channel.
+Tensor instance_norm(Arg x, Arg weight, Arg bias, double eps = 1e-5);
+
+// The rows of weight (count, width) at these indices: take() along axis 0.
+Tensor embedding(Arg indices, Arg weight);
+
 // Each element 0 with probability p, else x / (1 - p), a float (Srivastava et al., Dropout, 2014).
 // Draws as rand() does.
 Tensor dropout(Arg x, double p);
@@ -799,6 +810,52 @@ Tensor dropout(Arg x, double p);
 // Need, 2017). A query without any key gives NaN.
 Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
                                     bool causal = false);
+
+// Activations.
+//
+// Floats, in x's shape, beside relu, gelu, silu, softplus, mish, sigmoid and tanh above. Those of
+// half types are computed in float32 and rounded once.
+
+// x where it is positive, else slope * x.
+Tensor leaky_relu(Arg x, double slope = 0.01);
+
+// x where it is positive, else weight * x, of one weight or of one for each channel, axis 1 (He et
+// al., Delving Deep into Rectifiers, 2015).
+Tensor prelu(Arg x, Arg weight);
+
+// x where it is positive, else alpha * (exp(x) - 1) (Clevert et al., 2015).
+Tensor elu(Arg x, double alpha = 1);
+
+// 1.0507 * elu(x, 1.6733), which keeps mean 0 and variance 1 (Klambauer et al., Self-Normalizing
+// Neural Networks, 2017).
+Tensor selu(Arg x);
+
+// x where it is positive, else alpha * (exp(x / alpha) - 1) (Barron, 2017).
+Tensor celu(Arg x, double alpha = 1);
+
+// gelu() with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) in place of erf(x / sqrt(2)).
+Tensor gelu_tanh(Arg x);
+
+// min(max(x, 0), 6).
+Tensor relu6(Arg x);
+
+// min(max(x, low), high).
+Tensor hardtanh(Arg x, double low = -1, double high = 1);
+
+// relu6(x + 3) / 6.
+Tensor hardsigmoid(Arg x);
+
+// x * hardsigmoid(x) (Howard et al., Searching for MobileNetV3, 2019).
+Tensor hardswish(Arg x);
+
+// x / (1 + |x|).
+Tensor softsign(Arg x);
+
+// log(sigmoid(x)), without overflow on the way.
+Tensor log_sigmoid(Arg x);
+
+// a * sigmoid(b), of the halves a and b of x along an axis (Dauphin et al., 2016).
+Tensor glu(Arg x, int axis = -1);
 
 // Windows.
 //
@@ -814,6 +871,33 @@ Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
 // The mean of each window, a float: its sum over the window's size, or over how many of its
 // elements are no padding.
 Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
+
+// The cross-correlation of x (n, c, length) with weight (o, c / groups, k), as conv2d().
+Tensor conv1d(Arg x, Arg weight, const Conv1dOptions& options = {});
+
+// The gradient of conv2d() with regard to its x, of weight (c, o / groups, kh, kw): x (n, c, h, w)
+// gives (n, o, (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1, ...).
+Tensor conv_transpose2d(Arg x, Arg weight, const ConvTranspose2dOptions& options = {});
+
+// max_pool2d() over the last axis alone.
+Tensor max_pool1d(Arg x, int64_t window, const Pool1dOptions& options = {});
+
+// avg_pool2d() over the last axis alone.
+Tensor avg_pool1d(Arg x, int64_t window, const Pool1dOptions& options = {});
+
+// Means, floats, of so many windows: of n elements, from floor(i n / size) to ceil((i + 1) n /
+// size).
+Tensor adaptive_avg_pool2d(Arg x, Pair size);
+
+// Of (.., c * factor * factor, h, w), (.., c, h * factor, w * factor): channels become pixels (Shi
+// et al., 2016).
+Tensor pixel_shuffle(Arg x, int64_t factor);
+
+// x with its last axes resampled to these extents. "nearest": element floor(i n / size). "linear",
+// along each axis, a float: elements lie at (i + 0.5) / n, or, if align_corners, the first and the
+// last of both at the same place.
+Tensor interpolate(Arg x, const Shape& size, std::string_view mode = "nearest",
+                   bool align_corners = false);
 
 }  // namespace sluice
 
