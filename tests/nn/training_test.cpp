@@ -116,7 +116,8 @@ TEST(Training, LearnsAndIsSteady) {
   EXPECT_GT(mean(right).item<float>(), 0.95F);
 }
 
-// As many as gradients and an optimiser written by hand take (tests/engine/digits_step_test.cpp).
+// One more than gradients and an optimiser written by hand take
+// (tests/engine/digits_step_test.cpp): that labels are classes is looked at.
 TEST(Training, AStepTakesFewKernels) {
   manual_seed(7);
   const data::Dataset set{rand({40, 64}), randint(0, 10, {40})};
@@ -137,7 +138,7 @@ TEST(Training, AStepTakesFewKernels) {
     }
     sluice::sync();  // with none of the step's handles but the loss
   }
-  EXPECT_LE(stats().kernels_launched - before.kernels_launched, 8);
+  EXPECT_LE(stats().kernels_launched - before.kernels_launched, 9);
   EXPECT_EQ(stats().library_calls - before.library_calls, 8);  // three forward, five backward
   EXPECT_EQ(stats().plan_misses, before.plan_misses);
 }
