@@ -233,10 +233,10 @@ template <typename... X>
   return general_pointwise(op, operands, where_of(x...));
 }
 
-// Likewise, for operands of which one may need a gradient.
+// True if something is known of how an operand was computed: it may need a gradient.
 inline bool has_tape(const Arg& x) {
   const engine::Node* const node = x.tensor().node_ref().get();
-  return node != nullptr && node->attachment != nullptr;
+  return node != nullptr && node->attachment.load(std::memory_order_relaxed) != nullptr;
 }
 inline bool has_tape(Scalar) { return false; }
 inline Arg kept(const Arg& x) { return {x.tensor(), x.where()}; }

@@ -46,8 +46,8 @@ struct Node : NodeBase {
   std::atomic<uint32_t> input_number{0};
   runtime::BufferRef buffer;
 
-  // Set before anybody else knows the node, if at all.
-  Attachment* attachment = nullptr;
+  // Set once at most, by the thread that records the node, and gone with it.
+  std::atomic<Attachment*> attachment{nullptr};
 
   bool submitted() const { return state.load(std::memory_order_acquire) == NodeState::kSubmitted; }
   int64_t bytes() const { return layout.shape.numel() * static_cast<int64_t>(size_of(dtype)); }

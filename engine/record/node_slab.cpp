@@ -92,7 +92,7 @@ void FreeNodes::give_slowly(NodeSlot* slot) {
 }
 
 void detach(Node* node) {
-  Attachment* const attachment = std::exchange(node->attachment, nullptr);
+  Attachment* const attachment = node->attachment.exchange(nullptr, std::memory_order_acquire);
   attachment->node_is_gone(attachment, node);
 }
 

@@ -60,7 +60,7 @@ inline Node* make_node(uint64_t references) {
 
 inline void unmake_node(Node* node) {
   if (node->buffer) node->buffer = {};
-  if (node->attachment != nullptr) [[unlikely]]
+  if (node->attachment.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
     detach(node);
   free_nodes.give(node);
 }

@@ -46,7 +46,8 @@ class Pass {
   };
 
   static bool is_path(const Tape& tape, size_t k) {
-    return tape.operands[k].tape && (tape.rule || rule_of(tape.op).has(k));
+    const TapeRef& source = tape.operands[k].tape;
+    return source && !source->is_constant && (tape.rule || rule_of(tape.op).has(k));
   }
 
   // Every entry after those of its operands.

@@ -54,7 +54,7 @@ std::vector<TapeRef> read_from_outside(Tape* y, uint32_t checkpoint) {
       continue;
     }
     for (const frontend::TapeOperand& operand : tape->operands) {
-      if (operand.tape && seen.insert(operand.tape.get()).second) {
+      if (operand.tape && !operand.tape->is_constant && seen.insert(operand.tape.get()).second) {
         stack.push_back(operand.tape.get());
       }
     }

@@ -101,10 +101,18 @@ Tensor of_matmul(const Backward& backward, size_t k) {
 Tensor of_gather(const Backward& backward, size_t) {
   const int axis = static_cast<int>(backward.tape.attrs[0]);
   const Tensor& g = backward.g;
-  Dims dims(g.shape().begin(), g.shape().end());
-  dims[axis] = backward.operand_shape(0)[axis];
-  const Tensor none = zeros(make_shape(kName, span_of(dims)), compute_type(g.dtype()), g.device());
+  const int64_t extent = backward.operand_shape(0)[axis];
   const Tensor indices = backward.values.operand(backward.tape, 1, DType::kInt64);
+  if (g.shape()[axis] == 1) {
+    // One element of each row: the others of its row have gradient 0, and nothing is added up.
+    Dims along(g.ndim(), 1);
+    along[axis] = extent;
+    const Tensor place = coordinate(kName, make_shape(kName, span_of(along)), axis, g.device());
+    return where((place == indices) | (place == indices + extent), g, 0);
+  }
+  Dims dims(g.shape().begin(), g.shape().end());
+  dims[axis] = extent;
+  const Tensor none = zeros(make_shape(kName, span_of(dims)), compute_type(g.dtype()), g.device());
   return scatter_add(none, indices, g, axis);
 }
 

@@ -45,6 +45,7 @@ void forget_node(engine::Attachment* self, Node* node) {
 // Computing it again costs less than memory does.
 bool is_cheap(Op op) {
   switch (fusion::class_of(op)) {
+    case OpClass::kSource:
     case OpClass::kPointwise:
     case OpClass::kView:
     case OpClass::kPad:
@@ -60,11 +61,47 @@ NodeRef handle_on(Node* node) {
   return NodeRef(node);
 }
 
+// That of a pending value that needs no gradient, made if there is none.
+Tape* constant_of(Node* node) {
+  if (Tape* const known = entry_of(node)) return known;
+  TapeRef tape(new Tape);
+  tape->is_constant = true;
+  attach(node, tape.get());
+  return tape.get();
+}
+
+// Looks up the op of a constant that is pending.
+void look_up(Tape* tape, engine::Queue* queue) {
+  queue->with_pending_call(tape->node, [&](const engine::OpCall& call) {
+    tape->op = call.op;
+    tape->dtype = call.dtype;
+    tape->operand_dtype = call.operand_dtype;
+    tape->device = call.device;
+    tape->name = call.caller.name;
+    tape->shape = call.shape;
+    if (!is_cheap(call.op)) return;
+    tape->attrs.assign(call.attrs.begin(), call.attrs.end());
+    for (const engine::NodeOperand& operand : call.operands) {
+      TapeOperand& own = tape->operands.emplace_back();
+      own.is_tensor = operand.node != nullptr;
+      own.scalar = operand.scalar;
+      if (operand.node == nullptr) continue;
+      if (operand.node->submitted()) {
+        own.value = handle_on(operand.node);
+      } else {
+        own.tape = TapeRef(constant_of(operand.node));
+      }
+    }
+  });
+}
+
 // True once the entry, of a value that is pending in this thread's queue, is a recipe: what it
 // needs is kept, as recipes of at most `depth` ops where that will do.
 bool keep_recipe(Tape* tape, int depth, engine::Queue* queue) {
   if (tape->is_recipe.load(std::memory_order_acquire)) return tape->depth <= depth;
-  if (!is_cheap(tape->op) || depth == 0) return false;
+  if (depth == 0) return false;
+  if (tape->is_constant && tape->op == Op::kInput) look_up(tape, queue);
+  if (!is_cheap(tape->op)) return false;
   int own_depth = 1;
   for (TapeOperand& operand : tape->operands) {
     if (!operand.is_tensor || !(operand.value == nullptr)) continue;
@@ -102,7 +139,7 @@ void attach(Node* node, Tape* tape) {
   tape->references.fetch_add(1, std::memory_order_relaxed);
   tape->node_is_gone = forget_node;
   tape->node.store(node, std::memory_order_release);
-  node->attachment = tape;
+  node->attachment.store(tape, std::memory_order_release);
 }
 
 TapeRef make_tape(const engine::OpCall& call) {
@@ -144,15 +181,21 @@ TapeRef make_tape(const engine::OpCall& call) {
     const bool is_pending =
         !node->submitted() && node->queue.load(std::memory_order_relaxed) == &queue;
     const bool is_needed_later = (needs & (1 << std::min<size_t>(k, 2) | kResult)) != 0;
-    if (!is_needed_later && (is_pending || !is_cheap(call.op))) {
-      is_recipe = false;
-    } else if (is_pending && tape_of(node) != nullptr &&
-               keep_recipe(tape_of(node), kMaxDepth, &queue)) {
-      operand.tape = TapeRef(tape_of(node));
-      depth = std::max(depth, tape_of(node)->depth + 1);
-    } else {
-      operand.value = handle_on(node);
+    if (!is_needed_later && !is_cheap(call.op)) continue;
+    if (is_pending) {
+      Tape* const source = constant_of(node);
+      if (!is_needed_later) {
+        operand.tape = TapeRef(source);
+        is_recipe = false;
+        continue;
+      }
+      if (keep_recipe(source, kMaxDepth, &queue)) {
+        operand.tape = TapeRef(source);
+        depth = std::max(depth, source->depth + 1);
+        continue;
+      }
     }
+    operand.value = handle_on(node);
   }
   if (is_recipe && is_cheap(call.op)) {
     tape->depth = static_cast<uint8_t>(depth);

@@ -49,7 +49,7 @@ class TapeRef {
 };
 
 struct TapeOperand {
-  TapeRef tape;           // null: it is constant
+  TapeRef tape;           // null: nothing but the value is known
   engine::NodeRef value;  // null: not kept, or kept as the recipe `tape`
   // Of what is no tensor its bits; of an operand of kConcat its extent along the axis.
   uint64_t scalar = 0;
@@ -70,6 +70,9 @@ struct Tape : engine::Attachment {
   absl::InlinedVector<TapeOperand, 2> operands;
   absl::InlinedVector<int64_t, 2> attrs;
 
+  // Needs no gradient. The entry is there for recipes of what reads it, and for those alone: its op
+  // and operands are looked up when they are needed.
+  bool is_constant = false;
   // A node with the value while there is one; another thread may be about to clear it.
   std::atomic<engine::Node*> node{nullptr};
   // The value can be had from the operands, by at most `depth` ops one after another.
@@ -85,7 +88,7 @@ struct Tape : engine::Attachment {
 
   Tape* next_to_free = nullptr;
 
-  bool is_leaf() const { return op == fusion::Op::kInput && !rule; }
+  bool is_leaf() const { return op == fusion::Op::kInput && !rule && !is_constant; }
 };
 
 // What the calling thread records has gradients.
@@ -108,7 +111,14 @@ class GradModeScope {
   const bool outer_;
 };
 
-inline Tape* tape_of(const engine::Node* node) { return static_cast<Tape*>(node->attachment); }
+// The entry of a value, if it has one; and if it needs a gradient.
+inline Tape* entry_of(const engine::Node* node) {
+  return static_cast<Tape*>(node->attachment.load(std::memory_order_acquire));
+}
+inline Tape* tape_of(const engine::Node* node) {
+  Tape* const tape = entry_of(node);
+  return tape != nullptr && !tape->is_constant ? tape : nullptr;
+}
 inline Tape* tape_of(const Tensor& x) { return tape_of(x.node_ref().get()); }
 
 // Hangs the entry on a node that nobody else knows yet.
@@ -118,7 +128,10 @@ void attach(engine::Node* node, Tape* tape);
 TapeRef make_tape(const engine::OpCall& call);
 inline bool has_tape(const engine::OpCall& call) {
   for (const engine::NodeOperand& operand : call.operands) {
-    if (operand.node != nullptr && operand.node->attachment != nullptr) return true;
+    if (operand.node != nullptr &&
+        operand.node->attachment.load(std::memory_order_relaxed) != nullptr) {
+      return true;
+    }
   }
   return false;
 }

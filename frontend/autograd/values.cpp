@@ -65,7 +65,7 @@ Tensor Values::compute(Tape* tape) {
       fusion::is_view(tape->op) ? engine::record_view(call) : engine::record(call);
   if (engine::is_recording()) engine::note_origin(node.get());
   // The same value to gradients of this gradient.
-  attach(node.get(), tape);
+  if (entry_of(node.get()) == nullptr) attach(node.get(), tape);
   return Tensor(std::move(node));
 }
 
