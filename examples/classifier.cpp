@@ -106,7 +106,7 @@ bool learns(const char* name, nn::Sequential net, const Digits& digits, int64_t 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int64_t epochs = argc > 1 ? std::atoi(argv[1]) : 8;
+  const int64_t epochs = argc > 1 ? std::atoi(argv[1]) : 5;
   sl::manual_seed(1);
   const Digits digits = load(DIGITS_DATA_PATH);
   const bool first = learns("perceptron", perceptron(), digits, epochs, 0.975);
