@@ -32,8 +32,8 @@ Tensor pairwise(const char* name, const Arg& x, const Arg& y, Reduction reductio
   });
 }
 
-Tensor weighted(Tensor losses, const Tensor& weight) {
-  return weight.defined() ? std::move(losses) * astype(weight, losses.dtype()) : losses;
+Tensor weighted(const Tensor& losses, const Tensor& weight) {
+  return weight.defined() ? losses * astype(weight, losses.dtype()) : losses;
 }
 
 // The axis of classes: 1, or the only one.

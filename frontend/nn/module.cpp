@@ -11,8 +11,6 @@
 namespace sluice::nn {
 namespace {
 
-using frontend::describe;
-
 std::string joined(const std::string& path, const std::string& name) {
   return path.empty() || name.empty() ? path + name : absl::StrCat(path, ".", name);
 }

@@ -50,7 +50,7 @@ size_t Optimizer::add(const nn::Parameters& parameters, double lr) {
       if (other.tensor == tensor) fail(name_, "parameter ", own, " is in two groups");
       if (other.name == own) own = absl::StrCat("group", group, ".", own);
     }
-    added.push_back({std::move(own), tensor, group, {}, {}});
+    added.push_back({std::move(own), tensor, group, false, {}, {}});
   }
   for (Parameter& each : added) parameters_.push_back(std::move(each));
   groups_.push_back(lr);
@@ -62,7 +62,8 @@ Tensor Optimizer::initial(size_t, const std::string&, const Tensor& value) const
 }
 
 void Optimizer::begin(Parameter* parameter) const {
-  if (!parameter->slot_names.empty() || !parameter->slots.empty()) return;
+  if (parameter->has_begun) return;
+  parameter->has_begun = true;
   const Tensor& tensor = *parameter->tensor;
   const Tensor value = frontend::detached(tensor).astype(state_dtype(tensor));
   parameter->slot_names = slots_of(parameter->group, tensor.shape());
@@ -95,7 +96,7 @@ void Optimizer::step(std::span<const Tensor> gradients) {
     Tensor& tensor = *parameter.tensor;
     const DType dtype = tensor.dtype(), wide = state_dtype(tensor);
     const bool has_master = is_half(dtype);
-    const Tensor value = has_master ? parameter.slots.back() : frontend::detached(tensor);
+    const Tensor value = has_master ? parameter.slots.back() : tensor;
     const size_t own_slots = parameter.slots.size() - (has_master ? 1 : 0);
     Tensor next = updated(parameter.group, {steps_, groups_[parameter.group]}, value,
                           gradients[i].astype(wide), Slots(parameter.slots.data(), own_slots));
@@ -188,6 +189,7 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
     }
     // A parameter that never had a gradient has no state.
     if (found == 0) {
+      parameter.has_begun = false;
       parameter.slots.clear();
       for (const std::string& slot : parameter.slot_names)
         here.erase(path_of(parameter.name, slot));

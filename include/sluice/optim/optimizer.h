@@ -92,8 +92,9 @@ class Optimizer {
     std::string name;
     Tensor* tensor;
     size_t group;
+    bool has_begun;  // its state is there
     std::vector<std::string> slot_names;
-    std::vector<Tensor> slots;  // empty before the first step
+    std::vector<Tensor> slots;
   };
 
   void begin(Parameter* parameter) const;
