@@ -14,7 +14,7 @@
 #include "frontend/checks.h"
 #include "frontend/composed/compose.h"
 #include "frontend/record.h"
-#include "fusion/library/external.h"
+#include "frontend/registry/external_function.h"
 
 namespace sluice {
 
@@ -46,8 +46,7 @@ struct Table {
 Tensor recorded(const External& op, std::span<const Tensor> inputs, const Attributes& attributes,
                 const TensorSpec& result, Device device) {
   absl::InlinedVector<engine::NodeOperand, 4> operands;
-  absl::InlinedVector<int64_t, 8> attrs = {
-      fusion::ExternalCallees::get().number_of(op.definition, attributes)};
+  absl::InlinedVector<int64_t, 8> attrs = {number_of_function(op.definition, attributes)};
   for (const Tensor& input : inputs) {
     operands.push_back({input.node_ref().get()});
     attrs.push_back(static_cast<int64_t>(input.dtype()));
@@ -152,7 +151,7 @@ ExternalOp::Registration::~Registration() {
     table.ops.erase(op->info.name);
   }
   engine::flush_all();  // plans of what is pending hold the definition
-  fusion::ExternalCallees::get().forget(op->definition.get());
+  frontend::forget_functions(op->definition.get());
 }
 
 ExternalOp::ExternalOp(ExternalDefinition definition)

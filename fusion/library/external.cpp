@@ -1,51 +1,11 @@
 #include "fusion/library/external.h"
 
-#include <type_traits>
-#include <variant>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "fusion/library/library.h"
 
 namespace sluice::fusion {
 namespace {
-
-// Of equal attributes, and of no others, the same.
-class Encoder {
- public:
-  std::string operator()(const Attributes& attributes) {
-    for (const auto& [name, value] : attributes) {
-      put(name);
-      put(value.index());
-      std::visit([&](const auto& each) { put(each); }, value);
-    }
-    return std::move(text_);
-  }
-
- private:
-  template <typename T>
-  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  void put(T value) { text_.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
-  void put(const std::string& value) {
-    put(value.size());
-    text_ += value;
-  }
-  void put(const Scalar& value) {
-    put(value.dtype());
-    value.kind() == DTypeKind::kFloat ? put(value.as<double>()) : put(value.as<uint64_t>());
-  }
-  template <typename A, typename B>
-  void put(const std::pair<A, B>& value) {
-    put(value.first);
-    put(value.second);
-  }
-  template <typename T>
-  void put(const std::vector<T>& values) {
-    put(values.size());
-    for (const T& value : values) put(value);
-  }
-
-  std::string text_;
-};
 
 ExternalArray array_of(DType dtype, const Layout& layout) {
   ExternalArray array;
@@ -59,38 +19,30 @@ ExternalArray array_of(DType dtype, const Layout& layout) {
 
 }  // namespace
 
-ExternalCallees& ExternalCallees::get() {
-  static auto* const callees = new ExternalCallees;
-  return *callees;
+ExternalFunctions& ExternalFunctions::get() {
+  static auto* const functions = new ExternalFunctions;
+  return *functions;
 }
 
-int64_t ExternalCallees::number_of(const std::shared_ptr<const ExternalDefinition>& definition,
-                                   const Attributes& attributes) {
-  std::string text = Encoder()(attributes);
+int64_t ExternalFunctions::add(std::shared_ptr<const ExternalFunction> function) {
   std::lock_guard lock(mutex_);
-  const auto [entry, is_new] = numbers_.try_emplace({definition.get(), std::move(text)}, next_);
-  if (is_new) {
-    callees_[next_++] =
-        std::make_shared<const ExternalCallee>(ExternalCallee{definition, attributes});
-  }
-  return entry->second;
+  functions_[next_] = std::move(function);
+  return next_++;
 }
 
-std::shared_ptr<const ExternalCallee> ExternalCallees::find(int64_t number) const {
+std::shared_ptr<const ExternalFunction> ExternalFunctions::find(int64_t number) const {
   std::lock_guard lock(mutex_);
-  const auto found = callees_.find(number);
-  return found == callees_.end() ? nullptr : found->second;
+  const auto found = functions_.find(number);
+  return found == functions_.end() ? nullptr : found->second;
 }
 
-void ExternalCallees::forget(const ExternalDefinition* definition) {
+void ExternalFunctions::forget(int64_t number) {
   std::lock_guard lock(mutex_);
-  std::erase_if(numbers_, [&](const auto& entry) { return entry.first.first == definition; });
-  std::erase_if(callees_,
-                [&](const auto& entry) { return entry.second->definition.get() == definition; });
+  functions_.erase(number);
 }
 
 std::string ExternalAttributes::text() const {
-  return callee == nullptr ? "gone" : absl::StrCat(callee->definition->name);
+  return function == nullptr ? "unregistered" : function->name();
 }
 
 double ExternalAttributes::cost() const {
@@ -102,7 +54,7 @@ double ExternalAttributes::cost() const {
 std::shared_ptr<const LibraryAttributes> make_external_attributes(
     const GraphNode& node, absl::Span<const Layout> operands) {
   auto result = std::make_shared<ExternalAttributes>();
-  result->callee = ExternalCallees::get().find(node.attrs[0]);
+  result->function = ExternalFunctions::get().find(node.attrs[0]);
   for (size_t k = 0; k < operands.size(); ++k) {
     result->inputs.push_back(array_of(static_cast<DType>(node.attrs[k + 1]), operands[k]));
   }

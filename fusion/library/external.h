@@ -3,45 +3,21 @@
 #define SLUICE_FUSION_LIBRARY_EXTERNAL_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <sluice/external.h>
+#include <sluice/dtype.h>
+#include <sluice/shape.h>
+#include "absl/types/span.h"
 #include "fusion/lower/step.h"
 #include "runtime/layout.h"
 
 namespace sluice::fusion {
-
-// A function and the attributes that it is called with.
-struct ExternalCallee {
-  std::shared_ptr<const ExternalDefinition> definition;
-  Attributes attributes;  // all of the definition's
-};
-
-// Those that nodes name, by number. Numbers are not used twice. Thread-safe.
-class ExternalCallees {
- public:
-  static ExternalCallees& get();
-
-  // The same for equal attributes, which alone a plan's key would not tell apart.
-  int64_t number_of(const std::shared_ptr<const ExternalDefinition>& definition,
-                    const Attributes& attributes);
-  // Null if it has been forgotten.
-  std::shared_ptr<const ExternalCallee> find(int64_t number) const;
-  // All of this definition.
-  void forget(const ExternalDefinition* definition);
-
- private:
-  mutable std::mutex mutex_;  // guards all below
-  std::map<std::pair<const ExternalDefinition*, std::string>, int64_t> numbers_;
-  std::map<int64_t, std::shared_ptr<const ExternalCallee>> callees_;
-  int64_t next_ = 0;
-};
 
 // An array in a block of memory.
 struct ExternalArray {
@@ -54,9 +30,40 @@ struct ExternalArray {
   Layout layout() const { return {shape(), strides, offset}; }
 };
 
+// A function and the attributes that it is called with. Immutable.
+class ExternalFunction {
+ public:
+  virtual ~ExternalFunction() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual const std::string& cuda_source() const = 0;
+
+  // Of `inputs` only dtypes and extents count. These throw what the program's functions throw.
+  virtual size_t workspace_bytes(absl::Span<const ExternalArray> inputs) const = 0;
+  // `data`: of each input, row-major without gaps; `result`: of the output.
+  virtual void run(absl::Span<const ExternalArray> inputs, absl::Span<const void* const> data,
+                   const ExternalArray& output, void* result,
+                   absl::Span<std::byte> workspace) const = 0;
+};
+
+// Those that nodes name, by number. Numbers are not used twice. Thread-safe.
+class ExternalFunctions {
+ public:
+  static ExternalFunctions& get();
+
+  int64_t add(std::shared_ptr<const ExternalFunction> function);
+  std::shared_ptr<const ExternalFunction> find(int64_t number) const;  // null: forgotten
+  void forget(int64_t number);
+
+ private:
+  mutable std::mutex mutex_;  // guards all below
+  std::map<int64_t, std::shared_ptr<const ExternalFunction>> functions_;
+  int64_t next_ = 0;
+};
+
 // Buffers: the inputs, and the output, which has no gaps.
 struct ExternalAttributes : SizedAttributes<ExternalAttributes> {
-  std::shared_ptr<const ExternalCallee> callee;  // null: forgotten before it was planned
+  std::shared_ptr<const ExternalFunction> function;  // null: forgotten before it was planned
   std::vector<ExternalArray> inputs;
   ExternalArray output;
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include <sluice/error.h>
 #include "absl/strings/str_cat.h"
 #include "kernels/library/library.h"
 #include "kernels/library/scratch.h"
@@ -40,38 +41,33 @@ absl::Status failure_of(const std::exception& error) {
 }
 
 void run(const fusion::ExternalAttributes& of, absl::Span<void* const> buffers) {
-  const fusion::ExternalCallee& callee = *of.callee;
-  const ExternalDefinition& definition = *callee.definition;
-  std::vector<TensorSpec> specs;
-  std::vector<ExternalInput> inputs;
+  std::vector<const void*> data;
   std::deque<Scratch> copies;
   for (size_t k = 0; k < of.inputs.size(); ++k) {
     const ExternalArray& array = of.inputs[k];
     const size_t size = size_of(array.dtype);
-    const char* data =
+    const char* const first =
         static_cast<const char*>(buffers[k]) + array.offset * static_cast<int64_t>(size);
-    specs.push_back({array.shape(), array.dtype});
-    if (!is_contiguous(array.layout())) {
+    if (is_contiguous(array.layout())) {
+      data.push_back(first);
+    } else {
       char* const copy =
-          copies.emplace_back(static_cast<size_t>(specs[k].shape.numel()) * size).data();
-      gather(array, 0, data, size, copy);
-      data = copy;
+          copies.emplace_back(static_cast<size_t>(array.shape().numel()) * size).data();
+      gather(array, 0, first, size, copy);
+      data.push_back(copy);
     }
-    inputs.emplace_back(specs[k], data);
   }
-  const size_t bytes = definition.workspace ? definition.workspace(specs, callee.attributes) : 0;
+  const size_t bytes = of.function->workspace_bytes(of.inputs);
   const Scratch workspace(bytes);
-  definition.run({.inputs = inputs,
-                  .output = {{of.output.shape(), of.output.dtype}, buffers[of.inputs.size()]},
-                  .workspace = {reinterpret_cast<std::byte*>(workspace.data()), bytes},
-                  .attributes = callee.attributes});
+  of.function->run(of.inputs, data, of.output, buffers[of.inputs.size()],
+                   {reinterpret_cast<std::byte*>(workspace.data()), bytes});
 }
 
 }  // namespace
 
 absl::Status run_external(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
   const fusion::ExternalAttributes& of = fusion::external_of(call);
-  if (of.callee == nullptr) {
+  if (of.function == nullptr) {
     return absl::FailedPreconditionError("the op was unregistered before it was computed");
   }
   try {

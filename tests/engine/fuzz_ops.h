@@ -37,7 +37,7 @@ inline bool make_binary(G& g, Step& step) {
   const std::optional<int> other = g.partner(step.args[0]);
   step.args.push_back(*other);
   if (g.chance(50)) std::swap(step.args[0], step.args[1]);
-  return step.op == "where" ||
+  return step.op == "where" || step.op == "gcd" || step.op == "lcm" ||
          oracle::types_of(step.op, {g.value(step.args[0]).dtype, g.value(step.args[1]).dtype})
              .has_value();
 }
@@ -579,6 +579,25 @@ inline const std::vector<OpRow>& op_table() {
                     [](const Step& s, const Arrays& x) {
                       return oracle::take_along_axis(x[0], x[1], s.axes[0]);
                     }});
+    for (const char* const name : {"scatter", "scatter_max", "scatter_min"}) {
+      rows.push_back({name, make_scatter,
+                      [](const Step& s, Tensors&& t) {
+                        return call(s.op, t, {{"axis", int64_t{s.axes[0]}}})[0];
+                      },
+                      [](const Step& s, const Arrays& x) {
+                        return oracle::scatter(s.op, x[0], x[1], x[2], s.axes[0]);
+                      }});
+    }
+    for (const char* const name : {"gcd", "lcm"}) {
+      rows.push_back(
+          {name,
+           [](G& g, Step& s) {
+             if (!make_binary(g, s)) return false;
+             return is_integer(promote(g.value(s.args[0]).dtype, g.value(s.args[1]).dtype));
+           },
+           [](const Step& s, Tensors&& t) { return call(s.op, t)[0]; },
+           [](const Step& s, const Arrays& x) { return oracle::divisor(s.op, x[0], x[1]); }});
+    }
     rows.push_back({"scatter_add", make_scatter,
                     [](const Step& s, Tensors&& t) {
                       return scatter_add(std::move(t[0]), std::move(t[1]), std::move(t[2]),

@@ -59,6 +59,11 @@ NdArray triu(const NdArray& x, int64_t k);
 NdArray take(const NdArray& x, const NdArray& indices, int axis);
 NdArray take_along_axis(const NdArray& x, const NdArray& indices, int axis);
 // Sums are rounded to the dtype one after another; those of half types once.
+// `op`: gcd or lcm.
+NdArray divisor(const std::string& op, const NdArray& x, const NdArray& y);
+// `op`: scatter, scatter_max or scatter_min.
+NdArray scatter(const std::string& op, const NdArray& x, const NdArray& indices,
+                const NdArray& updates, int axis);
 NdArray scatter_add(const NdArray& x, const NdArray& indices, const NdArray& updates, int axis);
 NdArray one_hot(const NdArray& indices, int64_t classes, DType dtype);
 

@@ -80,13 +80,13 @@ class ExternalRunner : public LibraryRunner {
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
     const fusion::ExternalAttributes& of = fusion::external_of(call);
-    return of.callee == nullptr ? absl::OkStatus() : kernel(of).compile();
+    return of.function == nullptr ? absl::OkStatus() : kernel(of).compile();
   }
 
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ExternalAttributes& of = fusion::external_of(call);
-    if (of.callee == nullptr) {
+    if (of.function == nullptr) {
       return absl::FailedPreconditionError("the op was unregistered before it was computed");
     }
     Arguments arguments(of, buffers);
@@ -97,7 +97,7 @@ class ExternalRunner : public LibraryRunner {
  private:
   // By its source: what has the same is the same kernel.
   SourceKernel& kernel(const fusion::ExternalAttributes& of) {
-    const std::string& source = of.callee->definition->cuda_source;
+    const std::string& source = of.function->cuda_source();
     const std::string name = absl::StrCat("external_", number_of(source));
     return kernels_.get(name, absl::StrCat(kText, source, "\nSL_KERNEL(", name,
                                            ", sluice_call) {\n"

@@ -421,6 +421,79 @@ for dtype in FLOATS + ["int32", "uint8"]:
                  q=30.0)
             case("logcumsumexp", lambda x: np.logaddexp.accumulate(x.astype(float), axis=-1), [x],
                  [dtype], float_dtype(dtype), 8, axis=-1)
+# Divisors and multiples.
+for dtype in INTEGERS:
+    for shape in SHAPES:
+        x, y = values(shape, dtype, -60, 60), values(shape, dtype, -60, 60)
+        case("gcd", np.gcd, [x, y], [dtype] * 2, dtype)
+        case("lcm", np.lcm, [x, y], [dtype] * 2, dtype)
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.max, info.max - 1, 0, 6], dtype)
+    case("gcd", np.gcd, [ends, ends[::-1]], [dtype] * 2, dtype)
+    case("lcm", np.lcm, [ends, ends[::-1]], [dtype] * 2, dtype)
+for a_dtype, b_dtype, both in [("int32", "int64", "int64"), ("uint8", "int8", "int16"),
+                               ("int16", "uint8", "int16")]:
+    x, y = values((3, 1), a_dtype, -60, 60), values((4,), b_dtype, -60, 60)
+    case("gcd", np.gcd, [x, y], [a_dtype, b_dtype], both)
+    case("lcm", np.lcm, [x, y], [a_dtype, b_dtype], both)
+
+# Interpolation.
+for dtype in ["float32", "float64", "float16", "int32"]:
+    for count in [1, 2, 3, 7, 64, 100]:
+        xp = np.cumsum(rng.integers(1, 9, count)) / (8 if is_float(dtype) else 1)
+        fp = values((count,), dtype)
+        for shape in [(), (0,), (40,), (3, 4)]:
+            x = values(shape, dtype, -1, int(xp[-1]) + 2)
+            case("interp", np.interp, [x, xp, fp], [dtype] * 3, float_dtype(dtype), 8)
+        case("interp", np.interp, [xp, xp, fp], [dtype] * 3, float_dtype(dtype), 8)
+special = np.array([np.nan, np.inf, -np.inf, 0.5, 1, 1.5])
+for fp in [[1, 2, 3], [1, np.inf, 3], [np.nan, 2, 2], [np.inf, np.inf, 1]]:
+    case("interp", np.interp, [special, np.array([0, 1, 2]), np.array(fp)], ["float64"] * 3, "float64", 4)
+case("interp", lambda *_: None, [special, special, special[1:]], ["float64"] * 3, "float64")
+
+# Scatters: of several updates for one element the last one stays.
+def scatter_along(x, indices, updates, axis, combine):
+    result = np.array(x)
+    shape = list(np.broadcast_shapes(indices.shape, updates.shape))
+    for k in range(x.ndim):
+        if k != axis % x.ndim:
+            shape[k] = x.shape[k]
+    indices, updates = np.broadcast_to(indices, shape), np.broadcast_to(updates, shape)
+    for at in np.ndindex(*shape):
+        to = list(at)
+        to[axis] = indices[at]
+        result[tuple(to)] = combine(result[tuple(to)], updates[at])
+    return result
+
+
+for dtype in FLOATS + INTEGERS + ["bool"]:
+    for shape in [(5,), (2, 3), (2, 3, 4)]:
+        for axis in range(-1, len(shape)):
+            x = values(shape, dtype)
+            dims = list(shape)
+            dims[axis] = int(rng.integers(1, 7))
+            for narrow in [False, True]:
+                of_indices = [1 if narrow and k != axis % len(shape) else d for k, d in enumerate(dims)]
+                indices = rng.integers(-shape[axis], shape[axis], of_indices)
+                updates = values(dims, dtype)
+                if is_float(dtype):
+                    updates = with_some(updates, [np.nan, np.inf, -np.inf], 0.1)
+                for name, combine in [("scatter", lambda a, b: b), ("put_along_axis", lambda a, b: b),
+                                      ("scatter_max", np.maximum), ("scatter_min", np.minimum)]:
+                    case(name, lambda *v: scatter_along(*v, axis, combine), [x, indices, updates],
+                         [dtype, "int64", dtype], dtype, axis=axis)
+x = values((4, 5), "float32")
+order = np.argsort(x, axis=1)
+
+
+def put(x, indices, updates):
+    result = np.array(x)
+    np.put_along_axis(result, indices, updates, 1)
+    return result
+
+
+case("put_along_axis", put, [x, order[:, :2], values((4, 2), "float32")],
+     ["float32", "int64", "float32"], "float32", axis=1)
 
 with open(os.path.join(os.path.dirname(__file__), "arrayapi.txt"), "w") as file:
     file.write("".join(line + "\n" for line in lines))
