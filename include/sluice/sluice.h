@@ -7,6 +7,7 @@
 #include <sluice/creation.h>
 #include <sluice/dtype_info.h>
 #include <sluice/files.h>
+#include <sluice/linalg.h>
 #include <sluice/ops.h>
 #include <sluice/print.h>
 #include <sluice/random.h>
