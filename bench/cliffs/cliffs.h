@@ -66,6 +66,7 @@ void add_pointwise_programs();
 void add_reduction_programs();
 void add_movement_programs();
 void add_whole_programs();
+void add_linalg_programs();
 
 }  // namespace sluice::bench
 

@@ -571,3 +571,20 @@ def jax_new_chain(xp, _, x, y):
 
 
 jax_new_chain.jits_itself = True
+
+
+# --- Matrices taken apart.
+
+def regular(xp, x):
+    return x + 2 * x.shape[-1] * xp.eye(x.shape[-1], dtype=x.dtype)
+
+
+program(name="solve")(lambda xp, _, x, y: xp.linalg.solve(regular(xp, x), y))
+program(name="inv")(lambda xp, _, x: xp.linalg.inv(regular(xp, x)))
+program(name="cholesky")(lambda xp, _, x: xp.linalg.cholesky(regular(xp, x + x.swapaxes(-1, -2))))
+
+
+@program()
+def svd(xp, _, x):
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    return s + abs(u[..., 0, :]) + abs(vh[..., :, 0])

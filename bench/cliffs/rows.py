@@ -483,6 +483,18 @@ def products():
               lacks=["numpy"])
 
 
+def linear_algebra():
+    def row(name, program, *inputs):
+        return Row(name, "linear algebra", program, *inputs, tolerance=5e-3)
+
+    for dtype in ("f32", "f64"):
+        for text, shape in (("1000 of 64x64", (1000, 64, 64)), ("1024x1024", (1024, 1024))):
+            matrices = given(dtype, *shape)
+            yield row(f"solve {dtype} {text}", "solve", matrices, given(dtype, *shape[:-1], 1))
+            for program in ("cholesky", "inv", "svd"):
+                yield row(f"{program} {dtype} {text}", program, matrices)
+
+
 def whole_programs():
     def row(name, program, *inputs, **more):
         return Row(name, "programs", program, *inputs, **more)
@@ -534,5 +546,5 @@ def whole_programs():
 
 
 ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations, movement,
-                         random_numbers, tiny, products, whole_programs) for row in rows()]
+                         random_numbers, tiny, products, linear_algebra, whole_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"

@@ -10,6 +10,7 @@
 #include <sluice/dtype_info.h>
 #include <sluice/external.h>
 #include <sluice/files.h>
+#include <sluice/linalg.h>
 #include <sluice/map.h>
 #include <sluice/nn.h>
 #include <sluice/ops.h>
