@@ -314,6 +314,12 @@ Tensor fmod(const Operand& x, const Operand& y);
 // floor_divide(x, y) and remainder(x, y).
 [[nodiscard]] TensorPair divmod(const Operand& x, const Operand& y);
 
+// The greatest common divisor of integers, not negative; that of 0 and y is |y|.
+Tensor gcd(const Operand& x, const Operand& y);
+
+// The least common multiple of integers, not negative: 0 if either is; wraps.
+Tensor lcm(const Operand& x, const Operand& y);
+
 // The next number after x towards y, of the dtype that both have as floats; y if they are equal.
 Tensor nextafter(const Operand& x, const Operand& y);
 
@@ -474,6 +480,12 @@ Tensor nanvar(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0)
 
 // The square root of nanvar().
 Tensor nanstd(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
+
+// At each x the piecewise linear function through the points (xp[i], fp[i]), a float: fp[0] before
+// xp[0], fp[-1] after xp[-1]. xp has one axis, in increasing order.
+Tensor interp(Arg x, Arg xp, Arg fp);
+// Likewise with these values before and after.
+Tensor interp(Arg x, Arg xp, Arg fp, double left, double right);
 
 // The integral along an axis by trapezoids: sum(dx * (y[1:] + y[:-1]) / 2), a float.
 Tensor trapezoid(Arg y, double dx = 1, int axis = -1);
@@ -720,6 +732,14 @@ Tensor take_along_axis(Arg x, Arg indices, int axis);
 // take_along_axis(), by another name.
 Tensor gather(Arg x, Arg indices, int axis);
 
+// x with each update in place of the element at its index along the axis: of several for one
+// element the last in row-major order. Along the other axes both broadcast to x's extents. Updates
+// are converted to x's dtype.
+Tensor scatter(Arg x, Arg indices, Arg updates, int axis);
+
+// scatter(), by NumPy's name.
+Tensor put_along_axis(Arg x, Arg indices, Arg values, int axis);
+
 // x with each update added to the element at its index along the axis, in row-major order of the
 // updates; along the other axes both broadcast to x's extents. Updates are converted to x's dtype;
 // sums of half types are rounded once.
@@ -728,6 +748,12 @@ Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);
 // The indices of the elements that are not 0, in row-major order: (count, rank), int64. Waits for
 // the count.
 Tensor nonzero(Arg x);
+
+// Likewise, the greatest of the element and its updates; NaN wins.
+Tensor scatter_max(Arg x, Arg indices, Arg updates, int axis);
+
+// Likewise, the least of the element and its updates; NaN wins.
+Tensor scatter_min(Arg x, Arg indices, Arg updates, int axis);
 
 // A new last axis: 1 where its position equals the index, else 0; zeros for an index outside [0,
 // classes).
