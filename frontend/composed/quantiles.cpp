@@ -78,7 +78,6 @@ Tensor quantile_of(const Tensor& sorted, double q, bool skips_nan, Estimate esti
   if (length == 0) {
     return full(sum(sorted, -1).shape(), kNaN, sorted.dtype(), sorted.device());
   }
-  if (length == 1) return at(sorted, 0);
   if (!skips_nan) {
     const double place = q * static_cast<double>(length - 1);
     const auto below = std::clamp<int64_t>(static_cast<int64_t>(place), 0, length - 1);
