@@ -167,6 +167,7 @@ int serve() {
   add_pointwise_programs();
   add_reduction_programs();
   add_movement_programs();
+  add_sorting_programs();
   add_whole_programs();
   add_linalg_programs();
   Server server;

@@ -203,6 +203,38 @@ program(name="cumsum")(lambda xp, arguments, x: xp.cumsum(x, axis=arguments[0]))
 program(name="cumprod")(lambda xp, arguments, x: xp.cumprod(x, axis=arguments[0]))
 
 
+# --- Sorting.
+
+program(name="sort")(lambda xp, arguments, x: xp.sort(x, axis=arguments[0]))
+program("torch", name="sort")(lambda xp, arguments, x: xp.sort(x, dim=arguments[0]).values)
+program(name="argsort")(lambda xp, arguments, x: xp.argsort(x, axis=arguments[0]))
+program("numpy", name="topk")(lambda xp, arguments, x: xp.sort(
+    xp.partition(x, -arguments[0])[..., -arguments[0]:])[..., ::-1])
+program("jax", name="topk")(lambda xp, arguments, x: module("jax").lax.top_k(x, arguments[0])[0])
+program("torch", name="topk")(lambda xp, arguments, x: xp.topk(x, arguments[0]).values)
+program(name="searchsorted")(lambda xp, _, line, x: xp.searchsorted(xp.sort(line), x))
+program("torch", name="searchsorted")(
+    lambda xp, _, line, x: xp.searchsorted(xp.sort(line).values, x))
+program("numpy", name="median")(lambda xp, arguments, x: xp.median(x, arguments or None))
+program("jax", name="median")(lambda xp, arguments, x: xp.median(x, arguments or None))
+
+
+# What has as many elements as the values say JAX does not compile.
+def eager(name, function):
+    program("numpy", "torch", name=name)(function)
+
+    def run(xp, arguments, *inputs):
+        return function(xp, arguments, *inputs)
+    run.jits_itself = True
+    program("jax", name=name)(run)
+
+
+eager("unique", lambda xp, _, x: xp.unique(x))
+eager("masked", lambda xp, _, x, mask: x[mask])
+program("numpy", name="nonzero")(lambda xp, _, x: xp.argwhere(x))
+program("torch", name="nonzero")(lambda xp, _, x: xp.nonzero(x))
+
+
 # --- Moving elements.
 
 program("numpy", name="copy")(lambda xp, _, x: xp.ascontiguousarray(x))

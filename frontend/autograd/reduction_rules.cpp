@@ -129,7 +129,7 @@ Tensor of_scatter_set(const Backward& backward, size_t k) {
   const Tensor& g = backward.g;
   const Tensor positions = positions_of(backward);
   const int64_t count = positions.numel();
-  const Assignment set{kName, false};
+  const Assignment set{kName, Op::kScatterSet};
   if (k == 0) {
     return scattered(set, g, positions, zeros({count, g.shape(1)}, g.dtype(), g.device()));
   }

@@ -33,7 +33,7 @@ Tensor run_of(const char* op, const Tensor& x, const Tensor& order, const Tensor
   const Shape column{x.numel(), 1};
   const Tensor run = reshape(cumsum(is_start, 0) - 1, column);
   return reshape(
-      frontend::scattered({op, false}, zeros(column, DType::kInt64, x.device()), order, run),
+      frontend::scattered({op}, zeros(column, DType::kInt64, x.device()), order, run),
       x.shape());
 }
 

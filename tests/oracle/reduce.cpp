@@ -365,7 +365,8 @@ NdArray scan(const std::string& op, const NdArray& x, int axis) {
   for (int64_t i = 0; i < x.shape[normalize_axis(axis, x.rank())]; ++i) {
     totals.push_back(reduce(op, slice(x, axis, 0, i + 1, 1), {axis}, /*keepdims=*/true));
   }
-  return totals.empty() ? full(x.shape, 0, reduce(op, x, {}, false).dtype) : concat(totals, axis);
+  return totals.empty() ? full(x.shape, 0, reduce(op, full(Shape{1}, 0, x.dtype), {}, false).dtype)
+                        : concat(totals, axis);
 }
 
 namespace {

@@ -26,8 +26,10 @@ constexpr int64_t kGrain = 1 << 13;  // elements
 // Lines that interleave in memory are read side by side, so many at a time.
 constexpr int64_t kTile = 16;
 // Lines of at most so many elements are sorted side by side, by a network: to call a library for
-// each takes longer.
-constexpr int64_t kShortLine = 32;
+// each takes longer, unless these are few.
+template <typename Word>
+constexpr int64_t kShortLine = std::is_same_v<Word, WideWord> ? 16 : 64;
+constexpr int64_t kFewLines = 4;
 // Elements that are compared with the greatest of the first at a time.
 constexpr int64_t kFiltered = 64;
 // Of a line that is at least so many times as long the first are selected; else it is sorted.
@@ -106,7 +108,7 @@ class Sort {
     parallel_for(lines.lines, 1 + kGrain / lines.length, [&](int64_t line, int64_t end) {
       while (line < end) {
         int64_t count = 1;
-        if (lines.length <= kShortLine) {
+        if (lines.length <= kShortLine<Word> && end - line >= kFewLines) {
           count = std::min(kTile, end - line);
           sort_short_lines(line, count);
         } else if (is_selected()) {
@@ -138,7 +140,7 @@ class Sort {
     for (int64_t j = 0; j < kTile; ++j) {
       x[j] = x_ + a_.lines.begin_of_x(first + std::min(j, count - 1));
     }
-    Word words[kShortLine][kTile];
+    Word words[kShortLine<Word>][kTile];
     for (int64_t i = 0; i < length; ++i) {
       for (int64_t j = 0; j < kTile; ++j) words[i][j] = Codec::word(x[j][i * stride], i, reverse_);
     }
@@ -154,7 +156,7 @@ class Sort {
       }
     }
     for (int64_t j = 0; j < count; ++j) {
-      Word line[kShortLine];
+      Word line[kShortLine<Word>];
       for (int64_t i = 0; i < length; ++i) line[i] = words[i][j];
       restore_zeros(x[j], line);
       write(line, 0, a_.count, line_of_y(first + j));
