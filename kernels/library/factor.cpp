@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/library/lapack.h"
@@ -27,6 +28,8 @@ using fusion::Op;
 using fusion::StridedMatrices;
 
 constexpr int64_t kGrain = 1 << 16;  // flops
+
+std::mutex one_at_a_time;  // held while a LAPACK runs that is not thread-safe
 
 template <typename T>
 void copy_rows(const T* from, const StridedMatrices& layout, int64_t rows, int64_t columns, T* to) {
@@ -274,10 +277,11 @@ const char* what_failed(Op op) {
 template <typename T>
 absl::Status run(const FactorAttributes& attributes, const Lapack& lapack,
                  absl::Span<void* const> buffers) {
+  std::unique_lock lock(one_at_a_time, std::defer_lock);
+  if (!lapack.is_thread_safe) lock.lock();
   const Factor<T> factor(attributes, lapack.of<T>(), buffers);
   std::atomic<int64_t> failed{attributes.count};
-  const int64_t grain = 1 + kGrain / std::max<int64_t>(1, attributes.flops_of_one());
-  parallel_for(attributes.count, grain, [&](int64_t begin, int64_t end) {
+  auto run_range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int info = factor.run(i);
       if (info == 0) {
@@ -288,7 +292,13 @@ absl::Status run(const FactorAttributes& attributes, const Lapack& lapack,
       while (i < first && !failed.compare_exchange_weak(first, i)) {
       }
     }
-  });
+  };
+  if (lapack.is_thread_safe) {
+    const int64_t grain = 1 + kGrain / std::max<int64_t>(1, attributes.flops_of_one());
+    parallel_for(attributes.count, grain, run_range);
+  } else {
+    run_range(0, attributes.count);
+  }
   if (failed == attributes.count) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       attributes.count == 1

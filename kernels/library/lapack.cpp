@@ -10,11 +10,11 @@
 namespace sluice::kernels {
 namespace {
 
-// Debian's build without threads lies beside the one that the loader's search gives, under the same
-// name.
+// Debian's builds lie beside one another, and the loader's search gives one of them under the same
+// name. That without threads is not safe to call from several.
 constexpr const char* kCandidates[] = {
-    "/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0",
-    "/usr/lib/aarch64-linux-gnu/openblas-serial/libopenblas.so.0",
+    "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
+    "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0",
     "libopenblas.so.0",
     "libopenblas.so",
     "liblapack.so.3",
@@ -63,6 +63,9 @@ absl::StatusOr<Lapack> load(const std::string& name) {
   void (*set_num_threads)(int) = nullptr;
   library->find("openblas_set_num_threads", &set_num_threads);
   if (set_num_threads != nullptr) set_num_threads(1);
+  int (*get_parallel)() = nullptr;
+  library->find("openblas_get_parallel", &get_parallel);
+  table.is_thread_safe = get_parallel == nullptr || get_parallel() != 0;
   library->keep();
   return table;
 }
@@ -81,7 +84,7 @@ absl::StatusOr<Lapack> find() {
     if (table.ok()) return table;
   }
   return absl::UnimplementedError(
-      "needs LAPACK, and there is none (install OpenBLAS, in Debian libopenblas0-serial, or set "
+      "needs LAPACK, and there is none (install OpenBLAS, in Debian libopenblas0-pthread, or set "
       "SLUICE_LAPACK to a library's path)");
 }
 

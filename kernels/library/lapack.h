@@ -19,7 +19,8 @@ struct LapackOf {
 struct Lapack {
   LapackOf<float> f32;
   LapackOf<double> f64;
-  std::string name;  // of the file
+  std::string name;            // of the file
+  bool is_thread_safe = true;  // false: one call at a time
 
   template <typename T>
   const LapackOf<T>& of() const {
@@ -31,9 +32,9 @@ struct Lapack {
   }
 };
 
-// That which $SLUICE_LAPACK names, a path or a name for the loader's search; else OpenBLAS, the
-// build without threads first, or the system's LAPACK. Its routines then run on the thread that
-// calls them. kUnimplemented, saying what to install, if there is none. Looked for once;
+// That which $SLUICE_LAPACK names, a path or a name for the loader's search; else OpenBLAS, or the
+// system's LAPACK. Its routines run on the thread that calls them: OpenBLAS is told so, for the
+// whole process. kUnimplemented, saying what to install, if there is none. Looked for once;
 // thread-safe.
 const absl::StatusOr<Lapack>& find_lapack();
 
