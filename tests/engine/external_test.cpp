@@ -200,7 +200,7 @@ TEST(External, WhatItsFunctionThrowsIsTheResults) {
   };
   const std::string place = "external_test.cpp:" + std::to_string(line);
   EXPECT_TRUE(fails_with(
-      read(one), Code::kUnknown,
+      read(1), Code::kUnknown,
       {"picky", "int64(1,)", "its function threw: ones are not taken", "called at", place}));
   EXPECT_TRUE(fails_with(read(2), Code::kOutOfRange, {"picky", "two is too much", place}));
   EXPECT_TRUE(fails_with(read(3), Code::kUnknown, {"picky", "no std::exception"}));
