@@ -263,7 +263,10 @@ NdArray divisor(const std::string& op, const NdArray& x, const NdArray& y) {
         op == "gcd" ? d
         : d == 0    ? 0
                     : static_cast<__int128>(static_cast<Natural>(m / d) * static_cast<Natural>(n));
-    result.values[offset_of(index, result.shape)] = wrap_integer(of_op, dtype);
+    const int64_t at = offset_of(index, result.shape);
+    result.values[at] = wrap_integer(of_op, dtype);
+    result.errors[at] = std::max(a.errors[broadcast_offset(index, a.shape)],
+                                 b.errors[broadcast_offset(index, b.shape)]);
   });
   return result;
 }
