@@ -96,7 +96,7 @@ bool learns(const char* name, nn::Sequential net, const Digits& digits, int64_t 
     kernels = (sl::stats().kernels_launched - before.kernels_launched) / loader.size();
     reached = accuracy(net, digits.test);
     std::printf("%s, epoch %lld: loss %.4f, accuracy %.2f %%, %lld kernels a step\n", name,
-                static_cast<long long>(epoch + 1), total / static_cast<double>(loader.size()),
+                static_cast<long long>(epoch) + 1, total / static_cast<double>(loader.size()),
                 100 * reached, static_cast<long long>(kernels));
     std::fflush(stdout);
   }

@@ -76,10 +76,10 @@ Tensor ctc_loss(Arg log_probabilities, Arg labels, const Tensor& input_lengths,
         check_lengths("label_lengths", label_lengths, x.shape(1));
         const DType dtype = float_type(x.dtype()), wide = compute_type(dtype);
         const Tensor counts = astype(label_lengths, DType::kInt64);
-        Tensor losses = losses_of(astype(x, wide), astype(y, DType::kInt64),
-                                  astype(input_lengths, DType::kInt64), counts, options.blank);
-        losses = where(losses < Scalar(-kNever / 2), std::move(losses),
-                       Scalar(std::numeric_limits<double>::infinity()));
+        const Tensor exact = losses_of(astype(x, wide), astype(y, DType::kInt64),
+                                       astype(input_lengths, DType::kInt64), counts, options.blank);
+        Tensor losses = where(exact < Scalar(-kNever / 2), exact,
+                              Scalar(std::numeric_limits<double>::infinity()));
         if (options.reduction == Reduction::kMean) {
           losses = mean(std::move(losses) / astype(maximum(counts, Scalar(1)), wide));
         } else if (options.reduction == Reduction::kSum) {

@@ -1,5 +1,6 @@
 #include <sluice/nn/losses.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -57,17 +58,25 @@ Tensor class_weights(const char* name, const Tensor& weight, const Tensor& logit
   return along_classes(astype(weight, logits.dtype()), logits, axis);
 }
 
-// A loss for each sample; those that do not count are 0. `share` is what each counts in the mean.
+// The losses of samples as terms by class, which one reduction adds up whatever is wanted; those of
+// samples that do not count are 0. `share` is what each sample counts in the mean.
 struct Sampled {
-  Tensor losses;
+  Tensor terms;
+  int axis;      // of the classes
   Tensor share;  // empty: all count 1
 };
 
-Tensor reduced(Sampled sampled, Reduction reduction, DType dtype) {
-  if (reduction != Reduction::kMean || !sampled.share.defined()) {
-    return reduced(std::move(sampled.losses), reduction, dtype);
+Tensor reduced(const Sampled& sampled, Reduction reduction, DType dtype) {
+  const Tensor& terms = sampled.terms;
+  if (reduction == Reduction::kNone) return astype(sum(terms, sampled.axis), dtype);
+  Tensor total = sum(terms);
+  if (reduction == Reduction::kMean && sampled.share.defined()) {
+    total = std::move(total) / sum(sampled.share);
+  } else if (reduction == Reduction::kMean) {
+    const int64_t samples = terms.numel() / std::max<int64_t>(terms.shape(sampled.axis), 1);
+    total = std::move(total) / Scalar(static_cast<double>(samples));
   }
-  return astype(sum(std::move(sampled.losses)) / sum(std::move(sampled.share)), dtype);
+  return astype(std::move(total), dtype);
 }
 
 // -(1 - smoothing) * log p at the label - smoothing * the mean of log p.
@@ -87,29 +96,24 @@ Sampled at_labels(const char* name, const Tensor& logp, const Tensor& labels,
   const Tensor hit = expand_dims(chosen, axis) == numbers;
   Tensor weight;
   if (options.weight.defined()) weight = class_weights(name, options.weight, logp, axis);
-  const auto over_classes = [&](const Tensor& values) {
-    return sum(weight.defined() ? values * weight : values, axis);
-  };
   const double smoothing = options.label_smoothing;
-  Tensor losses = -over_classes(where(hit, logp, Scalar(0)));
+  Tensor terms = where(hit, logp * Scalar(smoothing - 1), Scalar(0));
   if (smoothing != 0) {
-    losses = std::move(losses) * Scalar(1 - smoothing) -
-             over_classes(logp) * Scalar(smoothing / static_cast<double>(classes));
+    terms = std::move(terms) - logp * Scalar(smoothing / static_cast<double>(classes));
   }
+  if (weight.defined()) terms = std::move(terms) * weight;
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  losses =
-      where((chosen >= Scalar(0)) & (chosen < Scalar(classes)), std::move(losses), Scalar(kNaN));
+  const Tensor sample = expand_dims(chosen, axis);
+  terms = where((sample >= Scalar(0)) & (sample < Scalar(classes)), std::move(terms), Scalar(kNaN));
   Tensor share;
-  if (weight.defined()) {
-    share = sum(where(hit, weight, Scalar(0)), axis);
-  }
+  if (weight.defined()) share = sum(where(hit, weight, Scalar(0)), axis);
   if (options.ignore_index) {
-    const Tensor counts = chosen != Scalar(*options.ignore_index);
-    losses = where(counts, std::move(losses), Scalar(0));
-    share =
-        share.defined() ? where(counts, std::move(share), Scalar(0)) : astype(counts, logp.dtype());
+    const Scalar ignored = *options.ignore_index;
+    terms = where(sample == ignored, Scalar(0), std::move(terms));
+    share = share.defined() ? where(chosen == ignored, Scalar(0), std::move(share))
+                            : astype(chosen != ignored, logp.dtype());
   }
-  return {std::move(losses), std::move(share)};
+  return {std::move(terms), axis, std::move(share)};
 }
 
 // -sum(y log p), of probabilities y.
@@ -131,7 +135,7 @@ Sampled at_probabilities(const char* name, const Tensor& logp, const Tensor& tar
   if (options.weight.defined()) {
     terms = std::move(terms) * class_weights(name, options.weight, logp, axis);
   }
-  return {-sum(std::move(terms), axis), {}};
+  return {-std::move(terms), axis, {}};
 }
 
 Tensor huber(const Tensor& a, const Tensor& b, double delta) {
