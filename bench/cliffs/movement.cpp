@@ -29,6 +29,7 @@ void add_movement_programs() {
   add_program("take_along",
               [](const Given& in) { return take_along_axis(in[0], in[1], axis_of(in)); });
   add_program("take_sum", [](const Given& in) { return sum(take(in[0], in[1], 0), {0}); });
+  add_program("scatter_add", [](const Given& in) { return in[0].add_at({in[1]}, in[2]); });
   add_program("one_hot", [](const Given& in) { return one_hot(in[0], in.argument(0)); });
   add_program("concat", [](const Given& in) { return concat(all_inputs(in), axis_of(in)); });
   add_program("stack", [](const Given& in) { return stack(all_inputs(in), axis_of(in)); });

@@ -137,6 +137,16 @@ for short, long in DTYPES.items():
     program("torch", name=f"to_{short}")(
         lambda xp, _, x, long=long: x.to(getattr(xp, long)))
 
+# Of transposed operands: a result in row-major order, as Sluice's and JAX's are. NumPy and torch
+# keep the operands' order, in which nothing is transposed.
+IN_ORDER = ("add", "exp", "to_f16")
+for op in IN_ORDER:
+    program("jax", name=f"{op}_in_order")(find("jax", op))
+    program("numpy", name=f"{op}_in_order")(
+        lambda xp, a, *x, run=find("numpy", op): xp.ascontiguousarray(run(xp, a, *x)))
+    program("torch", name=f"{op}_in_order")(
+        lambda xp, a, *x, run=find("torch", op): run(xp, a, *x).contiguous())
+
 
 # --- Reductions.
 

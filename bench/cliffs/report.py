@@ -6,6 +6,8 @@ import pathlib
 import platform
 import re
 
+from exceptions import EXCEPTIONS
+
 LIMIT = 1.1  # of the best peer's time; rows above it come first
 BUSY_LIMIT = 1.2  # of its own quiet time with one thread, beside busy processes
 CHANGE = 1.15  # what counts as one between two runs
@@ -83,6 +85,12 @@ def slowdown(entry, mode):
     return own / alone if own and alone else None
 
 
+def exception_of(entry):
+    """Why the row may be above the limit; None if there is no reason."""
+    return next((reason for pattern, reason in EXCEPTIONS.items()
+                 if re.fullmatch(pattern, entry["name"])), None)
+
+
 def progress(entry, threads):
     mode = f"{threads} quiet" if f"{threads} quiet" in entry["results"] else f"{threads} busy"
     text = (f"{entry['name']}: {seconds_text(time_of(entry, mode, 'sluice'))}, "
@@ -142,8 +150,11 @@ def summary(result, modes):
             continue
         above = sum(r > LIMIT for r in ratios)
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        excepted = sum((ratio(entry, mode) or 0) > LIMIT and exception_of(entry) is not None
+                       for entry in result["rows"])
         line = (f"{mode}: {above} of {len(ratios)} rows above {LIMIT} of the best peer "
-                f"({100 * above / len(ratios):.0f} %), geometric mean {mean:.2f}")
+                f"({100 * above / len(ratios):.0f} %), {excepted} of them for a stated reason, "
+                f"geometric mean {mean:.2f}")
         if mode.endswith("busy"):
             slower = [s for s in (slowdown(entry, mode) for entry in result["rows"]) if s]
             line += (f"; {sum(s > BUSY_LIMIT for s in slower)} above {BUSY_LIMIT} of their own "
@@ -174,8 +185,12 @@ def text_of(result):
     def above(entry):
         return worst(entry, quiet(modes)) > LIMIT
 
+    slower = sorted(filter(above, entries), key=lambda e: -worst(e, quiet(modes)))
     lines += section(f"Above {LIMIT} of the best peer", table,
-                     sorted(filter(above, entries), key=lambda e: -worst(e, quiet(modes))))
+                     [e for e in slower if exception_of(e) is None])
+    excepted = [e for e in slower if exception_of(e) is not None]
+    lines += section(f"Above {LIMIT} of the best peer, for a reason", table, excepted)
+    lines += [f"  {e['name']}: {exception_of(e)}" for e in excepted]
     busy = [mode for mode in modes if mode.endswith("busy")]
 
     def held_up(entry):

@@ -10,9 +10,11 @@
 
 namespace sluice::fusion {
 
-bool is_long_concat(const GraphNode& node) {
-  constexpr size_t kMaxParts = 16;
-  return class_of(node.op) == OpClass::kConcat && node.operands.size() > kMaxParts;
+bool is_long_concat(const GraphNode& node, bool is_read) {
+  // To keep it from memory makes up for telling some more parts apart.
+  constexpr size_t kMaxParts = 8, kMaxPartsIfRead = 16;
+  return class_of(node.op) == OpClass::kConcat &&
+         node.operands.size() > (is_read ? kMaxPartsIfRead : kMaxParts);
 }
 
 Partition partition(const Graph& graph, const Constraints& constraints, bool fuse) {

@@ -27,7 +27,8 @@ struct Group {
 };
 
 // True for a concat of so many parts that one kernel would do little else than tell them apart.
-bool is_long_concat(const GraphNode& node);
+// `is_read`: by another node, whose kernel might compute it.
+bool is_long_concat(const GraphNode& node, bool is_read);
 
 struct Partition {
   std::vector<Group> groups;  // in an order in which they can run

@@ -50,7 +50,7 @@ class Placer {
       positions_.set(n, std::nullopt);
     } else if (op_class == OpClass::kReduction) {
       place_reduction(n);
-    } else if (is_long_concat(node(n))) {
+    } else if (is_long_concat(node(n), !uses_.of(n).empty())) {
       const CutReason reason = reasons_.required(n).value_or(CutReason::kBudget);
       const int g = store_in_new_group(n, node(n).shape, reason);
       group(g).by_parts = true;

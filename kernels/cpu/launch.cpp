@@ -32,6 +32,11 @@ constexpr int64_t kColumnRange = 1024;
 // Runs of a row read through panels that a block takes: several panels, as each line of memory that
 // a block has a part of is read for it.
 constexpr int64_t kStagedRuns = 256;
+// Works side by side (are_side_by_side) are run in turns of this many points, which leaves what
+// they write of a cache line or page in the caches from one to the next.
+constexpr int64_t kTurn = 256;
+constexpr size_t kManyWorks = 4;
+constexpr int64_t kManyPoints = 2048;  // fewer are one turn
 
 int64_t product(const int64_t* extents, int count) {
   int64_t result = 1;
@@ -156,11 +161,43 @@ bool worth_calling_workers(double cost) {
   return now() - last_end.load(std::memory_order_relaxed) < kStaysAwake && workers_come();
 }
 
+// Whether they may write to the same cache lines and pages, as the parts of a concat along a late
+// axis do: many pointwise works of as many points.
+bool are_side_by_side(absl::Span<const Work> works) {
+  return works.size() >= kManyWorks && works[0].rows > kManyPoints &&
+         std::all_of(works.begin(), works.end(), [&](const Work& work) {
+           return work.call->program->reduced_rank == 0 && work.rows == works[0].rows &&
+                  work.unit == works[0].unit;
+         });
+}
+
+int64_t units_of_turn(const Work& work) { return std::max<int64_t>(1, kTurn / work.unit); }
+
+void run_turns(absl::Span<const Work> works, int64_t begin, int64_t end) {
+  const int64_t units = units_of_turn(works[0]);
+  for (int64_t turn = begin; turn < end; ++turn) {
+    for (const Work& work : works) {
+      work.run_units(turn * units, std::min((turn + 1) * units, work.units()));
+    }
+  }
+}
+
+int64_t num_turns(absl::Span<const Work> works) {
+  return ceil_div(works[0].units(), units_of_turn(works[0]));
+}
+
 void run_here(absl::Span<const Work> works) {
+  if (are_side_by_side(works)) return run_turns(works, 0, num_turns(works));
   for (const Work& work : works) work.run_units(0, work.units());
 }
 
 void divide(absl::Span<Work> works) {
+  if (are_side_by_side(works)) {
+    const int64_t turns = num_turns(works);
+    const double cost = works[0].cost() * static_cast<double>(works.size()) / turns;
+    return parallel_for(turns, 1 + static_cast<int64_t>(kWorthAThread / cost),
+                        [&](int64_t begin, int64_t end) { run_turns(works, begin, end); });
+  }
   const auto together = std::partition(works.begin(), works.end(),
                                        [](const Work& work) { return work.splits_rows(); });
   for (auto work = works.begin(); work != together; ++work) split_blocks(*work);

@@ -180,6 +180,31 @@ TEST(ShapeOps, LongConcats) {
   }
 }
 
+// Parts of so many points that they are written in turns, the last one a short one; threads divide
+// the turns.
+TEST(ShapeOps, LongConcatsInTurns) {
+  const ConfigGuard guard;
+  for (const CompileMode mode : {CompileMode::kBlocking, CompileMode::kOff}) {
+    config().compile = mode;
+    for (const int width : {1, 3}) {
+      for (const int64_t rows : {2049, 5000}) {
+        std::vector<Tensor> parts;
+        std::vector<NdArray> expected;
+        for (int k = 0; k < 20; ++k) {
+          const NdArray part = plus_one(counted({rows, width}));
+          parts.push_back(k % 3 == 0 ? to_tensor(part) + 1 : to_tensor(part));
+          expected.push_back(k % 3 == 0 ? plus_one(part) : part);
+        }
+        EXPECT_TRUE(matches(concat(parts, 1), oracle::concat(expected, 1)));
+        // Rows of 20 parts of one width and a part of another: no turns.
+        parts.push_back(to_tensor(counted({rows, width + 1})));
+        expected.push_back(counted({rows, width + 1}));
+        EXPECT_TRUE(matches(concat(parts, 1), oracle::concat(expected, 1)));
+      }
+    }
+  }
+}
+
 // Bounds at every place of a vector, of indices that step by 1, by -1 and by more, several of them
 // near each other or none; selections along the rows and across them.
 TEST(ShapeOps, PartsThatEndAnywhereInAVector) {
