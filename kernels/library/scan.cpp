@@ -118,7 +118,11 @@ void scan_short_line(const ScanShape& shape, int64_t line, const T* x, T* __rest
     A leaf = identity;
     for (int64_t i = 0; i < shape.length; ++i) {
       leaf = combine(leaf, A(x[i * shape.stride]));
-      y[i] = stored<T>(leaf);
+      y[i] = static_cast<T>(leaf);
+    }
+    // A NaN lasts to the end of the line.
+    if (leaf != leaf) {
+      for (int64_t i = 0; i < shape.length; ++i) y[i] = stored<T>(A(y[i]));
     }
     return;
   }
@@ -165,7 +169,11 @@ void scan_line(const ScanShape& shape, int64_t line, const T* x, T* __restrict y
       const A sum = *before.sum();
       const int64_t count = std::min(kLeaf, elements - l * kLeaf);
       T* const out = y + i + l * kLeaf;
-      for (int64_t k = 0; k < count; ++k) out[k] = stored<T>(combine(sum, within[l][k]));
+      if (count == kLeaf) {  // a loop of which the compiler makes vectors
+        for (int64_t k = 0; k < kLeaf; ++k) out[k] = stored<T>(combine(sum, within[l][k]));
+      } else {
+        for (int64_t k = 0; k < count; ++k) out[k] = stored<T>(combine(sum, within[l][k]));
+      }
       before.add(&leaves[l]);
     }
   }
