@@ -47,8 +47,8 @@ struct Autoencoder : nn::Module {
   // Drawn from places all over the plane: (rows of pixels, columns).
   sl::Tensor picture() {
     const sl::NoGrad guard;
-    const auto axes =
-        sl::meshgrid({sl::linspace(-1.7f, 1.7f, kDown), sl::linspace(-1.7f, 1.7f, kAcross)}, /*ij=*/true);
+    const auto axes = sl::meshgrid(
+        {sl::linspace(-1.7f, 1.7f, kDown), sl::linspace(-1.7f, 1.7f, kAcross)}, /*ij=*/true);
     const sl::Tensor places = sl::stack(axes, -1).reshape({-1, kPlane});
     return sl::sigmoid(decoder(places))
         .reshape({kDown, kAcross, kSide, kSide})
