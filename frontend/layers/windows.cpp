@@ -7,6 +7,7 @@
 #include <sluice/creation.h>
 #include <sluice/dtype_info.h>
 #include <sluice/ops.h>
+#include "frontend/autograd/tape.h"
 #include "frontend/call.h"
 #include "frontend/reduce.h"
 
@@ -128,9 +129,8 @@ Tensor depthwise(const std::vector<Tensor>& parts, const Tensor& filters, int64_
   return astype(std::move(sum), filters.dtype());
 }
 
-// What lies under a filter at each of its places, side by side: (n, c, oh, ow) each.
-std::vector<Tensor> parts_of(const Tensor& images, const Windows2d& windows, Pair padding) {
-  const Tensor all = padded(images, padding, 0);
+// What lies under a filter at each of its places, of images that are padded: (n, c, oh, ow) each.
+std::vector<Tensor> parts_of(const Tensor& all, const Windows2d& windows) {
   std::vector<Tensor> parts;
   for (int64_t i = 0; i < windows.rows.size; ++i) {
     for (int64_t j = 0; j < windows.columns.size; ++j) {
@@ -140,7 +140,7 @@ std::vector<Tensor> parts_of(const Tensor& images, const Windows2d& windows, Pai
   return parts;
 }
 
-// Those as columns: (n, groups, c / groups * kh * kw, oh * ow).
+// Those as columns, channel by channel: (n, groups, c / groups * kh * kw, oh * ow).
 Tensor columns_of(const std::vector<Tensor>& parts, int64_t groups) {
   const auto [batch, channels, rows, columns] = parts[0].shape().as<4>();
   const Tensor all = parts.size() == 1 ? parts[0] : stack(parts, 2);
@@ -148,37 +148,48 @@ Tensor columns_of(const std::vector<Tensor>& parts, int64_t groups) {
   return reshape(all, {batch, groups, terms, rows * columns});
 }
 
-Tensor convolved(const Tensor& images, const Tensor& filters, const Windows2d& windows,
-                 const Conv2dOptions& options) {
+Tensor convolved(const Tensor& all, const Tensor& filters, const Windows2d& windows,
+                 int64_t groups) {
   const auto [outputs, inputs, height, width] = filters.shape().as<4>();
-  const Shape result{images.shape(0), outputs, windows.rows.count, windows.columns.count};
-  const std::vector<Tensor> parts = parts_of(images, windows, options.padding);
-  const int64_t groups = options.groups;
+  const Shape result{all.shape(0), outputs, windows.rows.count, windows.columns.count};
+  const std::vector<Tensor> parts = parts_of(all, windows);
   if (inputs == 1) return reshape(depthwise(parts, filters, groups), result);
-  // One product a group: its filters by what lies under them, channel by channel.
+  // One product a group: its filters by what lies under them.
   const Shape by_group{groups, outputs / groups, inputs * height * width};
   return reshape(matmul(reshape(filters, by_group), columns_of(parts, groups)), result);
 }
 
-// Of windows of several places that are one step apart. The rules of its parts would add up a padded
-// gradient for each place; by the images it is a convolution itself.
-std::vector<Tensor> gradients_of_convolution(const Tensor& g, const Tensor& images,
-                                             const Tensor& filters, const Windows2d& windows,
-                                             const Conv2dOptions& options) {
-  Tensor by_images, by_filters;
-  if (images.needs_grad()) {
-    by_images = conv_transpose2d(
-        g, filters,
-        {.padding = options.padding, .dilation = options.dilation, .groups = options.groups});
+// By filters of several places that are one step apart. The rules of its parts would add up a
+// padded gradient for each place; by the images it is a convolution itself.
+Tensor with_gradients(const Tensor& images, const Tensor& filters, const Windows2d& windows,
+                      const Conv2dOptions& options) {
+  // The same tensor for both passes, so that what lies under the windows is gathered once.
+  Tensor constant;
+  {
+    const NoGrad guard;
+    constant = padded(images, options.padding, 0);
   }
-  if (filters.needs_grad()) {
-    const int64_t groups = options.groups;
-    const Tensor columns = columns_of(parts_of(images, windows, options.padding), groups);
-    const Tensor sides =
-        reshape(g, {g.shape(0), groups, g.shape(1) / groups, g.shape(2) * g.shape(3)});
-    by_filters = reshape(sum(matmul(sides, swapaxes(columns, 2, 3)), 0), filters.shape());
-  }
-  return {by_images, by_filters};
+  const int64_t groups = options.groups;
+  return detail::with_custom_gradient(
+      [&](std::span<const Tensor> xs) { return convolved(constant, xs[1], windows, groups); },
+      [=](const Tensor& g, std::span<const Tensor> xs) {
+        Tensor by_images, by_filters;
+        if (xs[0].needs_grad()) {
+          by_images = conv_transpose2d(
+              g, xs[1],
+              {.padding = options.padding, .dilation = options.dilation, .groups = groups});
+        }
+        if (xs[1].needs_grad()) {
+          const bool is_differentiable = frontend::grad_mode.is_on && xs[0].needs_grad();
+          const Tensor all = is_differentiable ? padded(xs[0], options.padding, 0) : constant;
+          const Tensor columns = columns_of(parts_of(all, windows), groups);
+          const Tensor sides =
+              reshape(g, {g.shape(0), groups, g.shape(1) / groups, g.shape(2) * g.shape(3)});
+          by_filters = reshape(sum(matmul(sides, swapaxes(columns, 2, 3)), 0), xs[1].shape());
+        }
+        return std::vector<Tensor>{by_images, by_filters};
+      },
+      {images, filters});
 }
 
 }  // namespace
@@ -235,13 +246,8 @@ Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options) {
     const bool has_own_gradient = (pixels.needs_grad() || filters.needs_grad()) && inputs > 1 &&
                                   height * width > 1 && options.stride.height == 1 &&
                                   options.stride.width == 1;
-    if (!has_own_gradient) return convolved(pixels, filters, windows, options);
-    return detail::with_custom_gradient(
-        [&](std::span<const Tensor> xs) { return convolved(xs[0], xs[1], windows, options); },
-        [=](const Tensor& g, std::span<const Tensor> xs) {
-          return gradients_of_convolution(g, xs[0], xs[1], windows, options);
-        },
-        {pixels, filters});
+    if (has_own_gradient) return with_gradients(pixels, filters, windows, options);
+    return convolved(padded(pixels, options.padding, 0), filters, windows, groups);
   });
 }
 
