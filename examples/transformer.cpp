@@ -1,6 +1,6 @@
 // A transformer learns Shakespeare's sonnets, character by character, and writes on.
 //
-//   transformer [steps]
+//   transformer [steps]     1,500 of them take two minutes on two cores
 //
 // Exits with 1 if it learnt nothing.
 #include <sluice/sluice.h>
