@@ -107,6 +107,9 @@ class Differentiation {
 // x as something to differentiate by: itself under another name if it needs a gradient, so that
 // gradients of the gradient find it, else a leaf. Throws Error if x is not of floats.
 Tensor as_input(const Tensor& x);
+// Likewise of a module's parameter, which is a leaf for backward() anyway: unless another
+// Differentiation is under way, gradients by it are not differentiable.
+Tensor as_parameter(const Tensor& x);
 
 // The gradients of y, of one element, by these; within a Differentiation. `*y` becomes a constant,
 // unless another Differentiation is under way.
