@@ -1,15 +1,25 @@
 # The library: every folder of the house in one target. A backend that is not there is replaced by
-# its stub (kernels/llvm/no_llvm.cpp).
+# its stub (kernels/compiled/no_llvm.cpp). What needs LLVM is a library of its own, which a shared
+# sluice loads when it compiles (kernels/compiled/generator.h).
 
 set(folders runtime fusion kernels engine frontend)
 list(TRANSFORM folders APPEND "/*.cpp")
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${folders})
 
-if(SLUICE_HAVE_LLVM)
-  list(FILTER sources EXCLUDE REGEX "^kernels/llvm/no_llvm\\.cpp$")
+set(generator_sources ${sources})
+list(FILTER generator_sources INCLUDE REGEX "^kernels/llvm/")
+if(NOT SLUICE_HAVE_LLVM)
+  list(FILTER sources EXCLUDE REGEX "^kernels/(llvm|compiled)/")
+  list(APPEND sources kernels/compiled/no_llvm.cpp)
 else()
-  list(FILTER sources EXCLUDE REGEX "^kernels/llvm/")
-  list(APPEND sources kernels/llvm/no_llvm.cpp)
+  list(FILTER sources EXCLUDE REGEX "/no_llvm\\.cpp$")
+  include(SluiceFingerprint)
+  list(APPEND sources "${fingerprint}")
+  if(SLUICE_SHARED)
+    list(FILTER sources EXCLUDE REGEX "^kernels/(llvm/|compiled/linked_generator\\.cpp$)")
+  else()
+    list(FILTER sources EXCLUDE REGEX "^kernels/compiled/plugin\\.cpp$")
+  endif()
 endif()
 
 if(SLUICE_HAVE_ZLIB)
@@ -118,7 +128,29 @@ target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
 
 target_link_libraries(sluice PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 if(SLUICE_HAVE_LLVM)
+  target_compile_definitions(sluice PRIVATE SLUICE_LLVM_LIBRARY="${LLVM_LIBRARY}")
+endif()
+if(SLUICE_HAVE_LLVM AND NOT SLUICE_SHARED)
   target_link_libraries(sluice PRIVATE "${LLVM_LIBRARY}")
+elseif(SLUICE_HAVE_LLVM)
+  # What little it shares with sluice, the language of programs, has no state: it has a copy.
+  file(GLOB ir_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" fusion/ir/*.cpp)
+  add_library(sluice_llvm MODULE ${generator_sources} ${ir_sources} runtime/dtype.cpp
+    "${fingerprint}")
+  sluice_library_part(sluice_llvm)
+  target_link_libraries(sluice_llvm PRIVATE "${LLVM_LIBRARY}")
+  set(exports "${PROJECT_SOURCE_DIR}/cmake/generator_exports.map")
+  target_link_options(sluice_llvm PRIVATE "-Wl,--version-script=${exports}")
+  if(NOT SLUICE_SANITIZE)
+    target_link_options(sluice_llvm PRIVATE -Wl,-z,defs)
+  endif()
+  # Beside sluice; versions that are not compatible lie side by side.
+  set(plugin "libsluice_llvm.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+  set_target_properties(sluice_llvm PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME "${plugin}"
+    INSTALL_RPATH_USE_LINK_PATH ON LINK_DEPENDS "${exports}")
+  target_compile_definitions(sluice PRIVATE SLUICE_LLVM_PLUGIN_NAME="${plugin}")
+  add_dependencies(sluice_llvm sluice_fingerprint)
+  add_dependencies(sluice sluice_llvm)
 endif()
 if(SLUICE_HAVE_ZLIB)
   target_include_directories(sluice SYSTEM PRIVATE "${SLUICE_ZLIB_INCLUDE_DIR}")

@@ -38,7 +38,8 @@ SHARED = {
 ROOMS = {
     "kernels/math": ["kernels/math"],
     "kernels/interp": ["kernels/interp", "kernels/math", "kernels/*.h"],
-    "kernels/llvm": ["kernels/llvm", "kernels/math", "kernels/cache", "kernels/*.h"],
+    "kernels/compiled": ["kernels/compiled", "kernels/math", "kernels/cache", "kernels/*.h"],
+    "kernels/llvm": ["kernels/llvm", "kernels/compiled", "kernels/math", "kernels/*.h"],
     "kernels/gpu": ["kernels/gpu", "kernels/math", "kernels/*.h"],
     "kernels/cuda": ["kernels/cuda", "kernels/gpu", "kernels/math", "kernels/cache",
                      "kernels/library/*.h", "kernels/*.h"],
