@@ -28,6 +28,12 @@ else()
   list(FILTER sources EXCLUDE REGEX "/inflate\\.cpp$")
 endif()
 
+if(SLUICE_HAVE_HIGHWAY)
+  list(FILTER sources EXCLUDE REGEX "/no_highway\\.cpp$")
+else()
+  list(FILTER sources EXCLUDE REGEX "/highway\\.cpp$")
+endif()
+
 list(FILTER sources EXCLUDE REGEX "^kernels/gpu/generic/print_generic\\.cpp$")
 if(SLUICE_CUDA STREQUAL "OFF")
   list(FILTER sources EXCLUDE REGEX "^(runtime/cuda|kernels/cuda|kernels/gpu)/")
@@ -155,6 +161,10 @@ endif()
 if(SLUICE_HAVE_ZLIB)
   target_include_directories(sluice SYSTEM PRIVATE "${SLUICE_ZLIB_INCLUDE_DIR}")
   target_link_libraries(sluice PRIVATE "${SLUICE_ZLIB_LIBRARY}")
+endif()
+if(SLUICE_HAVE_HIGHWAY)
+  target_include_directories(sluice SYSTEM PRIVATE "${SLUICE_HIGHWAY_INCLUDE_DIR}")
+  target_link_libraries(sluice PRIVATE "${SLUICE_HIGHWAY_LIBRARY}" "${SLUICE_HIGHWAY_BASE_LIBRARY}")
 endif()
 
 # The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp

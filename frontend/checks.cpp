@@ -7,10 +7,6 @@
 
 namespace sluice::frontend {
 
-void fail_unimplemented(const char* op) {
-  throw Error(ErrorCode::kUnimplemented, absl::StrCat(op, ": not implemented in this version"));
-}
-
 void fail_empty(const char* op) {
   throw Error(ErrorCode::kFailedPrecondition,
               absl::StrCat(op, ": the tensor is empty (default-constructed or moved from)"));

@@ -20,7 +20,6 @@ template <typename... Parts>
   throw Error(ErrorCode::kInvalidArgument, absl::StrCat(op, ": ", parts...));
 }
 
-[[noreturn]] void fail_unimplemented(const char* op);
 [[noreturn]] void fail_empty(const char* op);
 
 // "float32(2, 3)".

@@ -1,4 +1,4 @@
-// Cumulative sums and products.
+// Cumulative sums, products and the like.
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/checks.h"
@@ -11,6 +11,7 @@ namespace {
 
 using fusion::Op;
 
+// Integers are combined in 64 bits.
 Tensor scan(const char* name, Op op, const Arg& x, int axis) {
   return frontend::with_call(x, name, [&](const Tensor& tensor) {
     const int64_t checked = frontend::check_axis(name, axis, tensor.ndim(), tensor);
@@ -40,6 +41,23 @@ Tensor after_initial(const Tensor& result, int axis, bool include_initial, int i
 
 Tensor cumsum(Arg x, int axis) { return scan("cumsum", Op::kCumsum, x, axis); }
 Tensor cumprod(Arg x, int axis) { return scan("cumprod", Op::kCumprod, x, axis); }
+
+Tensor cummax(Arg x, int axis) {
+  return frontend::composed(x, "cummax", [&](const Tensor& tensor) {
+    return astype(scan("cummax", Op::kCummax, tensor, axis), tensor.dtype());
+  });
+}
+Tensor cummin(Arg x, int axis) {
+  return frontend::composed(x, "cummin", [&](const Tensor& tensor) {
+    return astype(scan("cummin", Op::kCummin, tensor, axis), tensor.dtype());
+  });
+}
+Tensor logcumsumexp(Arg x, int axis) {
+  return frontend::composed(x, "logcumsumexp", [&](const Tensor& tensor) {
+    return scan("logcumsumexp", Op::kLogcumsumexp, astype(tensor, float_type(tensor.dtype())),
+                axis);
+  });
+}
 
 Tensor cumulative_sum(Arg x, int axis, bool include_initial) {
   return frontend::composed(x, "cumulative_sum", [&](const Tensor& tensor) {

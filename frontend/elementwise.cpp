@@ -7,9 +7,11 @@
 #include "absl/strings/str_join.h"
 #include "engine/observe/call_site.h"
 #include "engine/record/queue_append.h"
+#include "frontend/autograd/tape.h"
 #include "frontend/call.h"
 #include "frontend/checks.h"
 #include "frontend/composed/compose.h"
+#include "frontend/elementwise.h"
 #include "frontend/record.h"
 
 namespace sluice {
@@ -140,6 +142,8 @@ std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
   return {};
 }
 
+}  // namespace
+
 // The general way.
 Tensor general_pointwise(Op op, absl::Span<const Operand> operands, const Location& where) {
   const engine::CallSite site(where, fusion::name_of(op));
@@ -148,6 +152,8 @@ Tensor general_pointwise(Op op, absl::Span<const Operand> operands, const Locati
   }
   return pointwise(fusion::name_of(op), op, operands);
 }
+
+namespace {
 
 // Floats of one dtype enter the op as they are.
 bool takes_floats_alike(const fusion::OpInfo& info) {
@@ -232,27 +238,66 @@ template <typename... X>
   return general_pointwise(op, operands, where_of(x...));
 }
 
+// True if something is known of how an operand was computed: it may need a gradient.
+inline bool has_tape(const Arg& x) {
+  const engine::Node* const node = x.tensor().node_ref().get();
+  return node != nullptr && node->attachment.load(std::memory_order_relaxed) != nullptr;
+}
+inline bool has_tape(Scalar) { return false; }
+inline Arg kept(const Arg& x) { return {x.tensor(), x.where()}; }
+inline Scalar kept(Scalar x) { return x; }
+inline void release(const Arg& x) { x.release(); }
+inline void release(Scalar) {}
+
+template <typename... X>
+[[gnu::noinline]] Tensor with_tape(Op op, const X&... x) {
+  // The temporaries have to live until the tape has what it needs of them.
+  engine::NodeRef result = uniform(op, kept(x)...);
+  if (result == nullptr) return general(op, x...);
+  DType dtype{};
+  ((tensor_of(x) != nullptr ? void(dtype = node_or_null(tensor_of(x))->dtype) : void()), ...);
+  const engine::NodeOperand operands[] = {{node_or_null(tensor_of(x)), bits_of(x, dtype)}...};
+  if (const TapeRef tape = make_tape({.caller = {},
+                                      .op = op,
+                                      .dtype = result->dtype,
+                                      .operand_dtype = dtype,
+                                      .device = result->device,
+                                      .shape = result->layout.shape,
+                                      .operands = operands})) {
+    attach(result.get(), tape.get());
+  }
+  (release(x), ...);
+  return Tensor(std::move(result));
+}
+
+template <typename X, typename Y>
+[[gnu::noinline]] Tensor two(X x, Y y, Op op) {
+  if (engine::is_recording()) [[unlikely]]
+    return general(op, x, y);
+  if (has_tape(x) || has_tape(y)) [[unlikely]]
+    return with_tape(op, x, y);
+  engine::NodeRef result = uniform(op, x, y);
+  if (result == nullptr) return general(op, x, y);
+  return Tensor(std::move(result));
+}
+
+}  // namespace
+
 [[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
   if (engine::is_recording()) [[unlikely]]
     return general(op, x);
+  if (has_tape(x)) [[unlikely]]
+    return with_tape(op, x);
   engine::NodeRef result = uniform(op, x);
   if (result == nullptr) return general(op, x);
   return Tensor(std::move(result));
 }
 
-template <typename X, typename Y>
-[[gnu::noinline]] Tensor binary(X x, Y y, Op op) {
-  if (engine::is_recording()) [[unlikely]]
-    return general(op, x, y);
-  engine::NodeRef result = uniform(op, x, y);
-  if (result == nullptr) return general(op, x, y);
-  return Tensor(std::move(result));
-}
-Tensor binary(const Arg& x, const Arg& y, Op op) {
-  return binary<const Arg&, const Arg&>(x, y, op);
-}
-Tensor binary(const Arg& x, Scalar y, Op op) { return binary<const Arg&, Scalar>(x, y, op); }
-Tensor binary(Scalar x, const Arg& y, Op op) { return binary<Scalar, const Arg&>(x, y, op); }
+Tensor binary(const Arg& x, const Arg& y, Op op) { return two<const Arg&, const Arg&>(x, y, op); }
+Tensor binary(const Arg& x, Scalar y, Op op) { return two<const Arg&, Scalar>(x, y, op); }
+Tensor binary(Scalar x, const Arg& y, Op op) { return two<Scalar, const Arg&>(x, y, op); }
+
+namespace {
 
 // By name. pow() is other ops for some exponents.
 template <Op op, typename X, typename Y>

@@ -3,13 +3,19 @@
 #include <utility>
 
 #include "engine/observe/call_site.h"
+#include "frontend/autograd/tape.h"
 #include "frontend/checks.h"
 #include "frontend/dims.h"
 
 namespace sluice::frontend {
 namespace {
 
-Tensor recorded(engine::NodeRef&& node) {
+// What `record` makes of the call, with what its gradient needs.
+template <typename Record>
+Tensor recorded(const engine::OpCall& call, Record record) {
+  const TapeRef tape = has_tape(call) ? make_tape(call) : TapeRef();
+  engine::NodeRef node = record(call);
+  if (tape) attach(node.get(), tape.get());
   if (engine::is_recording()) engine::note_origin(node.get());
   return Tensor(std::move(node));
 }
@@ -19,21 +25,22 @@ Tensor recorded(engine::NodeRef&& node) {
 Tensor record(engine::OpCall call) {
   check_bytes(call.caller.name, call.dtype, call.shape);
   call.caller = engine::outermost(call.caller);
-  return recorded(engine::record(call));
+  return recorded(call, engine::record);
 }
 
 Tensor record_view(const char* name, fusion::Op op, const Tensor& x, const Shape& shape,
                    absl::Span<const int64_t> attrs) {
   const engine::NodeOperand operand{node_of(name, x)};
   check_bytes(name, x.dtype(), shape);
-  return recorded(engine::record_view({.caller = engine::outermost({.name = name}),
-                                       .op = op,
-                                       .dtype = x.dtype(),
-                                       .operand_dtype = x.dtype(),
-                                       .device = x.device(),
-                                       .shape = shape,
-                                       .operands = {&operand, 1},
-                                       .attrs = attrs}));
+  return recorded({.caller = engine::outermost({.name = name}),
+                   .op = op,
+                   .dtype = x.dtype(),
+                   .operand_dtype = x.dtype(),
+                   .device = x.device(),
+                   .shape = shape,
+                   .operands = {&operand, 1},
+                   .attrs = attrs},
+                  engine::record_view);
 }
 
 Tensor reshaped(const char* name, const Tensor& x, const Shape& shape) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include <sluice/autograd.h>
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/record.h"
@@ -193,7 +194,8 @@ Tensor logsumexp(Arg x, const Axes& axes, bool keepdims) {
     if (count_reduced(values, list) == 0) {
       return log(reduce(kName, Op::kSum, values, list, keepdims, dtype));
     }
-    const Tensor greatest = reduce(kName, Op::kMax, values, list, true, dtype);
+    // The result is the same whatever is subtracted.
+    const Tensor greatest = reduce(kName, Op::kMax, stop_gradient(values), list, true, dtype);
     const Tensor shift = where(isfinite(greatest), greatest, Scalar(0));
     Tensor logarithm = log(reduce(kName, Op::kSum, exp(values - shift), list, keepdims, dtype));
     const Tensor back = keepdims ? shift : reshape(shift, logarithm.shape());

@@ -51,10 +51,11 @@ def escaped(lines):
 def main():
     folder = pathlib.Path(sys.argv[1])
     print("# The public headers\n\nAll of them come with `#include <sluice/sluice.h>`.")
-    for header in sorted(folder.glob("*.h")):
-        if header.name == "sluice.h":
+    for header in sorted(folder.rglob("*.h")):
+        name = header.relative_to(folder)
+        if header.name == "sluice.h" or name.parts[0] == "detail":
             continue
-        print(f"\n## sluice/{header.name}")
+        print(f"\n## sluice/{name}")
         for comment, code in paragraphs(header.read_text()):
             while code and not code[-1].strip():
                 code.pop()

@@ -65,7 +65,9 @@ void add_program(std::string_view name, F f) {
 void add_pointwise_programs();
 void add_reduction_programs();
 void add_movement_programs();
+void add_sorting_programs();
 void add_whole_programs();
+void add_linalg_programs();
 
 }  // namespace sluice::bench
 

@@ -167,7 +167,9 @@ int serve() {
   add_pointwise_programs();
   add_reduction_programs();
   add_movement_programs();
+  add_sorting_programs();
   add_whole_programs();
+  add_linalg_programs();
   Server server;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {
     std::string answer;

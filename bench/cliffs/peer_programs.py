@@ -203,6 +203,38 @@ program(name="cumsum")(lambda xp, arguments, x: xp.cumsum(x, axis=arguments[0]))
 program(name="cumprod")(lambda xp, arguments, x: xp.cumprod(x, axis=arguments[0]))
 
 
+# --- Sorting.
+
+program(name="sort")(lambda xp, arguments, x: xp.sort(x, axis=arguments[0]))
+program("torch", name="sort")(lambda xp, arguments, x: xp.sort(x, dim=arguments[0]).values)
+program(name="argsort")(lambda xp, arguments, x: xp.argsort(x, axis=arguments[0]))
+program("numpy", name="topk")(lambda xp, arguments, x: xp.sort(
+    xp.partition(x, -arguments[0])[..., -arguments[0]:])[..., ::-1])
+program("jax", name="topk")(lambda xp, arguments, x: module("jax").lax.top_k(x, arguments[0])[0])
+program("torch", name="topk")(lambda xp, arguments, x: xp.topk(x, arguments[0]).values)
+program(name="searchsorted")(lambda xp, _, line, x: xp.searchsorted(xp.sort(line), x))
+program("torch", name="searchsorted")(
+    lambda xp, _, line, x: xp.searchsorted(xp.sort(line).values, x))
+program("numpy", name="median")(lambda xp, arguments, x: xp.median(x, arguments or None))
+program("jax", name="median")(lambda xp, arguments, x: xp.median(x, arguments or None))
+
+
+# What has as many elements as the values say JAX does not compile.
+def eager(name, function):
+    program("numpy", "torch", name=name)(function)
+
+    def run(xp, arguments, *inputs):
+        return function(xp, arguments, *inputs)
+    run.jits_itself = True
+    program("jax", name=name)(run)
+
+
+eager("unique", lambda xp, _, x: xp.unique(x))
+eager("masked", lambda xp, _, x, mask: x[mask])
+program("numpy", name="nonzero")(lambda xp, _, x: xp.argwhere(x))
+program("torch", name="nonzero")(lambda xp, _, x: xp.nonzero(x))
+
+
 # --- Moving elements.
 
 program("numpy", name="copy")(lambda xp, _, x: xp.ascontiguousarray(x))
@@ -571,3 +603,20 @@ def jax_new_chain(xp, _, x, y):
 
 
 jax_new_chain.jits_itself = True
+
+
+# --- Matrices taken apart.
+
+def regular(xp, x):
+    return x + 2 * x.shape[-1] * xp.eye(x.shape[-1], dtype=x.dtype)
+
+
+program(name="solve")(lambda xp, _, x, y: xp.linalg.solve(regular(xp, x), y))
+program(name="inv")(lambda xp, _, x: xp.linalg.inv(regular(xp, x)))
+program(name="cholesky")(lambda xp, _, x: xp.linalg.cholesky(regular(xp, x + x.swapaxes(-1, -2))))
+
+
+@program()
+def svd(xp, _, x):
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    return s + abs(u[..., 0, :]) + abs(vh[..., :, 0])

@@ -392,6 +392,38 @@ def movement():
     yield row("tril f32 1024x1024", "tril", given("f32", 1024, 1024))
 
 
+def sorting():
+    def row(name, program, *inputs, **more):
+        return Row(name, "sorting", program, *inputs, **more)
+
+    for text, length in (("1K", 1024), ("1M", MILLION), ("16M", 16 * MILLION)):
+        for dtype in ("f32", "f64", "i64"):
+            more = {} if dtype != "i64" else {"between": (-10**9, 10**9)}
+            yield row(f"sort {dtype} {text}", "sort", given(dtype, length, **more), args=(-1,))
+            # In which order equal elements come is not said by all.
+            yield row(f"argsort {dtype} {text}", "argsort", given(dtype, length, **more), args=(-1,),
+                      checks=False)
+    for dtype in ("i8", "f16", "i32"):
+        yield row(f"sort {dtype} 1M", "sort", given(dtype, MILLION), args=(-1,))
+    for length in (8, 64, 1000):
+        yield row(f"sort f32, rows of {length}", "sort", given("f32", *by_rows(length)), args=(1,))
+        yield row(f"argsort f32, rows of {length}", "argsort", given("f32", *by_rows(length)),
+                  args=(1,), checks=False)
+    yield row("sort columns f32 1024x1024", "sort", given("f32", 1024, 1024), args=(0,))
+    for text, shape, k in (("16M, 100", (16 * MILLION,), 100), ("1M, 1000", (MILLION,), 1000),
+                           ("rows of 1000, 5", by_rows(1000), 5)):
+        yield row(f"topk f32 {text}", "topk", given("f32", *shape), args=(k,))
+    yield row("unique i32 1M of 2000", "unique", given("i32", MILLION))
+    yield row("unique f32 1M", "unique", given("f32", MILLION))
+    for text, length in (("1K", 1024), ("1M", MILLION)):
+        yield row(f"searchsorted f32 1M in {text}", "searchsorted", given("f32", length),
+                  given("f32", MILLION))
+    for dtype, length, text in (("f32", MILLION, "1M"), ("f64", MILLION, "1M"), ("f32", 1024, "1K")):
+        yield row(f"mask {dtype} {text}", "masked", given(dtype, length), given("bool", length))
+    yield row("nonzero bool 1M", "nonzero", given("bool", MILLION), lacks=["jax"])
+    yield row("median f32 1M", "median", given("f32", MILLION), lacks=["torch"])
+
+
 def random_numbers():
     def row(name, program, *args):
         return Row(name, "random numbers", program, args=args, checks=False)
@@ -483,6 +515,18 @@ def products():
               lacks=["numpy"])
 
 
+def linear_algebra():
+    def row(name, program, *inputs):
+        return Row(name, "linear algebra", program, *inputs, tolerance=5e-3)
+
+    for dtype in ("f32", "f64"):
+        for text, shape in (("1000 of 64x64", (1000, 64, 64)), ("1024x1024", (1024, 1024))):
+            matrices = given(dtype, *shape)
+            yield row(f"solve {dtype} {text}", "solve", matrices, given(dtype, *shape[:-1], 1))
+            for program in ("cholesky", "inv", "svd"):
+                yield row(f"{program} {dtype} {text}", program, matrices)
+
+
 def whole_programs():
     def row(name, program, *inputs, **more):
         return Row(name, "programs", program, *inputs, **more)
@@ -534,5 +578,6 @@ def whole_programs():
 
 
 ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations, movement,
-                         random_numbers, tiny, products, whole_programs) for row in rows()]
+                         sorting, random_numbers, tiny, products, linear_algebra,
+                         whole_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"

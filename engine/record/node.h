@@ -17,6 +17,14 @@ namespace sluice::engine {
 
 class Queue;
 
+struct Node;
+
+// What the frontend keeps with a node: how its value was computed. The engine only says when the
+// node is gone.
+struct Attachment {
+  void (*node_is_gone)(Attachment* self, Node* node);
+};
+
 enum class NodeState : uint8_t {
   kPending,    // in `queue`, whose window knows the op
   kSubmitted,  // `buffer` holds the value, or will once buffer->written is done
@@ -37,6 +45,9 @@ struct Node : NodeBase {
   // of several threads may read a node at the same time.
   std::atomic<uint32_t> input_number{0};
   runtime::BufferRef buffer;
+
+  // Set once at most, by the thread that records the node, and gone with it.
+  std::atomic<Attachment*> attachment{nullptr};
 
   bool submitted() const { return state.load(std::memory_order_acquire) == NodeState::kSubmitted; }
   int64_t bytes() const { return layout.shape.numel() * static_cast<int64_t>(size_of(dtype)); }

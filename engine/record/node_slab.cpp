@@ -91,6 +91,11 @@ void FreeNodes::give_slowly(NodeSlot* slot) {
   if (++count >= 2 * kLot) SharedSlots::get().give(take_free(kLot));
 }
 
+void detach(Node* node) {
+  Attachment* const attachment = node->attachment.exchange(nullptr, std::memory_order_acquire);
+  attachment->node_is_gone(attachment, node);
+}
+
 void NodeBase::destroy(NodeBase* node) { unmake_node(static_cast<Node*>(node)); }
 
 }  // namespace sluice::engine

@@ -48,7 +48,10 @@ struct FreeNodes {
 
 extern SLUICE_FAST_TLS FreeNodes free_nodes;
 
-// The node has no buffer; its other members are those of its last use.
+// Tells the attachment that the node is gone.
+void detach(Node* node);
+
+// The node has no buffer and no attachment; its other members are those of its last use.
 inline Node* make_node(uint64_t references) {
   Node* node = free_nodes.take();
   node->references.store(references, std::memory_order_relaxed);
@@ -57,6 +60,8 @@ inline Node* make_node(uint64_t references) {
 
 inline void unmake_node(Node* node) {
   if (node->buffer) node->buffer = {};
+  if (node->attachment.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+    detach(node);
   free_nodes.give(node);
 }
 

@@ -99,6 +99,30 @@ void Queue::flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode) 
   run(cause, mode, {.target = target});
 }
 
+// Under the lock: no pending node can go.
+Node* Queue::pending_node(const std::atomic<Node*>& weak) const {
+  Node* const node = weak.load(std::memory_order_acquire);
+  if (node == nullptr || node->submitted()) return nullptr;
+  return node->queue.load(std::memory_order_relaxed) == this ? node : nullptr;
+}
+
+NodeRef Queue::find_pending(const std::atomic<Node*>& weak) {
+  std::lock_guard lock(mutex_);
+  Node* const node = pending_node(weak);
+  if (node == nullptr) return {};
+  node->add(Node::kHandle);
+  return NodeRef(node);
+}
+
+bool Queue::with_pending_call(const std::atomic<Node*>& weak,
+                              absl::FunctionRef<void(const OpCall&)> f) {
+  std::lock_guard lock(mutex_);
+  const Node* const node = pending_node(weak);
+  if (node == nullptr) return false;
+  pending_.with_call(node->position, f);
+  return true;
+}
+
 // Smaller windows are not worth starting early.
 bool Queue::is_worth_starting() const {
   int64_t bytes = 0;

@@ -49,6 +49,14 @@ class Queue {
   // Submits what `target` needs, if `target` is pending here. The rest stays pending.
   void flush_for(Node* target, FlushCause cause, runtime::SubmitMode mode);
 
+  // A handle on the node that `weak` points to, if it is pending here; else null. `weak` has to be
+  // cleared before the node is gone: see Attachment.
+  NodeRef find_pending(const std::atomic<Node*>& weak);
+
+  // f(the op that computes this node), if it is pending here, under the queue's lock: f may take
+  // handles on operands, and must not use the queue. False if it is not.
+  bool with_pending_call(const std::atomic<Node*>& weak, absl::FunctionRef<void(const OpCall&)> f);
+
   // As flush(), if the work is worth starting and the stream is idle. False if the caller should
   // try again later. Never throws: a failure is reported to whoever asks for the result.
   bool start_if_idle();
@@ -72,6 +80,7 @@ class Queue {
   };
   enum Mark : uint8_t { kUnmarked = 0, kNeeded = 1, kRemains = 2, kLive = 4 };
 
+  Node* pending_node(const std::atomic<Node*>& weak) const;
   static Queue& find_current(Device device);
   void count_recorded();
   void bring_here(const NodeOperand& operand);

@@ -63,7 +63,7 @@ class Window::Reader {
     absl::Span<const int64_t> attrs;
   };
 
-  explicit Reader(const Window& window) : window_(window) {}
+  explicit Reader(const Window& window, size_t begin = 0) : window_(window), position_(begin) {}
 
   Record next() {
     const uint64_t* words = &window_.words_[window_.ops_[position_].begin];
@@ -79,26 +79,50 @@ class Window::Reader {
 
  private:
   const Window& window_;
-  size_t position_ = 0;
+  size_t position_;
   absl::InlinedVector<OperandCode, 4> operands_;
   absl::InlinedVector<int64_t, 16> attrs_;
 };
 
+void Window::get_operands(size_t i, absl::Span<const OperandCode> codes, size_t* scalar,
+                          NodeOperands* operands) const {
+  operands->clear();
+  for (const OperandCode code : codes) {
+    NodeOperand& operand = operands->emplace_back();
+    switch (code.kind) {
+      case OperandKind::kScalar: operand.scalar = scalars_[(*scalar)++]; break;
+      case OperandKind::kInput: operand.node = inputs_[code.number]; break;
+      case OperandKind::kOp: operand.node = node(i - code.number); break;
+    }
+  }
+}
+
+void Window::with_call(size_t i, absl::FunctionRef<void(const OpCall&)> f) const {
+  size_t scalar = scalars_.size();
+  for (size_t k = i; k < num_ops_; ++k) {
+    for_each_code(k, [&](OperandCode code) { scalar -= code.kind == OperandKind::kScalar; });
+  }
+  Reader reader(*this, i);
+  const auto [header, codes, attrs] = reader.next();
+  NodeOperands operands;
+  get_operands(i, codes, &scalar, &operands);
+  f({.caller = ops_[i].caller,
+     .op = header.op,
+     .dtype = header.dtype,
+     .operand_dtype = header.operand_dtype,
+     .device = node(i)->device,
+     .shape = node(i)->layout.shape,
+     .operands = operands,
+     .attrs = attrs});
+}
+
 void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t mark) const {
   Reader reader(*this);
   size_t num_scalars = 0;
-  absl::InlinedVector<NodeOperand, 4> operands;
+  NodeOperands operands;
   for (size_t i = 0; i < num_ops_; ++i) {
     const auto [header, codes, attrs] = reader.next();
-    operands.clear();
-    for (const OperandCode code : codes) {
-      NodeOperand& operand = operands.emplace_back();
-      switch (code.kind) {
-        case OperandKind::kScalar: operand.scalar = scalars_[num_scalars++]; break;
-        case OperandKind::kInput: operand.node = inputs_[code.number]; break;
-        case OperandKind::kOp: operand.node = node(i - code.number); break;
-      }
-    }
+    get_operands(i, codes, &num_scalars, &operands);
     if ((marks[i] & mark) == 0) continue;
     const OpCall call{.caller = ops_[i].caller,
                       .op = header.op,

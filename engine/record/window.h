@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "engine/observe/call_site.h"
 #include "engine/record/node.h"
@@ -92,6 +93,9 @@ class Window {
     });
   }
 
+  // Op `i` as it was recorded; what the call refers to lives as long as `f` runs.
+  void with_call(size_t i, absl::FunctionRef<void(const OpCall&)> f) const;
+
   // Adds every op for which marks[i] & mark to `target`, in order.
   void copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t mark) const;
 
@@ -131,6 +135,10 @@ class Window {
     }
   }
   OperandCode code_of(const NodeOperand& operand, uint32_t position);
+  using NodeOperands = absl::InlinedVector<NodeOperand, 4>;
+  // Those of op `i`, of which `*scalar` is the number of the first scalar.
+  void get_operands(size_t i, absl::Span<const OperandCode> codes, size_t* scalar,
+                    NodeOperands* operands) const;
   uint32_t number_of(Node* input);
   uint32_t look_up(Node* input);
   void grow(size_t words);

@@ -109,7 +109,7 @@ Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selectio
     mask = mask.defined() ? std::move(mask) && std::move(inside) : std::move(inside);
     if (!is_uniform) values = placed(how.op, std::move(values), axis, x.shape()[axis.axis]);
   }
-  if (how.adds) values = x + std::move(values);
+  if (how.adds()) values = x + std::move(values);
   if (!mask.defined()) return broadcast_to(std::move(values), x.shape());
   return where(std::move(mask), std::move(values), x);
 }
@@ -177,7 +177,7 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
                 const Operand& value, const Location& where) {
   const engine::CallSite site(where, how.op);
   frontend::node_of(how.op, x);
-  if (how.adds && x.dtype() == DType::kBool) fail(how.op, "takes numbers, not ", describe(x));
+  if (how.adds() && x.dtype() == DType::kBool) fail(how.op, "takes numbers, not ", describe(x));
   // One mask and one value for all: nothing needs to be counted.
   if (indices.size() == 1 && indices[0].kind() == Index::Kind::kTensor &&
       (!value.is_tensor() || (value.tensor().defined() && value.tensor().ndim() == 0))) {
@@ -187,7 +187,7 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
       Dims dims = dims_of(mask);
       dims.resize(x.ndim(), 1);
       Tensor values = checked_value(how.op, x, value, Shape{});
-      if (how.adds) values = x + std::move(values);
+      if (how.adds()) values = x + std::move(values);
       return sluice::where(reshaped(how.op, mask, dims), std::move(values), x);
     }
   }
@@ -199,14 +199,14 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
 }  // namespace
 
 Tensor Tensor::set(std::span<const Index> indices, const Operand& value, Location where) const {
-  return assigned({"set", false}, *this, indices, value, where);
+  return assigned({"set"}, *this, indices, value, where);
 }
 Tensor Tensor::set(std::initializer_list<Index> indices, const Operand& value,
                    Location where) const {
   return set(std::span(indices.begin(), indices.size()), value, where);
 }
 Tensor Tensor::add_at(std::span<const Index> indices, const Operand& value, Location where) const {
-  return assigned({"add_at", true}, *this, indices, value, where);
+  return assigned({"add_at", fusion::Op::kScatterAdd}, *this, indices, value, where);
 }
 Tensor Tensor::add_at(std::initializer_list<Index> indices, const Operand& value,
                       Location where) const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <sluice/ops.h>
+#include "frontend/indexing/positions.h"
 #include "frontend/indexing/slice_range.h"
 #include "frontend/record.h"
 
@@ -55,20 +56,10 @@ void add_mask(const char* op, const Tensor& mask, int axis, const Tensor& x, Sel
            " on");
     }
   }
-  const std::vector<bool> values = mask.to_vector<bool>();
-  std::vector<std::vector<int64_t>> found(mask.ndim());
-  for (int64_t i = 0; i < mask.numel(); ++i) {
-    if (!values[i]) continue;
-    int64_t rest = i;
-    for (int k = mask.ndim() - 1; k >= 0; --k) {
-      found[k].push_back(rest % mask.shape()[k]);
-      rest /= mask.shape()[k];
-    }
-  }
+  const Tensor positions = true_positions(op, reshape(mask, Shape{mask.numel()}));
+  const std::vector<Tensor> along = unravelled(positions.to(x.device()), mask.shape());
   for (int k = 0; k < mask.ndim(); ++k) {
-    selection->axes.push_back({.kind = Kind::kTensor,
-                               .axis = axis + k,
-                               .positions = Tensor::from(found[k]).to(x.device())});
+    selection->axes.push_back({.kind = Kind::kTensor, .axis = axis + k, .positions = along[k]});
   }
 }
 

@@ -1,6 +1,9 @@
 // softmax() and the layers that shift and scale by means and variances.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include <sluice/autograd.h>
 #include <sluice/ops.h>
 #include "frontend/call.h"
 #include "frontend/reduce.h"
@@ -22,7 +25,9 @@ Tensor widened(const Tensor& x) { return astype(x, frontend::statistic_dtype(x.d
 Tensor shifted(const char* name, const Tensor& x, int axis) {
   Tensor values = widened(x);
   if (x.shape()[axis] == 0) return values;
-  const Tensor greatest = reduce(name, Op::kMax, values, {axis}, true, values.dtype());
+  // The result is the same whatever is subtracted.
+  const Tensor greatest =
+      reduce(name, Op::kMax, stop_gradient(values), {axis}, true, values.dtype());
   return std::move(values) - greatest;
 }
 
@@ -35,23 +40,52 @@ void check_one_each(const char* name, const char* what, const Tensor& y, const T
        describe(x));
 }
 
+// `y`, what the op calls `what`, to be broadcast along all axes of `like` but `axis`.
+Tensor one_each(const char* name, const char* what, const Tensor& y, const Tensor& like, int axis,
+                DType dtype) {
+  check_one_each(name, what, y, like, axis);
+  std::vector<int64_t> extents(like.ndim() - axis, 1);
+  extents[0] = like.shape()[axis];
+  return reshape(astype(y, dtype), Shape(extents));
+}
+
 // weight * x + bias, of which either may be left out, by elements of the last axis.
 Tensor scaled(const char* name, Tensor x, const Tensor& like, const Arg& weight, const Arg* bias) {
-  const int last = like.ndim() - 1;
+  const int axis = like.ndim() - 1;
   const DType dtype = x.dtype();
   if (weight.tensor().defined()) {
-    check_one_each(name, "weight", weight.tensor(), like, last);
-    x = std::move(x) * astype(weight.tensor(), dtype);
+    x = std::move(x) * one_each(name, "weight", weight.tensor(), like, axis, dtype);
   }
   if (bias != nullptr && bias->tensor().defined()) {
-    check_one_each(name, "bias", bias->tensor(), like, last);
-    x = std::move(x) + astype(bias->tensor(), dtype);
+    x = std::move(x) + one_each(name, "bias", bias->tensor(), like, axis, dtype);
   }
   return x;
 }
 
 void check_has_axis(const char* name, const Tensor& x, int axis) {
   if (x.ndim() <= axis) fail(name, describe(x), " has no axis ", axis);
+}
+
+// x normalised within each of `groups` groups of channels (axis 1), then scaled by channel.
+Tensor normal_groups(const char* name, const Tensor& x, int64_t groups, const Arg& weight,
+                     const Arg& bias, double eps) {
+  check_has_axis(name, x, 1);
+  if (groups < 1 || x.shape()[1] % groups != 0) {
+    fail(name, groups, " groups do not divide axis 1 of ", describe(x));
+  }
+  const int64_t each = x.shape()[1] / groups;
+  const int64_t size = x.numel() == 0 ? 0 : x.numel() / x.shape()[0] / x.shape()[1];
+  const Tensor values = reshape(widened(x), Shape{x.shape()[0], groups, each, size});
+  const auto by_channel = [&](const char* what, const Arg& arg) {
+    check_one_each(name, what, arg.tensor(), x, 1);
+    return reshape(astype(arg.tensor(), values.dtype()), Shape{groups, each, 1});
+  };
+  const Tensor difference = values - mean_of(name, values, {2, 3}, true);
+  const Tensor variance = mean_of(name, square(difference), {2, 3}, true);
+  Tensor normal = difference * rsqrt(variance + Scalar(eps));
+  if (weight.tensor().defined()) normal = std::move(normal) * by_channel("weight", weight);
+  if (bias.tensor().defined()) normal = std::move(normal) + by_channel("bias", bias);
+  return astype(reshape(std::move(normal), x.shape()), float_type(x.dtype()));
 }
 
 }  // namespace
@@ -105,17 +139,31 @@ Tensor rms_norm(Arg x, Arg weight, double eps) {
   return result;
 }
 
+Tensor group_norm(Arg x, int64_t groups, Arg weight, Arg bias, double eps) {
+  Tensor result = with_call(x, "group_norm", [&](const Tensor& tensor) {
+    return normal_groups("group_norm", tensor, groups, weight, bias, eps);
+  });
+  for (const Arg* arg : {&weight, &bias}) arg->release();
+  return result;
+}
+
+Tensor instance_norm(Arg x, Arg weight, Arg bias, double eps) {
+  Tensor result = with_call(x, "instance_norm", [&](const Tensor& tensor) {
+    check_has_axis("instance_norm", tensor, 1);
+    const int64_t channels = std::max<int64_t>(tensor.shape()[1], 1);
+    return normal_groups("instance_norm", tensor, channels, weight, bias, eps);
+  });
+  for (const Arg* arg : {&weight, &bias}) arg->release();
+  return result;
+}
+
 Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps) {
   constexpr const char* kName = "batch_norm";
   Tensor result = with_call(x, kName, [&](const Tensor& tensor) {
     check_has_axis(kName, tensor, 1);
     const Tensor values = widened(tensor);
-    std::vector<int64_t> extents(tensor.ndim() - 1, 1);
-    extents[0] = tensor.shape()[1];
-    const Shape channels(extents);
     const auto by_channel = [&](const char* what, const Arg& arg) {
-      check_one_each(kName, what, arg.tensor(), tensor, 1);
-      return reshape(astype(arg.tensor(), values.dtype()), channels);
+      return one_each(kName, what, arg.tensor(), tensor, 1, values.dtype());
     };
     Tensor scale = rsqrt(by_channel("var", var) + Scalar(eps));
     if (weight.tensor().defined()) scale = std::move(scale) * by_channel("weight", weight);

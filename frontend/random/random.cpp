@@ -109,6 +109,13 @@ Tensor integers(Draw draw, int64_t low, int64_t high, const Shape& shape, DType 
 
 }  // namespace frontend
 
+RandomState random_state() { return {seed.load(), next_call.load()}; }
+
+void set_random_state(const RandomState& state) {
+  seed.store(state.seed);
+  next_call.store(state.next_call);
+}
+
 void manual_seed(uint64_t value) {
   seed = value;
   next_call = 0;

@@ -86,8 +86,6 @@ std::vector<OpSection> make_sections() {
 #define SLUICE_ALIAS(count, alias, id, function) \
   sections.back().rows.push_back(                \
       alias_row(sections.back(), #alias, #function, #function "(), by the standard's name."));
-#define SLUICE_UNIMPLEMENTED(type, function, list, text) \
-  SLUICE_FUNCTION(type, function, list, kUnimplemented, kNotDifferentiable, text)
 #define SLUICE_UNARY_OPERATOR(symbol, id, name) \
   sections.back().operators.push_back({OperatorForm::kUnary, #symbol, #name});
 #define SLUICE_BINARY_OPERATOR(symbol, id, name) \

@@ -138,6 +138,34 @@ struct Parameter<const Pool2dOptions&> : ParameterOf<ParameterType::kInts> {
     return {.stride = {n[0], n[1]}, .padding = {n[2], n[3]}, .count_include_pad = n[4] != 0};
   }
 };
+template <>
+struct Parameter<const Conv1dOptions&> : ParameterOf<ParameterType::kInts> {
+  static Conv1dOptions get(const Frame& frame, size_t k) {
+    const Ints& n = numbers(frame, k, "Conv1dOptions", 0, 4);
+    if (n.empty()) return {};
+    return {.stride = n[0], .padding = n[1], .dilation = n[2], .groups = n[3]};
+  }
+};
+template <>
+struct Parameter<const ConvTranspose2dOptions&> : ParameterOf<ParameterType::kInts> {
+  static ConvTranspose2dOptions get(const Frame& frame, size_t k) {
+    const Ints& n = numbers(frame, k, "ConvTranspose2dOptions", 0, 9);
+    if (n.empty()) return {};
+    return {.stride = {n[0], n[1]},
+            .padding = {n[2], n[3]},
+            .output_padding = {n[4], n[5]},
+            .dilation = {n[6], n[7]},
+            .groups = n[8]};
+  }
+};
+template <>
+struct Parameter<const Pool1dOptions&> : ParameterOf<ParameterType::kInts> {
+  static Pool1dOptions get(const Frame& frame, size_t k) {
+    const Ints& n = numbers(frame, k, "Pool1dOptions", 0, 3);
+    if (n.empty()) return {};
+    return {.stride = n[0], .padding = n[1], .count_include_pad = n[2] != 0};
+  }
+};
 
 std::vector<Tensor> results(Tensor result) {
   std::vector<Tensor> list;
@@ -147,6 +175,10 @@ std::vector<Tensor> results(Tensor result) {
 std::vector<Tensor> results(std::vector<Tensor> list) { return list; }
 std::vector<Tensor> results(TensorPair pair) {
   return {std::move(pair.first), std::move(pair.second)};
+}
+std::vector<Tensor> results(UniqueAll all) {
+  return {std::move(all.values), std::move(all.indices), std::move(all.inverse_indices),
+          std::move(all.counts)};
 }
 
 template <typename R, typename... P>

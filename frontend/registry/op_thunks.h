@@ -54,7 +54,7 @@ struct Thunk {
   std::span<const ParameterType> parameters;
 };
 
-// Of every op that is implemented, by name.
+// Of every op, by name.
 using Thunks = std::map<std::string_view, Thunk>;
 Thunks make_thunks();
 

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/registry/external.h"
 #include "frontend/registry/op_rows.h"
 #include "frontend/registry/op_thunks.h"
 
@@ -161,13 +162,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 [[noreturn]] void fail_unknown(std::string_view name) {
   std::vector<std::string> close;
-  for (const OpInfo& info : ops()) {
-    const bool is_part = name.size() > 2 && (info.name.find(name) != std::string::npos ||
-                                             name.find(info.name) != std::string_view::npos);
-    if (is_part || edit_distance(name, info.name) <= 1 + name.size() / 5) {
-      close.push_back(info.name);
-    }
-  }
+  const auto consider = [&](const std::string& other) {
+    const bool is_part = name.size() > 2 && (other.find(name) != std::string::npos ||
+                                             name.find(other) != std::string_view::npos);
+    if (is_part || edit_distance(name, other) <= 1 + name.size() / 5) close.push_back(other);
+  };
+  for (const OpInfo& info : ops()) consider(info.name);
+  for (const std::string& external : frontend::names_of_externals()) consider(external);
   throw Error(ErrorCode::kNotFound,
               absl::StrCat("there is no op \"", std::string(name), "\"",
                            close.empty() ? "" : "; did you mean ", absl::StrJoin(close, ", ")));
@@ -197,8 +198,9 @@ std::string_view own_name(const OpInfo& info, std::string_view name) {
   return has_ddof ? "ddof" : name;
 }
 
-// The attributes of a call, in the order of info.attributes.
-std::vector<Attribute> bind(const OpInfo& info, const Attributes& given_attributes) {
+}  // namespace
+
+std::vector<Attribute> frontend::bind(const OpInfo& info, const Attributes& given_attributes) {
   Attributes attributes;
   for (const auto& [name, value] : given_attributes) {
     const std::string own(own_name(info, name));
@@ -234,29 +236,36 @@ std::vector<Attribute> bind(const OpInfo& info, const Attributes& given_attribut
   return bound;
 }
 
-}  // namespace
+void frontend::check_count(const OpInfo& info, size_t inputs) {
+  if (info.is_variadic || inputs == info.inputs.size()) return;
+  fail_call(info, absl::StrCat("takes ", info.inputs.size(), " inputs (",
+                               absl::StrJoin(info.inputs, ", "), "), was given ", inputs));
+}
+
+bool frontend::is_own_op(std::string_view name) { return Registry::get().find(name) >= 0; }
 
 std::span<const OpInfo> ops() { return Registry::get().infos(); }
 
 const OpInfo& op(std::string_view name) {
   const int number = Registry::get().find(name);
-  if (number < 0) fail_unknown(name);
-  return ops()[number];
+  if (number >= 0) return ops()[number];
+  const auto external = frontend::find_external(name);
+  if (external == nullptr) fail_unknown(name);
+  return external->info;
 }
 
 std::vector<Tensor> call(std::string_view name, std::span<const Tensor> inputs,
                          const Attributes& attributes) {
-  const OpInfo& info = op(name);
-  const Thunk& thunk = Registry::get().thunk(Registry::get().find(name));
-  if (thunk.call == nullptr) {
-    throw Error(ErrorCode::kUnimplemented,
-                absl::StrCat(info.name, ": not implemented in this version"));
+  const int number = Registry::get().find(name);
+  if (number < 0) {
+    const auto external = frontend::find_external(name);
+    if (external == nullptr) fail_unknown(name);
+    return {frontend::call_external(*external, inputs, attributes, Location())};
   }
-  if (!info.is_variadic && inputs.size() != info.inputs.size()) {
-    fail_call(info, absl::StrCat("takes ", info.inputs.size(), " inputs (",
-                                 absl::StrJoin(info.inputs, ", "), "), was given ", inputs.size()));
-  }
-  const std::vector<Attribute> bound = bind(info, attributes);
+  const OpInfo& info = ops()[number];
+  const Thunk& thunk = Registry::get().thunk(number);
+  frontend::check_count(info, inputs.size());
+  const std::vector<Attribute> bound = frontend::bind(info, attributes);
   Frame frame{inputs, {}};
   size_t next_input = 0;
   size_t next_attribute = 0;

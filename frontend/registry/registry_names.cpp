@@ -10,8 +10,8 @@ const char* name_of(AttributeType type) {
 }
 
 const char* name_of(OpKind kind) {
-  constexpr const char* kNames[] = {"pointwise", "reduction", "view",     "join",
-                                    "gather",    "library",   "composed", "unimplemented"};
+  constexpr const char* kNames[] = {"pointwise", "reduction", "view",    "join",
+                                    "gather",    "library",   "composed"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -75,9 +75,11 @@ int replace_nodes(Graph& graph, std::vector<NodeId>* replacement, Choose choose)
 
 DType expected_operand_dtype(const GraphNode& node, int index) {
   const OpInfo& info = op_info(node.op);
-  const bool takes_positions =
-      node.op == Op::kTakeAlongAxis || node.op == Op::kScatterSet || node.op == Op::kScatterAdd;
+  const bool takes_positions = node.op == Op::kTakeAlongAxis || node.op == Op::kScatterSet ||
+                               node.op == Op::kScatterAdd || node.op == Op::kScatterMax ||
+                               node.op == Op::kScatterMin || node.op == Op::kNonzero;
   if (takes_positions && index == 1) return DType::kInt64;
+  if (node.op == Op::kExternal) return static_cast<DType>(node.attrs[1 + index]);
   if (!is_pointwise(node.op)) return node.operand_dtype;
   switch (info.rule) {
     case TypeRule::kLogical: return DType::kBool;

@@ -6,7 +6,9 @@
 namespace sluice::fusion {
 
 std::string ScatterAttributes::text() const {
-  return absl::StrCat(adds ? "add " : "set ", count, " of ", rows, " rows of ", columns);
+  constexpr const char* kVerbs[] = {"set", "add", "maximum of", "minimum of"};
+  return absl::StrCat(kVerbs[static_cast<int>(mode)], " ", count, " of ", rows, " rows of ",
+                      columns);
 }
 
 std::shared_ptr<const LibraryAttributes> make_scatter_attributes(
@@ -14,7 +16,10 @@ std::shared_ptr<const LibraryAttributes> make_scatter_attributes(
   const Layout &x = operands[0], &positions = operands[1], &updates = operands[2];
   auto result = std::make_shared<ScatterAttributes>();
   result->dtype = node.dtype;
-  result->adds = node.op == Op::kScatterAdd;
+  result->mode = node.op == Op::kScatterAdd   ? ScatterMode::kAdd
+                 : node.op == Op::kScatterMax ? ScatterMode::kMax
+                 : node.op == Op::kScatterMin ? ScatterMode::kMin
+                                              : ScatterMode::kSet;
   result->rows = x.shape[0];
   result->columns = x.shape[1];
   result->count = positions.shape[0];

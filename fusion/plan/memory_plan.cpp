@@ -67,7 +67,9 @@ class DonorFinder {
         // Of one that several calls write, each writes a part.
         if (!is_used_once(call.memory_of(call.outputs[o]))) continue;
         if (!is_read_in_place(call, static_cast<int32_t>(b), call.program.stores[o])) continue;
-        plan_.results[call.memory_of(call.outputs[o]).index].donors.push_back(donor);
+        Result& result = plan_.results[call.memory_of(call.outputs[o]).index];
+        // What an earlier step stores too has its memory when the donor is still to be read.
+        if (result.first_use == step) result.donors.push_back(donor);
       }
     }
   }

@@ -22,6 +22,27 @@ struct Conv2dOptions {
   int64_t groups = 1;
 };
 
+struct Conv1dOptions {
+  int64_t stride = 1;
+  int64_t padding = 0;
+  int64_t dilation = 1;
+  int64_t groups = 1;
+};
+
+struct ConvTranspose2dOptions {
+  Pair stride = 1;
+  Pair padding = 0;
+  Pair output_padding = 0;  // rows and columns more at the end; less than the stride or dilation
+  Pair dilation = 1;
+  int64_t groups = 1;
+};
+
+struct Pool1dOptions {
+  int64_t stride = 0;  // 0: the window's extent
+  int64_t padding = 0;
+  bool count_include_pad = true;
+};
+
 struct Pool2dOptions {
   Pair stride = 0;  // 0: the window's extents
   Pair padding = 0;

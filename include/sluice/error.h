@@ -14,7 +14,7 @@ enum class ErrorCode : int {
   kInvalidArgument = 3,     // shapes, axes or dtypes that don't go together; a wrong count
   kNotFound = 5,            // no op of this name
   kResourceExhausted = 8,   // memory that cannot be allocated
-  kFailedPrecondition = 9,  // use of an empty Tensor, a device that the process cannot use
+  kFailedPrecondition = 9,  // use of an empty Tensor or a device out of reach; a singular matrix
   kOutOfRange = 11,         // an index outside its axis
   kUnimplemented = 12,      // an op that does not exist yet, for this dtype or at all
   kInternal = 13,     // a device or a compiler failed. A lost GPU fails every use of its tensors

@@ -26,6 +26,11 @@ namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
+// What unique_all() gives.
+struct UniqueAll {
+  Tensor values, indices, inverse_indices, counts;
+};
+
 // The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
 [[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
 [[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
@@ -309,6 +314,12 @@ Tensor fmod(const Operand& x, const Operand& y);
 // floor_divide(x, y) and remainder(x, y).
 [[nodiscard]] TensorPair divmod(const Operand& x, const Operand& y);
 
+// The greatest common divisor of integers, not negative; that of 0 and y is |y|.
+Tensor gcd(const Operand& x, const Operand& y);
+
+// The least common multiple of integers, not negative: 0 if either is; wraps.
+Tensor lcm(const Operand& x, const Operand& y);
+
 // The next number after x towards y, of the dtype that both have as floats; y if they are equal.
 Tensor nextafter(const Operand& x, const Operand& y);
 
@@ -470,6 +481,12 @@ Tensor nanvar(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0)
 // The square root of nanvar().
 Tensor nanstd(Arg x, const Axes& axes = {}, bool keepdims = false, int ddof = 0);
 
+// At each x the piecewise linear function through the points (xp[i], fp[i]), a float: fp[0] before
+// xp[0], fp[-1] after xp[-1]. xp has one axis, in increasing order.
+Tensor interp(Arg x, Arg xp, Arg fp);
+// Likewise with these values before and after.
+Tensor interp(Arg x, Arg xp, Arg fp, double left, double right);
+
 // The integral along an axis by trapezoids: sum(dx * (y[1:] + y[:-1]) / 2), a float.
 Tensor trapezoid(Arg y, double dx = 1, int axis = -1);
 // Likewise with diff(x) for dx; x has one axis, or broadcasts with y.
@@ -495,7 +512,7 @@ Tensor bincount(Arg x, const Tensor& weights = {}, int64_t minlength = 0);
 
 // Cumulative.
 //
-// Of any dtype, in x's shape. Results have the dtype that sum() gives.
+// Of any dtype, in x's shape. Sums and products have the dtype that sum() gives.
 
 // Element i is the sum of elements 0 to i along the axis. Half types accumulate in float32, and
 // each element is rounded once.
@@ -509,6 +526,75 @@ Tensor cumulative_sum(Arg x, int axis = -1, bool include_initial = false);
 
 // cumprod(), after a 1 if include_initial.
 Tensor cumulative_prod(Arg x, int axis = -1, bool include_initial = false);
+
+// Element i is the greatest of elements 0 to i along the axis, in x's dtype; NaN wins.
+Tensor cummax(Arg x, int axis);
+
+// Element i is the least of elements 0 to i along the axis, in x's dtype; NaN wins.
+Tensor cummin(Arg x, int axis);
+
+// Element i is log(sum(exp(x))) of elements 0 to i along the axis, a float; it overflows only where
+// the result does.
+Tensor logcumsumexp(Arg x, int axis);
+
+// Sorting and searching.
+//
+// Along one axis. Least first, or greatest first if `descending`; NaN is last in both. Equal
+// elements, and -0 and 0 are equal, keep their order.
+
+// The elements in order along an axis.
+Tensor sort(Arg x, int axis = -1, bool descending = false);
+
+// The indices, int64, that sort() takes the elements from: take_along_axis(x, argsort(x)) is
+// sort(x).
+Tensor argsort(Arg x, int axis = -1, bool descending = false);
+
+// The k greatest elements along an axis, greatest first, and their indices, int64: what a
+// descending sort() begins with.
+[[nodiscard]] TensorPair topk(Arg x, int64_t k, int axis = -1);
+
+// How many elements of x, of one axis and in order, are less than each value, or not greater if
+// `right`: int64. x is take(x, sorter, 0) if a sorter is given.
+Tensor searchsorted(Arg x, Arg values, bool right = false, const Tensor& sorter = {});
+
+// The middle element in order, or the mean of the middle two, a float; NaN of nothing, and where
+// there is NaN.
+Tensor median(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// The median() of what is not NaN.
+Tensor nanmedian(Arg x, const Axes& axes = {}, bool keepdims = false);
+
+// What is q of the way, 0 to 1, from the least element to the greatest, interpolated between
+// neighbours in order, a float; NaN as of median().
+Tensor quantile(Arg x, double q, const Axes& axes = {}, bool keepdims = false);
+// Several, along a new axis in front.
+Tensor quantile(Arg x, const std::vector<double>& q, const Axes& axes = {}, bool keepdims = false);
+
+// The quantile() of what is not NaN.
+Tensor nanquantile(Arg x, double q, const Axes& axes = {}, bool keepdims = false);
+
+// quantile(x, q / 100).
+Tensor percentile(Arg x, double q, const Axes& axes = {}, bool keepdims = false);
+
+// Sets.
+//
+// Of x's elements, whatever its shape, in order. Every NaN is unlike any other.
+
+// The distinct elements. Waits: x says how many there are.
+Tensor unique_values(Arg x);
+
+// The distinct elements, and how often each is there, int64. Waits.
+[[nodiscard]] TensorPair unique_counts(Arg x);
+
+// The distinct elements, and which of them each element of x is, int64 in x's shape. Waits.
+[[nodiscard]] TensorPair unique_inverse(Arg x);
+
+// The distinct elements; where in flattened x each is first; which of them each element of x is;
+// how often each is there. Waits.
+[[nodiscard]] UniqueAll unique_all(Arg x);
+
+// Whether each element of x is among those of `test`, or, if `invert`, is not.
+Tensor isin(Arg x, Arg test, bool invert = false);
 
 // Views.
 //
@@ -646,10 +732,28 @@ Tensor take_along_axis(Arg x, Arg indices, int axis);
 // take_along_axis(), by another name.
 Tensor gather(Arg x, Arg indices, int axis);
 
+// x with each update in place of the element at its index along the axis: of several for one
+// element the last in row-major order. Along the other axes both broadcast to x's extents. Updates
+// are converted to x's dtype.
+Tensor scatter(Arg x, Arg indices, Arg updates, int axis);
+
+// scatter(), by NumPy's name.
+Tensor put_along_axis(Arg x, Arg indices, Arg values, int axis);
+
 // x with each update added to the element at its index along the axis, in row-major order of the
 // updates; along the other axes both broadcast to x's extents. Updates are converted to x's dtype;
 // sums of half types are rounded once.
 Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);
+
+// The indices of the elements that are not 0, in row-major order: (count, rank), int64. Waits for
+// the count.
+Tensor nonzero(Arg x);
+
+// Likewise, the greatest of the element and its updates; NaN wins.
+Tensor scatter_max(Arg x, Arg indices, Arg updates, int axis);
+
+// Likewise, the least of the element and its updates; NaN wins.
+Tensor scatter_min(Arg x, Arg indices, Arg updates, int axis);
 
 // A new last axis: 1 where its position equals the index, else 0; zeros for an index outside [0,
 // classes).
@@ -712,6 +816,17 @@ Tensor rms_norm(Arg x, Arg weight, double eps = 1e-6);
 // weight or bias is left out (Ioffe and Szegedy, Batch Normalization, 2015).
 Tensor batch_norm(Arg x, Arg mean, Arg var, Arg weight, Arg bias, double eps = 1e-5);
 
+// (x - mean) / sqrt(var + eps) * weight + bias, with mean and variance over each of `groups` groups
+// of channels (axis 1) of a sample (axis 0), weight and bias by channel; an empty weight or bias is
+// left out (Wu and He, Group Normalization, 2018).
+Tensor group_norm(Arg x, int64_t groups, Arg weight, Arg bias, double eps = 1e-5);
+
+// group_norm() with a group for each channel.
+Tensor instance_norm(Arg x, Arg weight, Arg bias, double eps = 1e-5);
+
+// The rows of weight (count, width) at these indices: take() along axis 0.
+Tensor embedding(Arg indices, Arg weight);
+
 // Each element 0 with probability p, else x / (1 - p), a float (Srivastava et al., Dropout, 2014).
 // Draws as rand() does.
 Tensor dropout(Arg x, double p);
@@ -721,6 +836,52 @@ Tensor dropout(Arg x, double p);
 // Need, 2017). A query without any key gives NaN.
 Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
                                     bool causal = false);
+
+// Activations.
+//
+// Floats, in x's shape, beside relu, gelu, silu, softplus, mish, sigmoid and tanh above. Those of
+// half types are computed in float32 and rounded once.
+
+// x where it is positive, else slope * x.
+Tensor leaky_relu(Arg x, double slope = 0.01);
+
+// x where it is positive, else weight * x, of one weight or of one for each channel, axis 1 (He et
+// al., Delving Deep into Rectifiers, 2015).
+Tensor prelu(Arg x, Arg weight);
+
+// x where it is positive, else alpha * (exp(x) - 1) (Clevert et al., 2015).
+Tensor elu(Arg x, double alpha = 1);
+
+// 1.0507 * elu(x, 1.6733), which keeps mean 0 and variance 1 (Klambauer et al., Self-Normalizing
+// Neural Networks, 2017).
+Tensor selu(Arg x);
+
+// x where it is positive, else alpha * (exp(x / alpha) - 1) (Barron, 2017).
+Tensor celu(Arg x, double alpha = 1);
+
+// gelu() with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) in place of erf(x / sqrt(2)).
+Tensor gelu_tanh(Arg x);
+
+// min(max(x, 0), 6).
+Tensor relu6(Arg x);
+
+// min(max(x, low), high).
+Tensor hardtanh(Arg x, double low = -1, double high = 1);
+
+// relu6(x + 3) / 6.
+Tensor hardsigmoid(Arg x);
+
+// x * hardsigmoid(x) (Howard et al., Searching for MobileNetV3, 2019).
+Tensor hardswish(Arg x);
+
+// x / (1 + |x|).
+Tensor softsign(Arg x);
+
+// log(sigmoid(x)), without overflow on the way.
+Tensor log_sigmoid(Arg x);
+
+// a * sigmoid(b), of the halves a and b of x along an axis (Dauphin et al., 2016).
+Tensor glu(Arg x, int axis = -1);
 
 // Windows.
 //
@@ -737,21 +898,32 @@ Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
 // elements are no padding.
 Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
 
-// Not implemented yet.
-//
-// Each throws Error (kUnimplemented) that names it.
+// The cross-correlation of x (n, c, length) with weight (o, c / groups, k), as conv2d().
+Tensor conv1d(Arg x, Arg weight, const Conv1dOptions& options = {});
 
-// The indices of the elements that are not 0.
-Tensor nonzero(Arg x);
+// The gradient of conv2d() with regard to its x, of weight (c, o / groups, kh, kw): x (n, c, h, w)
+// gives (n, o, (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1, ...).
+Tensor conv_transpose2d(Arg x, Arg weight, const ConvTranspose2dOptions& options = {});
 
-// The elements in order along an axis.
-Tensor sort(Arg x, int axis = -1, bool descending = false);
+// max_pool2d() over the last axis alone.
+Tensor max_pool1d(Arg x, int64_t window, const Pool1dOptions& options = {});
 
-// The indices that sort() takes the elements from.
-Tensor argsort(Arg x, int axis = -1, bool descending = false);
+// avg_pool2d() over the last axis alone.
+Tensor avg_pool1d(Arg x, int64_t window, const Pool1dOptions& options = {});
 
-// The k greatest elements along an axis, and their indices.
-[[nodiscard]] std::pair<Tensor, Tensor> topk(Arg x, int64_t k, int axis = -1);
+// Means, floats, of so many windows: of n elements, from floor(i n / size) to ceil((i + 1) n /
+// size).
+Tensor adaptive_avg_pool2d(Arg x, Pair size);
+
+// Of (.., c * factor * factor, h, w), (.., c, h * factor, w * factor): channels become pixels (Shi
+// et al., 2016).
+Tensor pixel_shuffle(Arg x, int64_t factor);
+
+// x with its last axes resampled to these extents. "nearest": element floor(i n / size). "linear",
+// along each axis, a float: elements lie at (i + 0.5) / n, or, if align_corners, the first and the
+// last of both at the same place.
+Tensor interpolate(Arg x, const Shape& size, std::string_view mode = "nearest",
+                   bool align_corners = false);
 
 }  // namespace sluice
 

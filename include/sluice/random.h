@@ -54,6 +54,14 @@ class Generator {
   uint64_t next_call_ = 0;
 };
 
+// Where the process's generator is: what it draws next follows from these two.
+struct RandomState {
+  uint64_t seed;
+  uint64_t next_call;
+};
+[[nodiscard]] RandomState random_state();
+void set_random_state(const RandomState& state);
+
 // mean + std * randn(). std is not negative.
 Tensor normal(double mean, double std, const Shape& shape, DType dtype = DType::kFloat32,
               std::optional<Device> device = std::nullopt, Location where = Location::current());

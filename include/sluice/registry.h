@@ -21,14 +21,13 @@ namespace SLUICE_EXPORT sluice {
 
 // What an op becomes.
 enum class OpKind : uint8_t {
-  kPointwise,      // part of the kernel that reads it, and no memory of its own
-  kReduction,      // what feeds it is fused into it, and what reads it where that walks its rows
-  kView,           // reads its operand at other indices
-  kJoin,           // lays elements of its operands together, in the kernel that reads it
-  kGather,         // fused into its readers; what is indexed has to be in memory
-  kLibrary,        // a library call, for the dtypes that a library has it for
-  kComposed,       // made of others, and fused as they are
-  kUnimplemented,  // declared; throws
+  kPointwise,  // part of the kernel that reads it, and no memory of its own
+  kReduction,  // what feeds it is fused into it, and what reads it where that walks its rows
+  kView,       // reads its operand at other indices
+  kJoin,       // lays elements of its operands together, in the kernel that reads it
+  kGather,     // fused into its readers; what is indexed has to be in memory
+  kLibrary,    // a library call, for the dtypes that a library has it for
+  kComposed,   // made of others, and fused as they are
 };
 
 enum class Gradient : uint8_t {
@@ -73,7 +72,8 @@ struct OpInfo {
 // All ops, in the order of the reference.
 [[nodiscard]] std::span<const OpInfo> ops();
 
-// Throws Error (kNotFound), naming ops with a similar name, if there is none of this name.
+// Also of an ExternalOp. Throws Error (kNotFound), naming ops with a similar name, if there is none
+// of this name.
 [[nodiscard]] const OpInfo& op(std::string_view name);
 
 // Calls the op's C++ function. An int64_t stands for an attribute of type float or scalar too, a

@@ -442,6 +442,16 @@ class [[nodiscard("an op changes no tensor: use its result")]] Tensor {
   // device; and whatever error computing the value met. Ops on tensors of two devices throw.
   Tensor to(Device device, Location where = Location::current()) const;
 
+  // A leaf with the same value: what is computed from it needs a gradient (sluice/autograd.h).
+  // Throws Error (kInvalidArgument) if the dtype is not a float.
+  Tensor requires_grad(Location where = Location::current()) const;
+  // True of a leaf, and of what was computed from one.
+  [[nodiscard]] bool needs_grad() const;
+  // What backward() has added up for this leaf; the empty handle if nothing has been.
+  Tensor grad() const;
+  // Forgets it.
+  void zero_grad() const;
+
   // Gives up the node (the handle becomes empty) or shows it; for the frontend's own use.
   [[nodiscard]] engine::NodeRef release()&& { return std::move(node_); }
   [[nodiscard]] const engine::NodeRef& node_ref() const { return node_; }

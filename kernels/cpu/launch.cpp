@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <vector>
 
@@ -28,6 +29,9 @@ constexpr int64_t kUnit = kNontemporalUnit;
 // The rows of a column reduction that one work item takes, if there are enough for all threads.
 // They are side by side in memory.
 constexpr int64_t kColumnRange = 1024;
+// Runs of a row read through panels that a block takes: several panels, as each line of memory that a
+// block has a part of is read for it.
+constexpr int64_t kStagedRuns = 256;
 
 int64_t product(const int64_t* extents, int count) {
   int64_t result = 1;
@@ -46,7 +50,13 @@ struct Work {
     if (program.tiled && program.reduced_rank == 0)
       unit = kTileHeight * call.args.extents[program.outer_rank - 1];
     if (program.packed_rank > 0) unit = kUnit * program.packed_points();
-    blocks = num_blocks(program.schedule, reduced);
+    block = block_size(program.schedule);
+    if (program.tiled && program.lanes_reduced()) {
+      const int64_t run = std::max<int64_t>(call.args.extents[program.rank() - 1], 1);
+      block = std::max(block, static_cast<int64_t>(
+                                  std::bit_ceil(static_cast<uint64_t>(kStagedRuns * run))));
+    }
+    blocks = std::max<int64_t>(ceil_div(reduced, block), 1);
   }
 
   double cost() const { return row_cost * static_cast<double>(rows); }
@@ -75,6 +85,7 @@ struct Work {
   int64_t reduced;  // elements of a row
   double row_cost;  // ns
   int64_t unit;     // rows are given to threads in multiples of this
+  int64_t block;    // elements that a thread takes of a row: a subtree
   int64_t blocks;   // of a row
 };
 
@@ -99,8 +110,10 @@ void split_blocks(const Work& work) {
                [&](int64_t begin, int64_t end) {
                  for (int64_t item = begin; item < end; ++item) {
                    const int64_t first = item / work.blocks * range;
+                   const int64_t element = item % work.blocks * work.block;
                    entry.block(executable.context(), &args, first,
-                               std::min(first + range, work.rows), item % work.blocks,
+                               std::min(first + range, work.rows), element,
+                               std::min(element + work.block, work.reduced),
                                partials + item * stride);
                  }
                });

@@ -18,9 +18,9 @@ class Interpreter : public Executable {
     // With more than one pass, a later one may have element-level stores that need whole rows.
     if (code_.num_passes != 1 || code_.reductions.empty()) return;
     entry_.block = [](const void* context, const KernelArgs* args, int64_t begin, int64_t end,
-                      int64_t block, void* partials) {
+                      int64_t first, int64_t last, void* partials) {
       if (begin >= end) return;
-      machine(context, *args).block(begin, end, block, static_cast<char*>(partials));
+      machine(context, *args).block(begin, end, first, last, static_cast<char*>(partials));
     };
     entry_.finish = [](const void* context, const KernelArgs* args, int64_t begin, int64_t end,
                        int64_t num_blocks, const void* partials, int64_t partial_stride) {

@@ -106,13 +106,12 @@ void Machine::rows(int64_t begin, int64_t end) {
   if (code_.nontemporal) fence_nontemporal_stores();
 }
 
-void Machine::block(int64_t begin, int64_t end, int64_t block, char* partials) {
+void Machine::block(int64_t begin, int64_t end, int64_t first, int64_t last, char* partials) {
   const Pass& pass = code_.passes[0];
   const int64_t plane = 8 * (end - begin);
-  const int64_t size = block_size(schedule_of(code_));
   for_each_batch(begin, end, [&] {
     run(pass.row_code, row_, num_rows_);
-    run_pass(pass, block * size, std::min((block + 1) * size, num_reduced_));
+    run_pass(pass, first, last);
     for (size_t j = 0; j < code_.reductions.size(); ++j) {
       const Reduction& reduction = code_.reductions[j];
       const int64_t size = size_of(reduction.type);

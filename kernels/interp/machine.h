@@ -33,7 +33,7 @@ class Machine {
 
   // The three entry points of kernels/executable.h.
   void rows(int64_t begin, int64_t end);
-  void block(int64_t begin, int64_t end, int64_t block, char* partials);
+  void block(int64_t begin, int64_t end, int64_t first, int64_t last, char* partials);
   void finish(int64_t begin, int64_t end, int64_t num_blocks, const char* partials,
               int64_t partial_stride);
 

@@ -1,4 +1,4 @@
-// Cumulative sums and products on the CPU.
+// Cumulative sums, products and the like on the CPU.
 //
 // A line is cut into leaves. Element i is what comes before its leaf, combined with the leaf up to
 // i, of which each part is combined in order. What comes before leaf n is made of subtrees as those
@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <type_traits>
 
 #include <sluice/half.h>
@@ -20,6 +22,7 @@
 namespace sluice::kernels {
 namespace {
 
+using fusion::ScanKind;
 using fusion::ScanShape;
 
 // Lines that interleave in memory are scanned side by side, so many at a time.
@@ -43,6 +46,8 @@ T stored(A value) {
     return T(value);
   }
 }
+
+bool is_extremum(ScanKind kind) { return kind == ScanKind::kMax || kind == ScanKind::kMin; }
 
 // What comes before the leaf at hand, of lines side by side.
 template <typename A, int64_t kMost, typename Combine>
@@ -187,12 +192,30 @@ void scan(const ScanShape& shape, const T* x, T* y, A identity, Combine combine)
 template <typename T>
 absl::Status scan(const fusion::ScanAttributes& attributes, absl::Span<void* const> buffers) {
   using A = Accumulator<T>;
+  using Limits = std::numeric_limits<A>;
   const T* const x = static_cast<const T*>(buffers[0]) + attributes.offset;
   T* const y = static_cast<T*>(buffers[1]);
-  if (attributes.shape.multiplies) {
-    scan(attributes.shape, x, y, A(1), [](A a, A b) { return a * b; });
-  } else {
-    scan(attributes.shape, x, y, A(-0.0), [](A a, A b) { return a + b; });
+  const ScanShape& shape = attributes.shape;
+  const A least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  const A greatest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  switch (shape.kind) {
+    case ScanKind::kSum: scan(shape, x, y, A(-0.0), [](A a, A b) { return a + b; }); break;
+    case ScanKind::kProduct: scan(shape, x, y, A(1), [](A a, A b) { return a * b; }); break;
+    // NaN stays, and replaces what is there.
+    case ScanKind::kMax:
+      scan(shape, x, y, least, [](A a, A b) { return b > a || b != b ? b : a; });
+      break;
+    case ScanKind::kMin:
+      scan(shape, x, y, greatest, [](A a, A b) { return b < a || b != b ? b : a; });
+      break;
+    case ScanKind::kLogSumExp:
+      if constexpr (std::is_floating_point_v<A>) {
+        scan(shape, x, y, least, [](A a, A b) {
+          constexpr A kLog2 = std::numbers::ln2_v<A>;
+          return a == b ? a + kLog2 : std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+        });
+      }
+      break;
   }
   return absl::OkStatus();
 }
@@ -206,7 +229,10 @@ absl::Status run_scan(const fusion::LibraryCall& call, absl::Span<void* const> b
     case DType::kBFloat16: return scan<bfloat16>(attributes, buffers);
     case DType::kFloat32: return scan<float>(attributes, buffers);
     case DType::kFloat64: return scan<double>(attributes, buffers);
-    default: return scan<uint64_t>(attributes, buffers);  // signed ones wrap alike
+    case DType::kInt64:
+      if (is_extremum(attributes.shape.kind)) return scan<int64_t>(attributes, buffers);
+      [[fallthrough]];  // sums and products wrap as unsigned ones do
+    default: return scan<uint64_t>(attributes, buffers);
   }
 }
 

@@ -14,6 +14,7 @@ namespace sluice::kernels {
 namespace {
 
 using fusion::ScatterAttributes;
+using fusion::ScatterMode;
 
 constexpr int64_t kGrain = 1 << 14;  // elements
 // Rows of at least so many elements are cut, each range of columns going through all positions.
@@ -29,6 +30,19 @@ struct Add {
     } else {
       return sum;
     }
+  }
+};
+// Of two zeros the first; NaN wins.
+struct Max {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a < b || b != b ? b : a;
+  }
+};
+struct Min {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return b < a || b != b ? b : a;
   }
 };
 struct Set {
@@ -108,30 +122,45 @@ absl::Status run(const ScatterAttributes& attributes, absl::Span<void* const> bu
   return absl::OkStatus();
 }
 
+// Of types of which only the size counts: what is moved, and integers that wrap.
+template <typename Combine>
+absl::Status run_of_size(const ScatterAttributes& attributes, absl::Span<void* const> buffers) {
+  switch (size_of(attributes.dtype)) {
+    case 1: return run<uint8_t, Combine>(attributes, buffers);
+    case 2: return run<uint16_t, Combine>(attributes, buffers);
+    case 4: return run<uint32_t, Combine>(attributes, buffers);
+    default: return run<uint64_t, Combine>(attributes, buffers);
+  }
+}
+
+// Of types that are compared.
+template <typename Combine>
+absl::Status run_ordered(const ScatterAttributes& attributes, absl::Span<void* const> buffers) {
+  switch (attributes.dtype) {
+    case DType::kInt8: return run<int8_t, Combine>(attributes, buffers);
+    case DType::kInt16: return run<int16_t, Combine>(attributes, buffers);
+    case DType::kInt32: return run<int32_t, Combine>(attributes, buffers);
+    case DType::kInt64: return run<int64_t, Combine>(attributes, buffers);
+    case DType::kFloat32: return run<float, Combine>(attributes, buffers);
+    case DType::kFloat64: return run<double, Combine>(attributes, buffers);
+    default: return run_of_size<Combine>(attributes, buffers);  // unsigned
+  }
+}
+
 }  // namespace
 
 absl::Status run_scatter(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
   const ScatterAttributes& attributes = fusion::scatter_of(call);
-  if (attributes.adds && attributes.dtype == DType::kFloat32) {
-    return run<float, Add>(attributes, buffers);
+  switch (attributes.mode) {
+    case ScatterMode::kMax: return run_ordered<Max>(attributes, buffers);
+    case ScatterMode::kMin: return run_ordered<Min>(attributes, buffers);
+    case ScatterMode::kSet: return run_of_size<Set>(attributes, buffers);
+    case ScatterMode::kAdd: break;
   }
-  if (attributes.adds && attributes.dtype == DType::kFloat64) {
-    return run<double, Add>(attributes, buffers);
-  }
-  // Signed integers wrap as unsigned ones do; what is only moved is of any type of its size.
-  switch (size_of(attributes.dtype)) {
-    case 1:
-      return attributes.adds ? run<uint8_t, Add>(attributes, buffers)
-                             : run<uint8_t, Set>(attributes, buffers);
-    case 2:
-      return attributes.adds ? run<uint16_t, Add>(attributes, buffers)
-                             : run<uint16_t, Set>(attributes, buffers);
-    case 4:
-      return attributes.adds ? run<uint32_t, Add>(attributes, buffers)
-                             : run<uint32_t, Set>(attributes, buffers);
-    default:
-      return attributes.adds ? run<uint64_t, Add>(attributes, buffers)
-                             : run<uint64_t, Set>(attributes, buffers);
+  switch (attributes.dtype) {
+    case DType::kFloat32: return run<float, Add>(attributes, buffers);
+    case DType::kFloat64: return run<double, Add>(attributes, buffers);
+    default: return run_of_size<Add>(attributes, buffers);
   }
 }
 

@@ -36,7 +36,7 @@ llvm::Function* KernelEmitter::declare(llvm::Module& module) const {
   std::vector<llvm::Type*> types = {pointer, pointer, word, word};
   const char* name = kRowsName;
   if (entry_ == Entry::kBlock) {
-    types.insert(types.end(), {word, pointer});
+    types.insert(types.end(), {word, word, pointer});
     name = kBlockName;
   } else if (entry_ == Entry::kFinish) {
     types.insert(types.end(), {word, pointer, word});
@@ -298,10 +298,9 @@ void KernelEmitter::emit_stage(const RowPlan::Stage& stage) {
   for (const fusion::Store& store : stage.stores) body_->emit_store(store);
 }
 
-std::pair<llvm::Value*, llvm::Value*> KernelEmitter::block_range() {
-  llvm::Value* size = builder_.index(block_size(program_.schedule));
-  llvm::Value* first = ir_.CreateMul(argument(4), size);
-  return {first, builder_.min(ir_.CreateAdd(first, size), reduced_extent_)};
+std::pair<llvm::Value*, llvm::Value*> KernelEmitter::element_range() {
+  if (entry_ == Entry::kBlock) return {argument(4), argument(5)};
+  return {builder_.index(0), reduced_extent_};
 }
 
 void KernelEmitter::emit_after_pass(size_t p, const Accumulators& totals) {
@@ -316,11 +315,7 @@ void KernelEmitter::emit_row(llvm::Value* row) {
   emit_stage(plan_.before[0]);
   for (size_t p = 0; p < plan_.passes.size(); ++p) {
     const RowPlan::Stage& pass = plan_.passes[p];
-    if (entry_ == Entry::kBlock) {
-      const auto [first, end] = block_range();
-      store_partials(emit_leaves(pass, first, end), row);
-      return;
-    }
+    if (entry_ == Entry::kBlock) return store_partials(emit_pass(pass), row);
     emit_after_pass(p, entry_ == Entry::kFinish && p == 0 ? load_partials(row) : emit_pass(pass));
   }
 }
@@ -328,9 +323,7 @@ void KernelEmitter::emit_row(llvm::Value* row) {
 void emit_kernel(const Program& program, llvm::Module& module) {
   KernelEmitter(program, RowPlan(program, program.caches_rows), Entry::kRows, module).emit();
   const RowPlan plan(program, /*caches=*/false);
-  // A block has a few elements of each line of the panels that it is in.
-  const bool has_panels = program.tiled && program.lanes_reduced();
-  if (!plan.splits_rows || program.one_leaf || has_panels) return;
+  if (!plan.splits_rows || program.one_leaf) return;
   KernelEmitter(program, plan, Entry::kBlock, module).emit();
   KernelEmitter(program, plan, Entry::kFinish, module).emit();
 }

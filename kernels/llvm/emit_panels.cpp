@@ -1,7 +1,6 @@
 // Reductions of columns, or of rows that are interleaved in memory: they take turns.
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
@@ -46,7 +45,7 @@ llvm::Value* KernelEmitter::width_of_panels() {
 
 void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   const RowPlan::Stage& pass = plan_.passes[0];
-  const auto [begin, end] = panel_elements();
+  const auto [begin, end] = element_range();
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
   llvm::Value* one = builder_.index(1);
   auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
@@ -102,7 +101,7 @@ bool KernelEmitter::has_narrow_panel() const {
 void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   constexpr int kLevel = 2, kLeaves = 1 << kLevel;  // that take turns
   const RowPlan::Stage& pass = plan_.passes[0];
-  const auto [begin, end] = panel_elements();
+  const auto [begin, end] = element_range();
   llvm::Value* zero = builder_.index(0);
   llvm::Value* one = builder_.index(1);
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
@@ -163,11 +162,6 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
   });
   emit_totals(total_of(tree, zero, leaves), row);
   body_->set_active(nullptr);
-}
-
-std::pair<llvm::Value*, llvm::Value*> KernelEmitter::panel_elements() {
-  if (entry_ == Entry::kBlock) return block_range();
-  return {builder_.index(0), reduced_extent_};
 }
 
 void KernelEmitter::emit_totals(const Accumulators& totals, llvm::Value* row) {

@@ -70,10 +70,9 @@ void KernelEmitter::read_cached(ValueId id, llvm::Value* element) {
 KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass) {
   const bool reads_tiles = program_.tiled && !tiles_of(pass).empty();
   if (reads_tiles && lanes_reduced()) return emit_staged_rows(pass);
-  if (pass.reductions.empty() && !reads_tiles) {
-    return emit_leaf(pass, builder_.index(0), reduced_extent_);
-  }
-  return emit_leaves(pass, builder_.index(0), reduced_extent_);
+  const auto [first, last] = element_range();
+  const bool has_leaves = !pass.reductions.empty() || reads_tiles;
+  return has_leaves ? emit_leaves(pass, first, last) : emit_leaf(pass, first, last);
 }
 
 void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {

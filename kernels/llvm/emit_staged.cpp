@@ -106,21 +106,26 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
   llvm::Value* leaf_size = builder_.index(size);
   llvm::Value* length = body_->extent(program_.rank() - 1);
   llvm::Value* side = body_->extent(program_.rank() - 2);
-  llvm::Value* runs = ir_.CreateUDiv(reduced_extent_, length);
+  const auto [begin, last] = element_range();
+  llvm::Value* first_run = ir_.CreateUDiv(begin, length);
+  llvm::Value* runs = ir_.CreateUDiv(
+      ir_.CreateAdd(last, ir_.CreateSub(length, builder_.index(1))), length);
   llvm::Value* most = runs_of_panel();
   const Tree tree = make_tree(pass.reductions, 1);
-  builder_.walk(zero, runs, [&](llvm::Value* run) {
+  builder_.walk(first_run, runs, [&](llvm::Value* run) {
     llvm::Value* count = builder_.min(most, ir_.CreateSub(side, ir_.CreateURem(run, side)));
+    count = builder_.min(count, ir_.CreateSub(runs, run));
     llvm::Value* next = ir_.CreateAdd(run, count);
     for (const uint16_t access : accesses) stage_panel(access, run, count);
     // Leaves that are complete now.
-    llvm::Value* first = ir_.CreateAnd(ir_.CreateMul(run, length), -size);
-    llvm::Value* end = ir_.CreateMul(next, length);
-    end = ir_.CreateSelect(ir_.CreateICmpEQ(next, runs), end, ir_.CreateAnd(end, -size));
+    llvm::Value* first =
+        builder_.max(begin, ir_.CreateAnd(ir_.CreateMul(run, length), -size));
+    llvm::Value* end = ir_.CreateAnd(ir_.CreateMul(next, length), -size);
+    end = ir_.CreateSelect(ir_.CreateICmpEQ(next, runs), last, end);
     builder_.loop(first, end, leaf_size, {}, [&](llvm::Value* r, const Values&) {
       const Accumulators leaf =
-          emit_leaf(pass, r, builder_.min(ir_.CreateAdd(r, leaf_size), reduced_extent_));
-      add_to_tree(tree, zero, ir_.CreateUDiv(r, leaf_size), leaf);
+          emit_leaf(pass, r, builder_.min(ir_.CreateAdd(r, leaf_size), last));
+      add_to_tree(tree, zero, ir_.CreateUDiv(ir_.CreateSub(r, begin), leaf_size), leaf);
       return Values{};
     });
     // The rest is what comes before the next panel.
@@ -143,7 +148,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
     return next;
   });
   if (pass.reductions.empty()) return {};
-  llvm::Value* elements = ir_.CreateAdd(reduced_extent_, builder_.index(size - 1));
+  llvm::Value* elements =
+      ir_.CreateAdd(ir_.CreateSub(last, begin), builder_.index(size - 1));
   return total_of(tree, zero, ir_.CreateUDiv(elements, leaf_size));
 }
 

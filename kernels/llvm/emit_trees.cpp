@@ -107,7 +107,7 @@ void KernelEmitter::store_partials(const Accumulators& partials, llvm::Value* ro
   for (size_t j = 0; j < partials.size(); ++j) {
     auto store = [&](llvm::Value* value, size_t plane, DType dtype) {
       value = builder_.to_memory(value);
-      llvm::Value* pointer = partial_pointer(argument(5), row, plane, dtype);
+      llvm::Value* pointer = partial_pointer(argument(6), row, plane, dtype);
       const llvm::Align align(size_of(dtype));
       if (body_->active() == nullptr)
         ir_.CreateAlignedStore(value, pointer, align);

@@ -141,12 +141,10 @@ class KernelEmitter {
   static constexpr int kNarrowPart = 4;
   bool has_narrow_panel() const;
   void emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row);
-  // The elements that panels walk.
-  std::pair<llvm::Value*, llvm::Value*> panel_elements();
   // What follows from the totals of the columns at `row`.
   void emit_totals(const Accumulators& totals, llvm::Value* row);
-  // The elements of the block that the entry point is called for.
-  std::pair<llvm::Value*, llvm::Value*> block_range();
+  // The elements of a row that the entry point is called for: a block's, or all.
+  std::pair<llvm::Value*, llvm::Value*> element_range();
   // Once a row: the results of pass p, and what follows from them.
   void emit_after_pass(size_t p, const Accumulators& totals);
   // Lanes across rows: each of the row schedule's lanes is a vector of rows.

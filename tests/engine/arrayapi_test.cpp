@@ -1,92 +1,17 @@
 // The functions of the array API standard and NumPy that are composed of ops, beside NumPy's:
 // golden/arrayapi.txt, which golden/make_arrayapi.py writes. What they cost, and how they fail.
 #include <cfloat>
-#include <fstream>
-#include <map>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "tests/support/golden.h"
+#include "tests/support/golden_calls.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
 namespace {
 
-// "dtype dims values" of a result; that of an input has its layout before the values.
-struct Written {
-  explicit Written(const std::string& word) {
-    const std::vector<std::string> parts = absl::StrSplit(word, ';');
-    const std::vector<int64_t> dims = golden_integers(parts[1]);
-    const DType dtype = dtype_named(parts[0]);
-    std::vector<Real> values;
-    if (parts.back() != "-") {
-      for (const absl::string_view value : absl::StrSplit(parts.back(), ',')) {
-        values.push_back(number(std::string(value), dtype));
-      }
-    }
-    array = NdArray(dtype, Shape(std::span<const int64_t>(dims)), values);
-    if (parts.size() == 4) layout = parts[2][0];
-  }
-  // A float is written with as many digits as tell it from others of its dtype, or of a wider one.
-  static Real number(const std::string& text, DType dtype) {
-    if (!is_float(dtype)) return std::strtold(text.c_str(), nullptr);
-    return oracle::round_float(std::strtod(text.c_str(), nullptr), dtype);
-  }
-
-  NdArray array;
-  char layout = 'c';
-};
-
-// The tensor as a view of another one where the layout says so.
-Tensor input(const std::string& word) {
-  const Written written(word);
-  const NdArray& x = written.array;
-  switch (written.layout) {
-    case 't': return to_tensor(oracle::transpose(x)).T();
-    case 'r': return to_tensor(oracle::flip(x, {-1})).flip(-1);
-    case 's': {
-      const NdArray twice = oracle::repeat(x, 2, x.shape.rank() - 1);
-      return to_tensor(twice).slice(-1, 0, twice.shape.back(), 2);
-    }
-    default: return to_tensor(x);
-  }
-}
-
-NdArray result(const std::string& word, int tolerance) {
-  NdArray x = Written(word).array;
-  if (tolerance == 0) return x;
-  Real scale = 1;
-  for (const Real value : x.values) {
-    if (std::isfinite(value)) scale = std::max(scale, std::fabs(value));
-  }
-  x.errors.assign(x.values.size(), tolerance * static_cast<Real>(finfo(x.dtype).eps) * scale);
-  return x;
-}
-
-Attributes attributes_of(const std::string& text) {
-  Attributes attributes;
-  for (const absl::string_view part : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    const std::string word(part);
-    const size_t equals = word.find('=');
-    const std::string value = word.substr(equals + 3);
-    Attribute& attribute = attributes[word.substr(0, equals)];
-    switch (word[equals + 1]) {
-      case 'i': attribute = golden_integers(value)[0]; break;
-      case 'f': attribute = std::strtod(value.c_str(), nullptr); break;
-      case 'b': attribute = value == "1"; break;
-      case 's': attribute = absl::StrReplaceAll(value, {{"_", " "}}); break;
-      default: attribute = golden_integers(value);
-    }
-  }
-  return attributes;
-}
-
 // Forms that lookup by name does not know.
-using Form = std::vector<Tensor> (*)(std::span<const Tensor> x, const Attributes& given);
 int int_of(const Attributes& given, const char* name, int otherwise) {
   const auto found = given.find(name);
   return found == given.end() ? otherwise : static_cast<int>(std::get<int64_t>(found->second));
@@ -94,10 +19,10 @@ int int_of(const Attributes& given, const char* name, int otherwise) {
 double double_of(const Attributes& given, const char* name) {
   return std::get<double>(given.find(name)->second);
 }
-const std::map<std::string, Form>& forms() {
+const GoldenForms& forms() {
   using X = std::span<const Tensor>;
   using A = const Attributes&;
-  static const std::map<std::string, Form> forms = {
+  static const GoldenForms forms = {
       {"trapezoid.x",
        [](X x, A given) -> std::vector<Tensor> {
          return {trapezoid(x[0], x[1], int_of(given, "axis", -1))};
@@ -120,6 +45,10 @@ const std::map<std::string, Form>& forms() {
        [](X x, A given) -> std::vector<Tensor> {
          return {repeat(x[0], x[1], int_of(given, "axis", 0))};
        }},
+      {"searchsorted.plain",
+       [](X x, A given) -> std::vector<Tensor> {
+         return {searchsorted(x[0], x[1], std::get<bool>(given.find("right")->second))};
+       }},
       {"tensordot.count",
        [](X x, A given) -> std::vector<Tensor> {
          return {tensordot(x[0], x[1], int_of(given, "axes", 2))};
@@ -128,47 +57,10 @@ const std::map<std::string, Form>& forms() {
   return forms;
 }
 
-std::vector<Tensor> made(const std::string& name, std::span<const Tensor> inputs,
-                         const Attributes& given) {
-  const auto form = forms().find(name);
-  return form == forms().end() ? call(name, inputs, given) : form->second(inputs, given);
-}
-
 TEST(ArrayApi, FunctionsGiveWhatNumPyGives) {
   const ConfigGuard guard;
-  config().compile = CompileMode::kOff;  // 5,000 calls
-  std::ifstream file(SLUICE_TEST_GOLDEN "/arrayapi.txt");
-  std::string line;
-  int cases = 0;
-  while (std::getline(file, line)) {
-    SCOPED_TRACE(line);
-    const std::vector<std::string> fields = absl::StrSplit(line, " | ");
-    ASSERT_EQ(fields.size(), 5u);
-    std::vector<Tensor> inputs;
-    for (const absl::string_view word : absl::StrSplit(fields[3], ' ')) {
-      inputs.push_back(input(std::string(word)));
-    }
-    const Attributes given = attributes_of(fields[2]);
-    ++cases;
-    if (fields[4] == "error") {
-      EXPECT_THROW(static_cast<void>(made(fields[0], inputs, given)), Error);
-      continue;
-    }
-    try {
-      const std::vector<Tensor> results = made(fields[0], inputs, given);
-      const std::vector<std::string> wanted = absl::StrSplit(fields[4], ' ', absl::SkipEmpty());
-      ASSERT_EQ(results.size(), wanted.size());
-      int tolerance = 0;
-      ASSERT_TRUE(absl::SimpleAtoi(fields[1], &tolerance));
-      for (size_t i = 0; i < results.size(); ++i) {
-        const NdArray expected = result(wanted[i], is_float(results[i].dtype()) ? tolerance : 0);
-        EXPECT_TRUE(matches(results[i], expected));
-      }
-    } catch (const Error& error) {
-      ADD_FAILURE() << error.what();
-    }
-  }
-  EXPECT_GT(cases, 5000);
+  config().compile = CompileMode::kOff;  // 10,000 calls
+  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/arrayapi.txt", forms()), 9500);
 }
 
 class Costs : public testing::Test {

@@ -240,12 +240,18 @@ TEST_F(Errors, Creation) {
   bad([] { return zeros({1, 1, 1, 1, 1, 1, 1, 1}).expand_dims(0); }, {"expand_dims"});
 }
 
-TEST_F(Errors, OpsThatAreNotThereYetSayTheirName) {
-  const auto missing = [&](auto f, const char* name) { bad(f, {name}, Code::kUnimplemented); };
-  missing([&] { return nonzero(x_); }, "nonzero");
-  missing([&] { return sort(x_); }, "sort");
-  missing([&] { return argsort(x_); }, "argsort");
-  missing([&] { return topk(x_, 2); }, "topk");
+TEST_F(Errors, SortingAndSearching) {
+  bad([&] { return sort(x_, 2); }, {"sort", "2"});
+  bad([] { return argsort(zeros({})); }, {"argsort", "float32()"});
+  bad([] { return topk(zeros({3, 4}), 5); }, {"topk", "5", "4", "float32(3, 4)"});
+  bad([] { return topk(zeros({3}), -1); }, {"topk", "-1"});
+  bad([] { return nonzero(zeros({})); }, {"nonzero", "float32()"});
+  bad([] { return searchsorted(zeros({2, 2}), zeros({2})); }, {"searchsorted", "float32(2, 2)"});
+  bad([] { return searchsorted(zeros({2}), zeros({2}), false, zeros({3}, DType::kInt64)); },
+      {"searchsorted", "sorter", "int64(3,)"});
+  bad([] { return quantile(zeros({2}), 1.5); }, {"quantile", "1.5", "float32(2,)"});
+  bad([] { return percentile(zeros({2}), -1); }, {"percentile"});
+  bad([] { return cummax(zeros({2}), 1); }, {"cummax", "1"});
 }
 
 }  // namespace

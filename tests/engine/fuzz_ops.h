@@ -37,7 +37,7 @@ inline bool make_binary(G& g, Step& step) {
   const std::optional<int> other = g.partner(step.args[0]);
   step.args.push_back(*other);
   if (g.chance(50)) std::swap(step.args[0], step.args[1]);
-  return step.op == "where" ||
+  return step.op == "where" || step.op == "gcd" || step.op == "lcm" ||
          oracle::types_of(step.op, {g.value(step.args[0]).dtype, g.value(step.args[1]).dtype})
              .has_value();
 }
@@ -212,6 +212,13 @@ inline bool make_scan(G& g, Step& step) {
   return true;
 }
 
+inline bool make_sort(G& g, Step& step) {
+  step.flag = g.chance(50);
+  if (!operand(g, step, [](const NdArray& x) { return x.rank() > 0; })) return false;
+  step.axes = {g.any_axis(g.value(step.args[0]))};
+  return true;
+}
+
 inline bool make_matmul(G& g, Step& step) {
   const bool ok = operand(g, step, [](const NdArray& x) {
     return x.rank() >= 1 && x.rank() <= 3 && x.dtype != kBool && x.numel() <= 3000;
@@ -372,6 +379,22 @@ inline const std::vector<OpRow>& op_table() {
         {"cumprod", make_scan,
          [](const Step& s, Tensors&& t) { return cumprod(std::move(t[0]), s.axes[0]); },
          [](const Step& s, const Arrays& x) { return oracle::scan("prod", x[0], s.axes[0]); }});
+    rows.push_back(
+        {"cummax", make_scan,
+         [](const Step& s, Tensors&& t) { return cummax(std::move(t[0]), s.axes[0]); },
+         [](const Step& s, const Arrays& x) { return oracle::scan("max", x[0], s.axes[0]); }});
+    rows.push_back(
+        {"cummin", make_scan,
+         [](const Step& s, Tensors&& t) { return cummin(std::move(t[0]), s.axes[0]); },
+         [](const Step& s, const Arrays& x) { return oracle::scan("min", x[0], s.axes[0]); }});
+    rows.push_back(
+        {"sort", make_sort,
+         [](const Step& s, Tensors&& t) { return sort(std::move(t[0]), s.axes[0], s.flag); },
+         [](const Step& s, const Arrays& x) { return oracle::sort(x[0], s.axes[0], s.flag); }});
+    rows.push_back(
+        {"argsort", make_sort,
+         [](const Step& s, Tensors&& t) { return argsort(std::move(t[0]), s.axes[0], s.flag); },
+         [](const Step& s, const Arrays& x) { return oracle::argsort(x[0], s.axes[0], s.flag); }});
     rows.push_back(
         {"matmul", make_matmul,
          [](const Step&, Tensors&& t) { return matmul(std::move(t[0]), std::move(t[1])); },
@@ -556,6 +579,25 @@ inline const std::vector<OpRow>& op_table() {
                     [](const Step& s, const Arrays& x) {
                       return oracle::take_along_axis(x[0], x[1], s.axes[0]);
                     }});
+    for (const char* const name : {"scatter", "scatter_max", "scatter_min"}) {
+      rows.push_back({name, make_scatter,
+                      [](const Step& s, Tensors&& t) {
+                        return call(s.op, t, {{"axis", int64_t{s.axes[0]}}})[0];
+                      },
+                      [](const Step& s, const Arrays& x) {
+                        return oracle::scatter(s.op, x[0], x[1], x[2], s.axes[0]);
+                      }});
+    }
+    for (const char* const name : {"gcd", "lcm"}) {
+      rows.push_back(
+          {name,
+           [](G& g, Step& s) {
+             if (!make_binary(g, s)) return false;
+             return is_integer(promote(g.value(s.args[0]).dtype, g.value(s.args[1]).dtype));
+           },
+           [](const Step& s, Tensors&& t) { return call(s.op, t)[0]; },
+           [](const Step& s, const Arrays& x) { return oracle::divisor(s.op, x[0], x[1]); }});
+    }
     rows.push_back({"scatter_add", make_scatter,
                     [](const Step& s, Tensors&& t) {
                       return scatter_add(std::move(t[0]), std::move(t[1]), std::move(t[2]),

@@ -74,6 +74,10 @@ std::string results(CompileMode mode) {
   add(other);
   add(take(x, (abs(x) * 1000.f).astype(DType::kInt64), 0));
   add(rand({100'003}));
+  const Tensor matrices = x.slice(0, 0, 120'000).reshape({30, 50, 80});
+  add(linalg::svd(matrices).vh);
+  add(linalg::qr(matrices, "complete").q);
+  add(linalg::inv(matmul(matrices, matrix_transpose(matrices))));
   return bits;
 }
 

@@ -51,6 +51,9 @@ const Layout kLayouts[] = {
     {{3, 20, 32}, {0, 2, 1}, {0, 1}},
     {{3, 20, 33}, {0, 2, 1}, {0, 1}},
     {{2, 9, 40}, {0, 2, 1}, {1}},
+    // Large enough for threads to take blocks, which begin within a run.
+    {{37, 13000}, {1, 0}, {0, 1}},
+    {{5, 31, 3001}, {0, 2, 1}, {0, 1, 2}},
 };
 
 TEST(TransposedReductions, HaveTheBitsOfThoseOfCopies) {

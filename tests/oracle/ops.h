@@ -31,6 +31,10 @@ NdArray reduce(const std::string& op, const NdArray& x, const std::vector<int>& 
                int ddof = 0);
 // Cumulative: "sum" for cumsum, "prod" for cumprod.
 NdArray scan(const std::string& op, const NdArray& x, int axis);
+// In order along an axis, NaN last.
+NdArray sort(const NdArray& x, int axis, bool descending);
+// The positions of what sort() has there, as far as errors leave them known.
+NdArray argsort(const NdArray& x, int axis, bool descending);
 NdArray softmax(const NdArray& x, int axis);
 NdArray log_softmax(const NdArray& x, int axis);
 NdArray matmul(const NdArray& a, const NdArray& b);
@@ -55,6 +59,11 @@ NdArray triu(const NdArray& x, int64_t k);
 NdArray take(const NdArray& x, const NdArray& indices, int axis);
 NdArray take_along_axis(const NdArray& x, const NdArray& indices, int axis);
 // Sums are rounded to the dtype one after another; those of half types once.
+// `op`: gcd or lcm.
+NdArray divisor(const std::string& op, const NdArray& x, const NdArray& y);
+// `op`: scatter, scatter_max or scatter_min.
+NdArray scatter(const std::string& op, const NdArray& x, const NdArray& indices,
+                const NdArray& updates, int axis);
 NdArray scatter_add(const NdArray& x, const NdArray& indices, const NdArray& updates, int axis);
 NdArray one_hot(const NdArray& indices, int64_t classes, DType dtype);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "tests/oracle/ops.h"
@@ -364,7 +365,49 @@ NdArray scan(const std::string& op, const NdArray& x, int axis) {
   for (int64_t i = 0; i < x.shape[normalize_axis(axis, x.rank())]; ++i) {
     totals.push_back(reduce(op, slice(x, axis, 0, i + 1, 1), {axis}, /*keepdims=*/true));
   }
-  return totals.empty() ? full(x.shape, 0, reduce(op, x, {}, false).dtype) : concat(totals, axis);
+  return totals.empty() ? full(x.shape, 0, reduce(op, full(Shape{1}, 0, x.dtype), {}, false).dtype)
+                        : concat(totals, axis);
+}
+
+namespace {
+
+std::vector<int64_t> order_of(const Row& row, bool descending) {
+  std::vector<int64_t> order(row.values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+    const Real a = row.values[i], b = row.values[j];
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+    return descending ? b < a : a < b;
+  });
+  return order;
+}
+
+Real greatest_error(const Row& row) {
+  return row.errors.empty() ? 0 : *std::max_element(row.errors.begin(), row.errors.end());
+}
+
+}  // namespace
+
+NdArray sort(const NdArray& x, int axis, bool descending) {
+  return map_rows(x, axis, [&](const Row& row) {
+    std::vector<Result> results;
+    for (const int64_t i : order_of(row, descending)) {
+      results.push_back({row.values[i], greatest_error(row)});
+    }
+    return results;
+  });
+}
+
+NdArray argsort(const NdArray& x, int axis, bool descending) {
+  NdArray result = map_rows(x, axis, [&](const Row& row) {
+    std::vector<Result> results;
+    for (const int64_t i : order_of(row, descending)) {
+      results.push_back({static_cast<Real>(i), greatest_error(row) == 0 ? Real{0} : kUnknown});
+    }
+    return results;
+  });
+  result.dtype = DType::kInt64;
+  return result;
 }
 
 NdArray softmax(const NdArray& x, int axis) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <tuple>
 
 #include "tests/oracle/ops.h"
 
@@ -244,6 +245,56 @@ NdArray take_along_axis(const NdArray& x, const NdArray& indices, int axis) {
     source[axis] = i < 0 ? i + x.shape[axis] : i;
     return source;
   });
+}
+
+NdArray divisor(const std::string& op, const NdArray& x, const NdArray& y) {
+  const DType dtype = promote(x.dtype, y.dtype);
+  const NdArray a = cast(x, dtype), b = cast(y, dtype);
+  NdArray result(dtype, broadcast_shapes(x.shape, y.shape));
+  for_each_index(result.shape, [&](const Index& index) {
+    const auto magnitude = [&](const NdArray& of) {
+      return static_cast<__int128>(std::abs(of.values[broadcast_offset(index, of.shape)]));
+    };
+    const __int128 m = magnitude(a), n = magnitude(b);
+    __int128 d = m;
+    for (__int128 rest = n; rest != 0;) std::tie(d, rest) = std::tuple(rest, d % rest);
+    using Natural = unsigned __int128;  // wraps
+    const __int128 of_op =
+        op == "gcd" ? d
+        : d == 0    ? 0
+                    : static_cast<__int128>(static_cast<Natural>(m / d) * static_cast<Natural>(n));
+    const int64_t at = offset_of(index, result.shape);
+    result.values[at] = wrap_integer(of_op, dtype);
+    result.errors[at] = std::max(a.errors[broadcast_offset(index, a.shape)],
+                                 b.errors[broadcast_offset(index, b.shape)]);
+  });
+  return result;
+}
+
+NdArray scatter(const std::string& op, const NdArray& x, const NdArray& indices,
+                const NdArray& updates, int axis) {
+  axis = normalize_axis(axis, x.rank());
+  NdArray result = x;
+  const NdArray values = cast(updates, x.dtype);
+  std::vector<int64_t> dims = dims_of(broadcast_shapes(indices.shape, updates.shape));
+  for (int k = 0; k < x.rank(); ++k) {
+    if (k != axis) dims[k] = x.shape[k];
+  }
+  for_each_index(shape_of(dims), [&](const Index& index) {
+    Index to = index;
+    to[axis] = static_cast<int64_t>(indices.values[broadcast_offset(index, indices.shape)]);
+    if (to[axis] < 0) to[axis] += x.shape[axis];
+    const int64_t from = broadcast_offset(index, values.shape), at = offset_of(to, x.shape);
+    const Real a = result.values[at], b = values.values[from];
+    if (op == "scatter") {
+      result.values[at] = b;
+      result.errors[at] = values.errors[from];
+    } else {
+      if (b != b || (op == "scatter_max" ? a < b : b < a)) result.values[at] = b;
+      result.errors[at] = std::max(result.errors[at], values.errors[from]);
+    }
+  });
+  return result;
 }
 
 NdArray scatter_add(const NdArray& x, const NdArray& indices, const NdArray& updates, int axis) {

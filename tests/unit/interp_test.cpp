@@ -358,7 +358,10 @@ void expect_exact(ProgramBuilder& b, const std::vector<Region>& outputs) {
       const int64_t stride = 64 * 16 * (end - begin);
       std::vector<uint64_t> partials(blocks * stride / 8);
       for (int64_t k = blocks; k-- > 0;) {
-        entry.block(executable->context(), &args, begin, end, k, &partials[k * stride / 8]);
+        const int64_t first = k * block_size(program.schedule);
+        entry.block(executable->context(), &args, begin, end, first,
+                    std::min(reduced, first + block_size(program.schedule)),
+                    &partials[k * stride / 8]);
       }
       entry.finish(executable->context(), &args, begin, end, blocks, partials.data(), stride);
     }

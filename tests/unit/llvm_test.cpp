@@ -80,7 +80,10 @@ void run_blocks(ProgramBuilder& b, int64_t piece) {
     const int64_t words = 2 * reductions * (end - begin) + 3;
     std::vector<int64_t> partials(blocks * words, -1);
     for (int64_t i = blocks; i-- > 0;) {
-      kernel->entry().block(kernel->context(), &args, begin, end, i, &partials[i * words]);
+      const int64_t first = i * block_size(program.schedule);
+      kernel->entry().block(kernel->context(), &args, begin, end, first,
+                            std::min(reduced, first + block_size(program.schedule)),
+                            &partials[i * words]);
     }
     kernel->entry().finish(kernel->context(), &args, begin, end, blocks, partials.data(),
                            8 * words);

@@ -1,10 +1,12 @@
 // Prints what the tables of ops say, for scripts/generate and the docs target:
 //   sluice_print_ops header      include/sluice/ops.h
 //   sluice_print_ops forms       include/sluice/detail/op_forms.h
+//   sluice_print_ops exprs       include/sluice/detail/expr_ops.h
 //   sluice_print_ops reference   every op, in Markdown
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "frontend/registry/op_rows.h"
 
@@ -47,6 +49,11 @@ namespace SLUICE_EXPORT sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
+// What unique_all() gives.
+struct UniqueAll {
+  Tensor values, indices, inverse_indices, counts;
+};
+
 // The shape that tensors of these broadcast to. Throws Error (kInvalidArgument) if they don't.
 [[nodiscard]] Shape broadcast_shapes(std::span<const Shape> shapes);
 [[nodiscard]] Shape broadcast_shapes(std::initializer_list<Shape> shapes);
@@ -78,6 +85,26 @@ constexpr const char* kFormsTail = R"(
 }  // namespace sluice
 
 #endif  // SLUICE_DETAIL_OP_FORMS_H_
+)";
+
+constexpr const char* kExprsHead =
+    R"(// The ops of the functions that map() is given: those of <sluice/ops.h> of the same names, of
+// elements.
+//
+// scripts/generate writes this file from fusion/ir/ops.def and frontend/functions.def.
+#ifndef SLUICE_DETAIL_EXPR_OPS_H_
+#define SLUICE_DETAIL_EXPR_OPS_H_
+
+#include <sluice/detail/export.h>
+#include <sluice/map.h>
+
+namespace SLUICE_EXPORT sluice {
+
+)";
+constexpr const char* kExprsTail = R"(
+}  // namespace sluice
+
+#endif  // SLUICE_DETAIL_EXPR_OPS_H_
 )";
 
 constexpr std::string_view kWhere = ", Location where = Location::current())";
@@ -210,6 +237,46 @@ void put_forms() {
   put(kFormsTail);
 }
 
+// The forms of an op of `arity` elements and numbers, of which one is an element at least.
+void put_expr(const std::string& name, int arity, std::string_view operands) {
+  std::vector<std::string> names(1);
+  for (const char c : operands) {
+    if (c == ',') {
+      names.emplace_back();
+    } else if (c != ' ') {
+      names.back() += c;
+    }
+  }
+  for (int element = 0; element < arity; ++element) {
+    std::string parameters;
+    for (int k = 0; k < arity; ++k) {
+      const char* const type = k < element    ? "Scalar "
+                               : k == element ? "const ExprArg& "
+                                              : "const ExprOperand& ";
+      parameters += (k == 0 ? "" : ", ") + (type + names[static_cast<size_t>(k)]);
+    }
+    put("Expr " + name + "(" + parameters + ");\n");
+  }
+}
+
+void put_exprs() {
+  put(kExprsHead);
+  for (const OpSection& section : frontend::op_sections()) {
+    for (const OpRow& row : section.rows) {
+      if (row.arity != 0) put_expr(std::string(row.name), row.arity, row.operands);
+    }
+    for (const OpOperator& row : section.operators) {
+      const std::string name = "operator" + std::string(row.symbol);
+      if (row.form == OperatorForm::kUnary) put_expr(name, 1, "x");
+      if (row.form == OperatorForm::kBinary) put_expr(name, 2, "x, y");
+      if (row.form == OperatorForm::kCompound) {
+        put("Expr& " + name + "(Expr& x, const ExprOperand& y);\n");
+      }
+    }
+  }
+  put(kExprsTail);
+}
+
 // `|` ends a cell of a table.
 std::string cell(std::string_view text) {
   std::string result;
@@ -275,10 +342,12 @@ int main(int argc, char** argv) {
     sluice::put_header();
   } else if (what == "forms") {
     sluice::put_forms();
+  } else if (what == "exprs") {
+    sluice::put_exprs();
   } else if (what == "reference") {
     sluice::put_reference();
   } else {
-    std::fprintf(stderr, "usage: sluice_print_ops header|forms|reference\n");
+    std::fprintf(stderr, "usage: sluice_print_ops header|forms|exprs|reference\n");
     return 2;
   }
   return 0;

@@ -1,13 +1,13 @@
-// Cumulative sums and products on a GPU.
+// Cumulative sums, products and the like on a GPU.
 #include "fusion/library/scan.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/compile/source_kernels.h"
 #include "kernels/cuda/library/library.h"
+#include "kernels/cuda/library/lines.h"
 #include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/run/call.h"
 #include "runtime/integers.h"
@@ -23,14 +23,27 @@ constexpr int kItems = 8;  // consecutive elements of a line that a thread of a 
 constexpr const char* kText = R"sluice(
 // ---- Scans. kernels/cuda/library/scan.cpp fills in sl_scan.
 
-struct sl_scan {
-  const void* x;
-  void* y;
-  sl_i64 length, stride, inner, lines;
-  sl_i64 rank, extents[8], strides[8];
+struct sl_scan : sl_lines {
   sl_i64 first_block;  // of this launch
 };
 
+template <typename T> struct sl_limits;
+template <> struct sl_limits<float> {
+  SL_INLINE static float least() { return sl_as_f32(0xff800000u); }
+  SL_INLINE static float greatest() { return sl_as_f32(0x7f800000u); }
+};
+template <> struct sl_limits<double> {
+  SL_INLINE static double least() { return sl_as_f64(0xfff0000000000000ull); }
+  SL_INLINE static double greatest() { return sl_as_f64(0x7ff0000000000000ull); }
+};
+template <> struct sl_limits<sl_i64> {
+  SL_INLINE static sl_i64 least() { return sl_i64(1ull << 63); }
+  SL_INLINE static sl_i64 greatest() { return sl_i64(~0ull >> 1); }
+};
+template <> struct sl_limits<sl_u64> {
+  SL_INLINE static sl_u64 least() { return 0; }
+  SL_INLINE static sl_u64 greatest() { return ~0ull; }
+};
 // Identities: -0 and 1 leave every float as it is.
 struct sl_sum {
   template <typename T> SL_INLINE static T identity() { return T(-0.f); }
@@ -40,27 +53,28 @@ struct sl_product {
   template <typename T> SL_INLINE static T identity() { return T(1); }
   template <typename T> SL_INLINE static T combine(T a, T b) { return a * b; }
 };
+// NaN stays, and replaces what is there.
+struct sl_greatest {
+  template <typename T> SL_INLINE static T identity() { return sl_limits<T>::least(); }
+  template <typename T> SL_INLINE static T combine(T a, T b) { return b > a || b != b ? b : a; }
+};
+struct sl_least {
+  template <typename T> SL_INLINE static T identity() { return sl_limits<T>::greatest(); }
+  template <typename T> SL_INLINE static T combine(T a, T b) { return b < a || b != b ? b : a; }
+};
+struct sl_log_sum_exp {
+  template <typename T> SL_INLINE static T identity() { return sl_limits<T>::least(); }
+  template <typename T> SL_INLINE static T combine(T a, T b) {
+    if (a == b) return a + T(0.6931471805599453);
+    return (b > a ? b : a) + sl_log1p(sl_exp(-sl_abs(a - b)));
+  }
+};
 // As sl_groups takes it.
 template <typename T, typename Op>
 struct sl_combine {
   typedef T Type;
   SL_INLINE static T identity() { return Op::template identity<T>(); }
   SL_INLINE static T combine(T a, T b) { return Op::combine(a, b); }
-};
-
-// A line: where it begins in x and y.
-template <typename M>
-struct sl_line {
-  const M* x;
-  M* y;
-
-  SL_INLINE sl_line(const sl_scan& p, sl_i64 line)
-      : x((const M*)p.x), y((M*)p.y + line / p.inner * p.length * p.inner + line % p.inner) {
-    for (sl_i64 k = p.rank - 1; k >= 0; --k) {
-      x += line % p.extents[k] * p.strides[k];
-      line /= p.extents[k];
-    }
-  }
 };
 
 // A thread for each line, which it cuts into leaves of so many elements.
@@ -133,32 +147,35 @@ SL_INLINE void sl_scan_by_block(const sl_scan& p) {
 )sluice";
 
 // sl_scan of the text.
-struct Arguments {
-  const void* x;
-  void* y;
-  int64_t length, stride, inner, lines;
-  int64_t rank, extents[kMaxRank], strides[kMaxRank];
+struct Arguments : LinesArguments {
   int64_t first_block = 0;
 
   Arguments(const fusion::ScanAttributes& attributes, absl::Span<void* const> buffers)
-      : x(static_cast<const char*>(buffers[0]) +
-          attributes.offset * static_cast<int64_t>(size_of(attributes.dtype))),
-        y(buffers[1]),
-        length(attributes.shape.length),
-        stride(attributes.shape.stride),
-        inner(attributes.shape.inner),
-        lines(attributes.shape.lines),
-        rank(attributes.shape.rank) {
-    std::copy_n(attributes.shape.extents.begin(), kMaxRank, extents);
-    std::copy_n(attributes.shape.strides.begin(), kMaxRank, strides);
-  }
+      : LinesArguments(attributes.shape,
+                       static_cast<const char*>(buffers[0]) +
+                           attributes.offset * static_cast<int64_t>(size_of(attributes.dtype)),
+                       buffers[1]) {}
 };
 
 bool is_by_block(const fusion::ScanShape& shape) { return shape.length >= kBlockLine; }
 
+struct Kind {
+  const char* name;
+  const char* type;  // in the text
+};
+Kind kind_of(fusion::ScanKind kind) {
+  switch (kind) {
+    case fusion::ScanKind::kProduct: return {"product", "sl_product"};
+    case fusion::ScanKind::kMax: return {"max", "sl_greatest"};
+    case fusion::ScanKind::kMin: return {"min", "sl_least"};
+    case fusion::ScanKind::kLogSumExp: return {"log_sum_exp", "sl_log_sum_exp"};
+    default: return {"sum", "sl_sum"};
+  }
+}
+
 // "scan_sum_float32_by_block".
 std::string name_of(const fusion::ScanAttributes& attributes) {
-  return absl::StrCat("scan_", attributes.shape.multiplies ? "product_" : "sum_",
+  return absl::StrCat("scan_", kind_of(attributes.shape.kind).name, "_",
                       sluice::name_of(attributes.dtype),
                       is_by_block(attributes.shape) ? "_by_block" : "_by_thread");
 }
@@ -166,10 +183,13 @@ std::string name_of(const fusion::ScanAttributes& attributes) {
 std::string text_of(const std::string& name, const fusion::ScanAttributes& attributes) {
   const bool by_block = is_by_block(attributes.shape);
   // Signed integers wrap as unsigned ones do.
-  const DType dtype = attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
-  return absl::StrCat(kText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_by_",
+  const bool wraps = attributes.shape.kind == fusion::ScanKind::kSum ||
+                     attributes.shape.kind == fusion::ScanKind::kProduct;
+  const DType dtype =
+      wraps && attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
+  return absl::StrCat(kLinesText, kText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_by_",
                       by_block ? "block" : "thread", "<", memory_type(dtype), ", ",
-                      attributes.shape.multiplies ? "sl_product" : "sl_sum",
+                      kind_of(attributes.shape.kind).type,
                       by_block ? absl::StrCat(", ", kItems) : "", ">(p); }\n");
 }
 

@@ -22,6 +22,8 @@ namespace {
 // Every block reads all positions: so many blocks fill a GPU, more would only read more.
 constexpr int64_t kMaxBlocks = 1024;
 
+using fusion::ScatterMode;
+
 constexpr const char* kText = R"sluice(
 // ---- Scatters. kernels/cuda/library/scatter.cpp fills in sl_scatter.
 
@@ -42,6 +44,13 @@ struct sl_set {
 };
 struct sl_add {
   template <typename T> SL_INLINE static T combine(T a, T b) { return a + b; }
+};
+// Of two zeros the first; NaN wins.
+struct sl_max {
+  template <typename T> SL_INLINE static T combine(T a, T b) { return a < b || b != b ? b : a; }
+};
+struct sl_min {
+  template <typename T> SL_INLINE static T combine(T a, T b) { return b < a || b != b ? b : a; }
 };
 
 // The positions among SL_THREADS of them that are rows of this block, in order.
@@ -141,7 +150,10 @@ struct Arguments {
 
 // What is only moved is of any type of its size; signed integers wrap as unsigned ones do.
 DType stored_dtype(const fusion::ScatterAttributes& attributes) {
-  if (attributes.adds && is_float(attributes.dtype)) return attributes.dtype;
+  const bool is_compared =
+      attributes.mode == ScatterMode::kMax || attributes.mode == ScatterMode::kMin;
+  const bool is_added = attributes.mode == ScatterMode::kAdd;
+  if (is_compared || (is_added && is_float(attributes.dtype))) return attributes.dtype;
   switch (size_of(attributes.dtype)) {
     case 1: return DType::kUInt8;
     case 2: return DType::kUInt16;
@@ -169,7 +181,8 @@ class ScatterRunner : public LibraryRunner {
  private:
   SourceKernel& kernel(const fusion::ScatterAttributes& attributes) {
     const DType dtype = stored_dtype(attributes);
-    const char* const op = attributes.adds ? "sl_add" : "sl_set";
+    constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
+    const char* const op = kOps[static_cast<int>(attributes.mode)];
     const std::string name = absl::StrCat("scatter_", op + 3, "_", sluice::name_of(dtype));
     return kernels_.get(name,
                         absl::StrCat(kText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_rows<",

@@ -37,7 +37,7 @@ bool uses(const std::string& text, const std::string& name) {
 std::string library_functions(const std::string& text) {
   std::set<std::pair<std::string, int>> functions = {
       {"sqrt", 1}, {"floor", 1}, {"ceil", 1},     {"trunc", 1},
-      {"rint", 1}, {"fmod", 2},  {"copysign", 2},
+      {"rint", 1}, {"fmod", 2},  {"copysign", 2}, {"log1p", 1},
   };
 #define SLUICE_DEVICE_FUNCTION(id, name, arity, types) \
   if (DeviceTypes::types != DeviceTypes::kIntegers) functions.insert({#name, arity});

@@ -13,6 +13,8 @@ import warnings
 
 import numpy as np
 
+from written import is_float, rounded, attribute, tensor
+
 rng = np.random.default_rng(20)
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
@@ -21,10 +23,6 @@ FLOATS = ["float32", "float64", "float16", "bfloat16"]
 INTEGERS = ["int32", "int64", "uint8", "int8", "int16", "uint16", "uint32", "uint64"]
 SHAPES = [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (2, 3, 4)]
 lines = []
-
-
-def is_float(dtype):
-    return "float" in dtype
 
 
 def wide(dtype):
@@ -46,38 +44,6 @@ def with_some(x, special, share=0.3):
     mask = rng.random(x.shape) < share
     x[mask] = rng.choice(special, x.shape)[mask] if x.ndim else rng.choice(special)
     return x
-
-
-def number(v):
-    if isinstance(v, (bool, int, np.bool_, np.integer)):
-        return str(int(v))
-    if np.isfinite(v) and v == np.trunc(v) and abs(v) < 1e6 and not np.signbit(v):
-        return str(int(v))
-    return str(v)
-
-
-def tensor(x, dtype, layout=""):
-    x = np.asarray(x)
-    text = ",".join(number(v) for v in x.ravel()) or "-"
-    dims = ",".join(map(str, x.shape)) or "-"
-    return ";".join([dtype, dims, layout, text] if layout else [dtype, dims, text])
-
-
-def rounded(x, dtype):
-    """To float32, where that is all that the result keeps; shorter in the file."""
-    return np.asarray(x, np.float32) if dtype in ("float32", "float16", "bfloat16") else x
-
-
-def attribute(value):
-    if isinstance(value, bool):
-        return f"b:{int(value)}"
-    if isinstance(value, int):
-        return f"i:{value}"
-    if isinstance(value, float):
-        return f"f:{value}"
-    if isinstance(value, str):
-        return f"s:{value}"
-    return "l:" + (",".join(map(str, value)) or "-")
 
 
 def case(name, f, inputs, dtypes, out, tolerance=0, **attributes):
@@ -371,6 +337,163 @@ for _ in range(250):
         text += "->" + "".join(rng.permutation(used)[:count])
     einsum(text, str(rng.choice(["float32", "float64", "int32", "int64", "float16"])), extents,
            float(rng.choice([0, 0, 0.1])))
+
+
+
+def ordered(f, x, axis, descending):
+    """f of x along an axis, NaN last in both directions."""
+    if not descending:
+        return f(x, axis=axis, stable=True)
+    keys = -x if x.dtype.kind == "f" else ~x
+    order = np.argsort(keys, axis=axis, stable=True)
+    return order if f is np.argsort else np.take_along_axis(x, order, axis)
+
+
+# Sorting, searching, sets.
+for dtype in FLOATS + INTEGERS + ["bool"]:
+    special = lambda x: with_some(x, SPECIAL, 0.2) if is_float(dtype) else x
+    for shape in SHAPES[1:] + [(20,), (3, 9)]:
+        x = special(values(shape, dtype))
+        for axis in {0, -1}:
+            for descending in (False, True):
+                case("sort", lambda x: ordered(np.sort, x, axis, descending), [x], [dtype], dtype,
+                     axis=axis, descending=descending)
+                case("argsort", lambda x: ordered(np.argsort, x, axis, descending), [x], [dtype],
+                     "int64", axis=axis, descending=descending)
+            k = (shape[axis] + 1) // 2
+
+            def best(x):
+                order = np.take(ordered(np.argsort, x, axis, True), np.arange(k), axis)
+                return np.take_along_axis(x, order, axis), order
+
+            case("topk", best, [x], [dtype], [dtype, "int64"], k=k, axis=axis)
+            if 0 not in shape:
+                case("cummax", lambda x: np.maximum.accumulate(x, axis=axis), [x], [dtype], dtype,
+                     axis=axis)
+                case("cummin", lambda x: np.minimum.accumulate(x, axis=axis), [x], [dtype], dtype,
+                     axis=axis)
+        case("nonzero", lambda x: np.stack(np.nonzero(x), -1), [x], [dtype], "int64")
+        y = values(shape, dtype, -2, 2)
+        case("unique_values", lambda y: np.unique(y), [y], [dtype], dtype)
+        case("unique_counts", lambda y: np.unique_counts(y), [y], [dtype], [dtype, "int64"])
+        case("unique_inverse", lambda y: np.unique_inverse(y), [y], [dtype], [dtype, "int64"])
+        case("unique_all", lambda y: np.unique_all(y), [y], [dtype],
+             [dtype, "int64", "int64", "int64"])
+        case("unique_values", lambda x: np.unique(x, equal_nan=False), [x], [dtype], dtype)
+        for invert in (False, True):
+            case("isin", lambda x, y: np.isin(x, y, invert=invert), [x, values((3,), dtype)],
+                 [dtype] * 2, "bool", invert=invert)
+    for count in (0, 1, 2, 17):
+        line = np.sort(special(values((count,), dtype)))
+        for right in (False, True):
+            case("searchsorted.plain",
+                 lambda x, v: np.searchsorted(x, v, "right" if right else "left"),
+                 [line, special(values((2, 5), dtype))], [dtype] * 2, "int64", right=right)
+    case("searchsorted", lambda x, v, o: np.searchsorted(x, v, sorter=o),
+         [(y := values((9,), dtype)), values((4,), dtype), np.argsort(y)], [dtype, dtype, "int64"],
+         "int64")
+for dtype in FLOATS + ["int32", "uint8"]:
+    for shape in SHAPES[1:] + [(20,), (3, 9)]:
+        x = values(shape, dtype)
+        holes = with_some(x, [np.nan], 0.3) if is_float(dtype) else x
+        for axes in axes_of(x):
+            over = numpy_axes(axes)
+            for keepdims in (False, True):
+                args = dict(axes=axes, keepdims=keepdims)
+                out = float_dtype(dtype)
+                if 0 in shape[1:]:
+                    continue  # NumPy fails
+                case("median", lambda x: np.median(x, over, keepdims=keepdims), [x], [dtype], out, 2,
+                     **args)
+                if 0 in shape:
+                    continue
+                case("median", lambda x: np.median(x, over, keepdims=keepdims), [holes], [dtype], out,
+                     2, **args)
+                case("nanmedian", lambda x: np.nanmedian(x, over, keepdims=keepdims), [holes],
+                     [dtype], out, 2, **args)
+                for q in (0.0, 0.3, 0.75, 1.0):
+                    case("quantile", lambda x: np.quantile(x, q, over, keepdims=keepdims), [x],
+                         [dtype], out, 4, q=q, **args)
+                case("nanquantile", lambda x: np.nanquantile(x, 0.4, over, keepdims=keepdims),
+                     [holes], [dtype], out, 4, q=0.4, **args)
+        if 0 not in shape:
+            case("percentile", lambda x: np.percentile(x, 30.0), [x], [dtype], float_dtype(dtype), 4,
+                 q=30.0)
+            case("logcumsumexp", lambda x: np.logaddexp.accumulate(x.astype(float), axis=-1), [x],
+                 [dtype], float_dtype(dtype), 8, axis=-1)
+# Divisors and multiples.
+for dtype in INTEGERS:
+    for shape in SHAPES:
+        x, y = values(shape, dtype, -60, 60), values(shape, dtype, -60, 60)
+        case("gcd", np.gcd, [x, y], [dtype] * 2, dtype)
+        case("lcm", np.lcm, [x, y], [dtype] * 2, dtype)
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.max, info.max - 1, 0, 6], dtype)
+    case("gcd", np.gcd, [ends, ends[::-1]], [dtype] * 2, dtype)
+    case("lcm", np.lcm, [ends, ends[::-1]], [dtype] * 2, dtype)
+for a_dtype, b_dtype, both in [("int32", "int64", "int64"), ("uint8", "int8", "int16"),
+                               ("int16", "uint8", "int16")]:
+    x, y = values((3, 1), a_dtype, -60, 60), values((4,), b_dtype, -60, 60)
+    case("gcd", np.gcd, [x, y], [a_dtype, b_dtype], both)
+    case("lcm", np.lcm, [x, y], [a_dtype, b_dtype], both)
+
+# Interpolation.
+for dtype in ["float32", "float64", "float16", "int32"]:
+    for count in [1, 2, 3, 7, 64, 100]:
+        xp = np.cumsum(rng.integers(1, 9, count)) / (8 if is_float(dtype) else 1)
+        fp = values((count,), dtype)
+        for shape in [(), (0,), (40,), (3, 4)]:
+            x = values(shape, dtype, -1, int(xp[-1]) + 2)
+            case("interp", np.interp, [x, xp, fp], [dtype] * 3, float_dtype(dtype), 8)
+        case("interp", np.interp, [xp, xp, fp], [dtype] * 3, float_dtype(dtype), 8)
+special = np.array([np.nan, np.inf, -np.inf, 0.5, 1, 1.5])
+for fp in [[1, 2, 3], [1, np.inf, 3], [np.nan, 2, 2], [np.inf, np.inf, 1]]:
+    case("interp", np.interp, [special, np.array([0, 1, 2]), np.array(fp)], ["float64"] * 3, "float64", 4)
+case("interp", lambda *_: None, [special, special, special[1:]], ["float64"] * 3, "float64")
+
+# Scatters: of several updates for one element the last one stays.
+def scatter_along(x, indices, updates, axis, combine):
+    result = np.array(x)
+    shape = list(np.broadcast_shapes(indices.shape, updates.shape))
+    for k in range(x.ndim):
+        if k != axis % x.ndim:
+            shape[k] = x.shape[k]
+    indices, updates = np.broadcast_to(indices, shape), np.broadcast_to(updates, shape)
+    for at in np.ndindex(*shape):
+        to = list(at)
+        to[axis] = indices[at]
+        result[tuple(to)] = combine(result[tuple(to)], updates[at])
+    return result
+
+
+for dtype in FLOATS + INTEGERS + ["bool"]:
+    for shape in [(5,), (2, 3), (2, 3, 4)]:
+        for axis in range(-1, len(shape)):
+            x = values(shape, dtype)
+            dims = list(shape)
+            dims[axis] = int(rng.integers(1, 7))
+            for narrow in [False, True]:
+                of_indices = [1 if narrow and k != axis % len(shape) else d for k, d in enumerate(dims)]
+                indices = rng.integers(-shape[axis], shape[axis], of_indices)
+                updates = values(dims, dtype)
+                if is_float(dtype):
+                    updates = with_some(updates, [np.nan, np.inf, -np.inf], 0.1)
+                for name, combine in [("scatter", lambda a, b: b), ("put_along_axis", lambda a, b: b),
+                                      ("scatter_max", np.maximum), ("scatter_min", np.minimum)]:
+                    case(name, lambda *v: scatter_along(*v, axis, combine), [x, indices, updates],
+                         [dtype, "int64", dtype], dtype, axis=axis)
+x = values((4, 5), "float32")
+order = np.argsort(x, axis=1)
+
+
+def put(x, indices, updates):
+    result = np.array(x)
+    np.put_along_axis(result, indices, updates, 1)
+    return result
+
+
+case("put_along_axis", put, [x, order[:, :2], values((4, 2), "float32")],
+     ["float32", "int64", "float32"], "float32", axis=1)
 
 with open(os.path.join(os.path.dirname(__file__), "arrayapi.txt"), "w") as file:
     file.write("".join(line + "\n" for line in lines))

@@ -1,0 +1,150 @@
+// The backward pass: from the gradient of a result to those of what it was computed from.
+#include <utility>
+#include <vector>
+
+#include <sluice/creation.h>
+#include <sluice/ops.h>
+#include "absl/container/flat_hash_map.h"
+#include "frontend/autograd/rules.h"
+#include "frontend/autograd/tape.h"
+
+namespace sluice::frontend {
+namespace {
+
+// One pass. Walks the tape without recursion: a chain of ops may be as long as memory allows.
+class Pass {
+ public:
+  // Of what gradients are wanted; by default of all leaves.
+  Pass() : wants_leaves_(true) {}
+  explicit Pass(std::span<Tape* const> targets) : wants_leaves_(false) {
+    for (Tape* target : targets) {
+      if (target != nullptr) visits_[target].is_target = true;
+    }
+  }
+
+  void run(Tape* root, const Tensor& seed) {
+    put_in_order(root);
+    Visit& first = visits_[root];
+    if (first.is_wanted) first.gradient = seed;
+    while (!order_.empty()) {
+      Tape* const tape = order_.back();
+      order_.pop_back();
+      propagate(tape);
+      values_.forget(tape);
+    }
+  }
+
+  Tensor gradient(Tape* tape) { return visits_[tape].gradient; }
+  const std::vector<Tape*>& leaves() const { return leaves_; }
+
+ private:
+  struct Visit {
+    bool is_target = false;
+    bool is_wanted = false;  // leads to a target
+    bool is_ordered = false;
+    Tensor gradient;
+  };
+
+  static bool is_path(const Tape& tape, size_t k) {
+    const TapeRef& source = tape.operands[k].tape;
+    return source && !source->is_constant && (tape.rule || rule_of(tape.op).has(k));
+  }
+
+  // Every entry after those of its operands.
+  void put_in_order(Tape* root) {
+    std::vector<std::pair<Tape*, size_t>> stack{{root, 0}};
+    visits_[root].is_ordered = true;
+    while (!stack.empty()) {
+      auto& [tape, k] = stack.back();
+      if (k < tape->operands.size()) {
+        Tape* const source = tape->operands[k].tape.get();
+        if (!is_path(*tape, k++)) continue;
+        Visit& visit = visits_[source];
+        if (visit.is_ordered) continue;
+        visit.is_ordered = true;
+        stack.emplace_back(source, 0);
+        continue;
+      }
+      finish(tape);
+      stack.pop_back();
+    }
+  }
+
+  void finish(Tape* tape) {
+    order_.push_back(tape);
+    if (wants_leaves_ && tape->is_leaf()) {
+      visits_[tape].is_target = true;
+      leaves_.push_back(tape);
+    }
+    bool is_wanted = visits_[tape].is_target;
+    for (size_t k = 0; k < tape->operands.size() && !is_wanted; ++k) {
+      is_wanted = is_path(*tape, k) && visits_[tape->operands[k].tape.get()].is_wanted;
+    }
+    visits_[tape].is_wanted = is_wanted;
+  }
+
+  void propagate(Tape* tape) {
+    Visit& visit = visits_[tape];
+    if (!visit.is_wanted || !visit.gradient.defined()) return;
+    const Tensor g = visit.is_target ? visit.gradient : std::move(visit.gradient);
+    if (tape->rule) {
+      std::vector<Tensor> all = tape->rule(g, tape->result == nullptr ? Tensor() : result(tape));
+      for (size_t k = 0; k < tape->operands.size(); ++k) {
+        if (is_wanted(*tape, k) && k < all.size()) add(*tape, k, std::move(all[k]));
+      }
+      return;
+    }
+    const Backward backward{*tape, g, values_};
+    for (size_t k = 0; k < tape->operands.size(); ++k) {
+      if (is_wanted(*tape, k)) add(*tape, k, rule_of(tape->op).gradient(backward, k));
+    }
+  }
+
+  bool is_wanted(const Tape& tape, size_t k) {
+    return is_path(tape, k) && visits_[tape.operands[k].tape.get()].is_wanted;
+  }
+
+  // That of an op with a rule of its own, whose gradients depend on it in turn.
+  static Tensor result(Tape* tape) {
+    const GradModeScope constants(false);
+    Tensor y = renamed("gradients", Tensor(tape->result));
+    attach(y.node_ref().get(), tape);
+    return y;
+  }
+
+  void add(const Tape& tape, size_t k, Tensor gradient) {
+    if (!gradient.defined()) return;
+    const Tape& source = *tape.operands[k].tape;
+    gradient = astype(sum_to(gradient, source.shape), source.dtype);
+    Tensor& total = visits_[tape.operands[k].tape.get()].gradient;
+    total = total.defined() ? std::move(total) + std::move(gradient) : std::move(gradient);
+  }
+
+  const bool wants_leaves_;
+  absl::flat_hash_map<Tape*, Visit> visits_;
+  std::vector<Tape*> order_;
+  std::vector<Tape*> leaves_;
+  Values values_;
+};
+
+}  // namespace
+
+std::vector<Tensor> differentiate(Tape* y, const Tensor& seed, std::span<Tape* const> targets) {
+  Pass pass(targets);
+  if (y != nullptr) pass.run(y, seed);
+  std::vector<Tensor> gradients;
+  for (Tape* target : targets) {
+    gradients.push_back(target == nullptr ? Tensor() : pass.gradient(target));
+  }
+  return gradients;
+}
+
+std::vector<std::pair<TapeRef, Tensor>> differentiate(Tape* y, const Tensor& seed) {
+  Pass pass;
+  pass.run(y, seed);
+  std::vector<std::pair<TapeRef, Tensor>> gradients;
+  for (Tape* leaf : pass.leaves()) gradients.emplace_back(TapeRef(leaf), pass.gradient(leaf));
+  return gradients;
+}
+
+}  // namespace sluice::frontend

@@ -1,0 +1,169 @@
+// What gradients need to know of an op that has been recorded: a tape entry hangs on the node of
+// each result that needs a gradient.
+//
+// An entry is also a recipe: with it the value can be computed again. What a gradient needs of an
+// operand is kept as a handle only where it is in memory anyway or dear (a leaf, the result of a
+// reduction or a library call). Of results of element-wise ops and views the recipe is kept: they
+// have no handle for the tape's sake, so that a flush leaves them out of memory.
+#ifndef SLUICE_FRONTEND_AUTOGRAD_TAPE_H_
+#define SLUICE_FRONTEND_AUTOGRAD_TAPE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <sluice/tensor.h>
+#include "absl/container/inlined_vector.h"
+#include "engine/engine.h"
+#include "fusion/ir/op.h"
+#include "runtime/fast_tls.h"
+
+namespace sluice::frontend {
+
+struct Tape;
+
+// A counted reference on an entry.
+class TapeRef {
+ public:
+  TapeRef() = default;
+  explicit TapeRef(Tape* tape);  // counts another one
+  TapeRef(const TapeRef& other) : TapeRef(other.tape_) {}
+  TapeRef(TapeRef&& other) noexcept : tape_(std::exchange(other.tape_, nullptr)) {}
+  TapeRef& operator=(TapeRef other) noexcept {
+    std::swap(tape_, other.tape_);
+    return *this;
+  }
+  ~TapeRef();
+
+  Tape* get() const { return tape_; }
+  Tape* operator->() const { return tape_; }
+  Tape& operator*() const { return *tape_; }
+  explicit operator bool() const { return tape_ != nullptr; }
+
+ private:
+  Tape* tape_ = nullptr;
+};
+
+struct TapeOperand {
+  TapeRef tape;           // null: nothing but the value is known
+  engine::NodeRef value;  // null: not kept, or kept as the recipe `tape`
+  // Of what is no tensor its bits; of an operand of kConcat its extent along the axis.
+  uint64_t scalar = 0;
+  bool is_tensor = true;
+};
+
+// The gradient of each operand, given that of the result and the result. An undefined tensor: none.
+using Rule = std::function<std::vector<Tensor>(const Tensor& g, const Tensor& y)>;
+
+struct Tape : engine::Attachment {
+  std::atomic<uint32_t> references{0};
+  fusion::Op op = fusion::Op::kInput;  // kInput: a leaf, or what `rule` is of
+  DType dtype = DType::kFloat32;
+  DType operand_dtype = DType::kFloat32;
+  Device device = Device::cpu();
+  const char* name = nullptr;  // what the user called, if that is another name than the op's
+  Shape shape;
+  absl::InlinedVector<TapeOperand, 2> operands;
+  absl::InlinedVector<int64_t, 2> attrs;
+
+  // Needs no gradient. The entry is there for recipes of what reads it, and for those alone: its op
+  // and operands are looked up when they are needed.
+  bool is_constant = false;
+  // A node with the value while there is one; another thread may be about to clear it.
+  std::atomic<engine::Node*> node{nullptr};
+  // The value can be had from the operands, by at most `depth` ops one after another.
+  std::atomic<bool> is_recipe{false};
+  uint8_t depth = 0;
+  // Of the checkpoint within which it was recorded; 0: none.
+  uint32_t checkpoint = 0;
+
+  Rule rule;               // if `op` is kInput
+  engine::NodeRef result;  // what it is given: the value, of a node without an entry
+  std::mutex mutex;        // of `grad`
+  Tensor grad;             // of a leaf: what backward() has added up
+
+  Tape* next_to_free = nullptr;
+
+  bool is_leaf() const { return op == fusion::Op::kInput && !rule && !is_constant; }
+};
+
+// What the calling thread records has gradients.
+struct GradMode {
+  bool is_on = true;
+  int depth = 0;            // Differentiations under way
+  uint32_t checkpoint = 0;  // the one under way
+};
+extern SLUICE_FAST_TLS GradMode grad_mode;
+
+// Sets whether there are gradients, for its lifetime.
+class GradModeScope {
+ public:
+  explicit GradModeScope(bool is_on) : outer_(std::exchange(grad_mode.is_on, is_on)) {}
+  ~GradModeScope() { grad_mode.is_on = outer_; }
+  GradModeScope(const GradModeScope&) = delete;
+  GradModeScope& operator=(const GradModeScope&) = delete;
+
+ private:
+  const bool outer_;
+};
+
+// The entry of a value, if it has one; and if it needs a gradient.
+inline Tape* entry_of(const engine::Node* node) {
+  return static_cast<Tape*>(node->attachment.load(std::memory_order_acquire));
+}
+inline Tape* tape_of(const engine::Node* node) {
+  Tape* const tape = entry_of(node);
+  return tape != nullptr && !tape->is_constant ? tape : nullptr;
+}
+inline Tape* tape_of(const Tensor& x) { return tape_of(x.node_ref().get()); }
+
+// Hangs the entry on a node that nobody else knows yet.
+void attach(engine::Node* node, Tape* tape);
+
+// The entry of a call that is about to be recorded; null if its result needs no gradient.
+TapeRef make_tape(const engine::OpCall& call);
+inline bool has_tape(const engine::OpCall& call) {
+  for (const engine::NodeOperand& operand : call.operands) {
+    if (operand.node != nullptr &&
+        operand.node->attachment.load(std::memory_order_relaxed) != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// y, which was computed from `xs` within a GradModeScope(false), with a gradient: `rule` gives that
+// of each x, of its shape. For functions that are no op, and those whose ops would give a gradient
+// that is dearer or less exact. y itself if no x needs a gradient, or there are none now.
+//
+// What the rule holds is kept in memory as long as the result needs a gradient: xs are fine. So
+// that the gradient has a gradient, it should compute with the xs and with what it is given, not
+// with other tensors that depend on the xs. `keeps_result`: false if the rule does without y, which
+// is then the empty handle.
+Tensor with_gradient(const Tensor& y, std::span<const Tensor> xs, Rule rule,
+                     bool keeps_result = true);
+
+// Likewise by what these are the entries of.
+Tensor with_gradient(const Tensor& y, const std::vector<TapeRef>& xs, Rule rule,
+                     bool keeps_result = true);
+
+// A leaf with x's value.
+Tensor leaf_of(const char* name, const Tensor& x);
+
+// The gradients, weighted by `seed`, of what `y` is the entry of, by what `targets` are of; those
+// that it does not depend on, and of null, are empty. They are recorded with or without gradients
+// of their own, as grad_mode says.
+std::vector<Tensor> differentiate(Tape* y, const Tensor& seed, std::span<Tape* const> targets);
+// Likewise by every leaf that it depends on.
+std::vector<std::pair<TapeRef, Tensor>> differentiate(Tape* y, const Tensor& seed);
+
+// The same value under another name: a view.
+Tensor renamed(const char* name, const Tensor& x);
+
+}  // namespace sluice::frontend
+
+#endif  // SLUICE_FRONTEND_AUTOGRAD_TAPE_H_

@@ -1,0 +1,142 @@
+// Training data: samples, batches, the files they come in; and checkpoints of a training.
+#ifndef SLUICE_DATA_H_
+#define SLUICE_DATA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/detail/export.h>
+#include <sluice/nn/module.h>
+#include <sluice/optim/optimizer.h>
+#include <sluice/tensor.h>
+
+namespace SLUICE_EXPORT sluice {
+namespace data {
+
+// A tensor for each field: what batches and samples have in common.
+using Batch = std::vector<Tensor>;
+
+// Samples: sample i is element i along axis 0 of every field, {images, labels}. The tensors stay on
+// their device.
+class Dataset {
+ public:
+  // Throws Error (kInvalidArgument) if there is no field, or the fields do not have as many
+  // samples.
+  Dataset(std::initializer_list<Tensor> fields) : Dataset(std::vector<Tensor>(fields)) {}
+  explicit Dataset(std::vector<Tensor> fields);
+
+  [[nodiscard]] int64_t size() const { return fields_[0].shape(0); }
+  [[nodiscard]] const std::vector<Tensor>& fields() const { return fields_; }
+  [[nodiscard]] const Tensor& operator[](size_t field) const { return fields_.at(field); }
+
+  // Samples first to last - 1, which are views.
+  [[nodiscard]] Dataset slice(int64_t first, int64_t last) const;
+  // The samples at these positions, gathered.
+  [[nodiscard]] Batch at(const std::vector<int64_t>& positions) const;
+  // `count` samples drawn by this seed, and the others.
+  [[nodiscard]] std::pair<Dataset, Dataset> split(int64_t count, uint64_t seed = 0) const;
+
+ private:
+  std::vector<Tensor> fields_;
+};
+
+struct LoaderOptions {
+  int64_t batch = 32;
+  bool shuffle = false;
+  uint64_t seed = 0;
+  bool drop_last = false;  // leaves out a last batch that is not whole
+};
+
+// The batches of a data set, epoch by epoch:
+//
+//   for (const data::Batch& batch : loader) step(batch[0], batch[1]);
+//
+// A loop is an epoch, with an order of its own if `shuffle`. What a batch holds depends on the
+// seed, the epoch and its number alone, so that a training can go on at any. Batches are gathered
+// by the kernels that read them, where the data is.
+class Loader {
+ public:
+  Loader(Dataset dataset, const LoaderOptions& options = {});
+
+  [[nodiscard]] int64_t size() const { return batches_; }  // batches in an epoch
+  [[nodiscard]] const Dataset& dataset() const { return dataset_; }
+
+  // The epoch that the next loop is; a loop that ends makes it one more.
+  [[nodiscard]] int64_t epoch() const { return epoch_; }
+  void set_epoch(int64_t epoch) { epoch_ = epoch; }
+
+  // Batch i of an epoch.
+  [[nodiscard]] Batch batch(int64_t epoch, int64_t i);
+
+  class Iterator {
+   public:
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    Iterator(Loader* loader, int64_t i) : loader_(loader), i_(i) {}
+    Batch operator*() const { return loader_->batch(loader_->epoch_, i_); }
+    Iterator& operator++() {
+      if (++i_ == loader_->batches_) ++loader_->epoch_;
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(const Iterator& other) const { return i_ == other.i_; }
+
+   private:
+    Loader* loader_;
+    int64_t i_;
+  };
+  [[nodiscard]] Iterator begin() { return {this, 0}; }
+  [[nodiscard]] Iterator end() { return {this, batches_}; }
+
+ private:
+  Dataset dataset_;
+  LoaderOptions options_;
+  int64_t batches_;
+  int64_t epoch_ = 0;
+  int64_t order_epoch_ = -1;  // of order_
+  std::vector<int64_t> order_;
+};
+
+// Files that are not what they should be are an Error (kInvalidArgument) that names file and place;
+// those that are not there kNotFound. Tensors are on default_device().
+
+// An IDX file, the format of MNIST: its elements, in their shape and dtype.
+Tensor load_idx(const std::string& path);
+
+// Files of CIFAR-10's binary version, one after another: images (n, 3, 32, 32) uint8 and labels (n)
+// int64.
+Dataset load_cifar10(const std::vector<std::string>& paths);
+
+struct CsvOptions {
+  char separator = ',';
+  int64_t skip = 0;  // lines at the beginning: a header, say
+  DType dtype = DType::kFloat32;
+};
+// A text file of numbers, a line for each row: (rows, columns). Empty lines do not count.
+Tensor load_csv(const std::string& path, const CsvOptions& options = {});
+
+// What a training that goes on needs, in one .safetensors file, which replaces that of before once
+// it is whole. Null pointers are left out.
+struct Checkpoint {
+  nn::Module* model = nullptr;
+  optim::Optimizer* optimizer = nullptr;
+  int64_t step = 0;
+  std::map<std::string, Tensor> more = {};  // of the program's own
+};
+// Beside them the state of the process's random numbers is saved.
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint,
+                     Location where = Location::current());
+// Puts all back: what is computed from then on has the bits that it would have had. Throws Error,
+// as load_safetensors() and load_state_dict() do. `step` and `more` become the file's.
+void load_checkpoint(const std::string& path, Checkpoint* checkpoint,
+                     Location where = Location::current());
+
+}  // namespace data
+}  // namespace sluice
+
+#endif  // SLUICE_DATA_H_

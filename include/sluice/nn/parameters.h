@@ -1,0 +1,43 @@
+// The tensors that training changes.
+#ifndef SLUICE_NN_PARAMETERS_H_
+#define SLUICE_NN_PARAMETERS_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/detail/export.h>
+#include <sluice/tensor.h>
+
+namespace SLUICE_EXPORT sluice {
+namespace nn {
+
+// Pointers to tensors, with their names if they are a module's. They point into the module: it must
+// outlive them, and not be moved.
+class Parameters : public std::vector<Tensor*> {
+ public:
+  using std::vector<Tensor*>::vector;
+  Parameters(const std::vector<Tensor*>& tensors) : std::vector<Tensor*>(tensors) {}
+  Parameters(std::vector<Tensor*> tensors, std::vector<std::string> names)
+      : std::vector<Tensor*>(std::move(tensors)), names_(std::move(names)) {}
+
+  // "0.weight"; their numbers, if they have no names.
+  [[nodiscard]] std::vector<std::string> names() const {
+    if (names_.size() == size()) return names_;
+    std::vector<std::string> numbers;
+    for (size_t i = 0; i < size(); ++i) numbers.push_back(std::to_string(i));
+    return numbers;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// Gradients by name of the parameter.
+using Gradients = std::map<std::string, Tensor>;
+
+}  // namespace nn
+}  // namespace sluice
+
+#endif  // SLUICE_NN_PARAMETERS_H_
