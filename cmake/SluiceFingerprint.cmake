@@ -11,9 +11,12 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   list(TRANSFORM files PREPEND "${PROJECT_SOURCE_DIR}/")
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${files})
   set(fingerprint "${PROJECT_BINARY_DIR}/fingerprint.cpp")
+  set(llvm "${LLVM_ARCHIVES}")
+  list(FILTER llvm INCLUDE REGEX "libLLVM")
   set(script "${CMAKE_CURRENT_LIST_DIR}/SluiceFingerprint.cmake")
-  add_custom_command(OUTPUT "${fingerprint}" DEPENDS ${files} "${script}" VERBATIM
-    COMMAND "${CMAKE_COMMAND}" "-DROOT=${PROJECT_SOURCE_DIR}" "-DOUTPUT=${fingerprint}" -P "${script}"
+  add_custom_command(OUTPUT "${fingerprint}" DEPENDS ${files} ${llvm} "${script}" VERBATIM
+    COMMAND "${CMAKE_COMMAND}" "-DROOT=${PROJECT_SOURCE_DIR}" "-DOUTPUT=${fingerprint}" "-DLLVM=${llvm}"
+      -P "${script}"
     COMMENT "Generating fingerprint.cpp")
   add_custom_target(sluice_fingerprint DEPENDS "${fingerprint}")
   return()
@@ -26,6 +29,11 @@ set(hashes "")
 foreach(name IN LISTS files)
   file(SHA256 "${ROOT}/${name}" hash)
   string(APPEND hashes "${name} ${hash}\n")
+endforeach()
+foreach(archive IN LISTS LLVM)
+  file(SIZE "${archive}" size)
+  file(TIMESTAMP "${archive}" time UTC)
+  string(APPEND hashes "${archive} ${size} ${time}\n")
 endforeach()
 string(SHA256 hash "${hashes}")
 file(WRITE "${OUTPUT}" "#include \"kernels/compiled/generator.h\"

@@ -1,6 +1,6 @@
 # The library: every folder of the house in one target. A backend that is not there is replaced by
-# its stub (kernels/compiled/no_llvm.cpp). What needs LLVM is a library of its own, which a shared
-# sluice loads when it compiles (kernels/compiled/generator.h).
+# its stub (kernels/compiled/no_llvm.cpp). What needs LLVM is a library of its own, if LLVM can be
+# linked into it, which a shared sluice loads when it compiles (kernels/compiled/generator.h).
 
 set(folders runtime fusion kernels engine frontend)
 list(TRANSFORM folders APPEND "/*.cpp")
@@ -15,10 +15,10 @@ else()
   list(FILTER sources EXCLUDE REGEX "/no_llvm\\.cpp$")
   include(SluiceFingerprint)
   list(APPEND sources "${fingerprint}")
-  if(SLUICE_SHARED)
+  if(SLUICE_HAVE_LLVM_PLUGIN)
     list(FILTER sources EXCLUDE REGEX "^kernels/(llvm/|compiled/linked_generator\\.cpp$)")
   else()
-    list(FILTER sources EXCLUDE REGEX "^kernels/compiled/plugin\\.cpp$")
+    list(FILTER sources EXCLUDE REGEX "^kernels/(llvm/keep_statics|compiled/plugin)\\.cpp$")
   endif()
 endif()
 
@@ -133,10 +133,9 @@ endif()
 target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
 
 target_link_libraries(sluice PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-if(SLUICE_HAVE_LLVM)
-  target_compile_definitions(sluice PRIVATE SLUICE_LLVM_LIBRARY="${LLVM_LIBRARY}")
-endif()
-if(SLUICE_HAVE_LLVM AND NOT SLUICE_SHARED)
+if(SLUICE_HAVE_LLVM AND NOT SLUICE_HAVE_LLVM_PLUGIN)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/kernels/compiled/compiler.cpp" PROPERTIES
+    COMPILE_DEFINITIONS "SLUICE_LLVM_LIBRARY=\"${LLVM_LIBRARY}\"")
   target_link_libraries(sluice PRIVATE "${LLVM_LIBRARY}")
 elseif(SLUICE_HAVE_LLVM)
   # What little it shares with sluice, the language of programs, has no state: it has a copy.
@@ -144,9 +143,10 @@ elseif(SLUICE_HAVE_LLVM)
   add_library(sluice_llvm MODULE ${generator_sources} ${ir_sources} runtime/dtype.cpp
     "${fingerprint}")
   sluice_library_part(sluice_llvm)
-  target_link_libraries(sluice_llvm PRIVATE "${LLVM_LIBRARY}")
+  target_link_libraries(sluice_llvm PRIVATE -Wl,--as-needed "${LLVM_ARCHIVES}")
   set(exports "${PROJECT_SOURCE_DIR}/cmake/generator_exports.map")
-  target_link_options(sluice_llvm PRIVATE "-Wl,--version-script=${exports}")
+  target_link_options(sluice_llvm PRIVATE "-Wl,--version-script=${exports}" -Wl,--gc-sections
+    -Wl,-z,nodelete -Wl,--wrap=__cxa_atexit)
   if(NOT SLUICE_SANITIZE)
     target_link_options(sluice_llvm PRIVATE -Wl,-z,defs)
   endif()
@@ -154,7 +154,8 @@ elseif(SLUICE_HAVE_LLVM)
   set(plugin "libsluice_llvm.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
   set_target_properties(sluice_llvm PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME "${plugin}"
     INSTALL_RPATH_USE_LINK_PATH ON LINK_DEPENDS "${exports}")
-  target_compile_definitions(sluice PRIVATE SLUICE_LLVM_PLUGIN_NAME="${plugin}")
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/kernels/compiled/plugin.cpp" PROPERTIES
+    COMPILE_DEFINITIONS "SLUICE_LLVM_PLUGIN_NAME=\"${plugin}\"")
   add_dependencies(sluice_llvm sluice_fingerprint)
   add_dependencies(sluice sluice_llvm)
 endif()

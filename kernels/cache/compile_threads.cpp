@@ -101,11 +101,6 @@ void CompileThreads::stop() {
   }
 }
 
-bool CompileThreads::is_stopping() {
-  std::lock_guard lock(mutex_);
-  return stopping_;
-}
-
 void CompileThreads::stop_at_exit() {
   constexpr int kRegistrations = 512;  // those of the first few compilations
   static std::atomic<int> registrations{0};

@@ -27,8 +27,6 @@ class CompileThreads {
   // Drops queued tasks and joins all threads, for good. exit() calls it: on the main thread before
   // any static destructor runs, on another thread through the handlers of stop_at_exit().
   void stop();
-  // Whether it has been called: static objects may be gone.
-  bool is_stopping();
 
   // Registers stop() to run before handlers registered earlier. Compilers register static objects
   // as they run, so it is called again after each task, and for each pass of a compiler that tells.

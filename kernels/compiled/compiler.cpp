@@ -63,11 +63,16 @@ class CompiledKernel : public Executable {
   const ObjectCode code_;
 };
 
-// Of LLVM's library, which may be replaced by a later patch.
+// Of LLVM's shared library, which may be replaced by a later patch. Archives are in the
+// fingerprint.
 std::string library_identity() {
+#ifndef SLUICE_LLVM_LIBRARY
+  return "";
+#else
   struct stat status;
   if (stat(SLUICE_LLVM_LIBRARY, &status) != 0) return "?";
   return absl::StrCat(status.st_size, "@", status.st_mtim.tv_sec, ".", status.st_mtim.tv_nsec);
+#endif
 }
 
 // Equal keys mean equal code, whatever build of this library asks.

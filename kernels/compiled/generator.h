@@ -1,6 +1,6 @@
 // The code generator: all of this library that needs LLVM (kernels/llvm). A shared libsluice has it
-// in a library of its own, which is loaded when the first kernel is compiled: LLVM and what it is
-// built on take longer to load than most programs take to start.
+// in a library of its own, with LLVM, which is loaded when the first kernel is compiled: LLVM takes
+// longer to load than most programs take to start.
 #ifndef SLUICE_KERNELS_COMPILED_GENERATOR_H_
 #define SLUICE_KERNELS_COMPILED_GENERATOR_H_
 
@@ -35,7 +35,8 @@ const char* fingerprint();
 }  // namespace sluice::kernels
 
 // What the library with the generator exports. It calls `before_pass` once LLVM is ready and, where
-// LLVM tells, before each of its passes: static objects may have been constructed since.
+// LLVM tells, before each of its passes: static objects may have been constructed since, whose
+// destructors exit() will call.
 extern "C" [[gnu::visibility("default")]] const sluice::kernels::Generator* sluice_llvm_generator(
     void (*before_pass)());
 

@@ -1,4 +1,5 @@
-// Built where sluice is a static library: the generator is a part of it.
+// Built where the generator is a part of sluice: where sluice is a static library, or LLVM is a
+// shared one. Then exit() destroys what LLVM has constructed.
 #include "kernels/cache/compile_threads.h"
 #include "kernels/compiled/generator.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cache/compile_threads.h"
 #include "kernels/compiled/generator.h"
 #include "runtime/shared_library.h"
 
@@ -44,14 +43,11 @@ absl::StatusOr<const Generator*> load() {
     library->find("sluice_llvm_generator", &exported);
     // LLVM does not survive being unloaded.
     library->keep();
-    CompileThreads::stop_at_exit();
     if (exported == nullptr) return absl::UnavailableError(library->status().message());
-    const Generator* const generator = exported(&CompileThreads::stop_at_exit);
+    const Generator* const generator = exported([] {});
     if (std::strcmp(generator->fingerprint, fingerprint()) != 0) {
       return absl::UnavailableError(absl::StrCat(path, " is of another build of sluice"));
     }
-    // If exit() has been called meanwhile, LLVM's static objects are gone.
-    if (CompileThreads::get().is_stopping()) return absl::UnavailableError("the process ends");
     return generator;
   }
   return absl::UnavailableError(problem);

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +14,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -53,10 +56,14 @@ struct Said {
   std::string kernels;  // the line of build_info()
 };
 
+std::string command_of(const std::string& settings, const char* child) {
+  return absl::StrCat(
+      settings, " '", fs::read_symlink("/proc/self/exe").string(),
+      "' --gtest_also_run_disabled_tests --gtest_filter=CompiledOnDiskChild.DISABLED_", child);
+}
+
 Said run_child(const std::string& settings) {
-  std::string command = absl::StrCat(
-      settings, " SLUICE_COMPILE=blocking '", fs::read_symlink("/proc/self/exe").string(),
-      "' --gtest_also_run_disabled_tests --gtest_filter=CompiledOnDiskChild.DISABLED_Runs");
+  const std::string command = command_of(settings + " SLUICE_COMPILE=blocking", "Runs");
   FILE* pipe = popen(command.c_str(), "r");
   std::string output;
   char buffer[4096];
@@ -75,7 +82,8 @@ Said run_child(const std::string& settings) {
 bool has_llvm() {
   std::ifstream maps("/proc/self/maps");
   return std::any_of(std::istream_iterator<std::string>(maps), {}, [](const std::string& word) {
-    return word.find("libLLVM") != std::string::npos;
+    return word.find("libLLVM") != std::string::npos ||
+           word.find("sluice_llvm") != std::string::npos;
   });
 }
 
@@ -169,6 +177,26 @@ TEST_F(CompiledOnDisk, WithoutTheGeneratorKernelsAreInterpreted) {
     const Said loaded = run_child(on(setting));
     EXPECT_EQ(loaded.disk_hits, with.compiles) << plugin;
     EXPECT_EQ(loaded.bits, with.bits) << plugin;
+  }
+}
+
+// Not a test: it is ended by another thread, after so many microseconds of the first compilations.
+TEST(CompiledOnDiskChild, DISABLED_IsEnded) {
+  const int delay = std::atoi(std::getenv("SLUICE_TEST_DELAY"));
+  Tensor x = rand({64});
+  for (int i = 0; i < 4; ++i) (x = tanh(x * 1.5f) + exp(x)).eval();
+  std::thread([delay] {
+    std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    std::exit(0);
+  }).join();
+}
+
+TEST(CompiledOnDiskExit, AnotherThreadMayEndTheProcessWhileLlvmIsLoaded) {
+  for (int delay = 0; delay < 20000; delay += 500) {
+    const std::string settings =
+        absl::StrCat("SLUICE_DISK_CACHE=off SLUICE_COMPILE=async SLUICE_TEST_DELAY=", delay);
+    const int status = std::system((command_of(settings, "IsEnded") + " > /dev/null").c_str());
+    ASSERT_EQ(status, 0) << delay << " us";
   }
 }
 
