@@ -6,9 +6,9 @@
 #define SLUICE_OPTIM_SCHEDULES_H_
 
 #include <cstdint>
-#include <functional>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 
 namespace SLUICE_EXPORT sluice {
 namespace optim {
