@@ -65,7 +65,7 @@ Common common(const char* name, absl::Span<const Operand> operands, bool is_sele
   return {*shape, join_dtypes(operands, is_select ? 1 : 0)};
 }
 
-bool is_alike(const engine::Node& a, const engine::Node& b) {
+[[gnu::always_inline]] inline bool is_alike(const engine::Node& a, const engine::Node& b) {
   return &a == &b ||
          (a.dtype == b.dtype && a.device == b.device && a.layout.shape == b.layout.shape);
 }
@@ -163,8 +163,10 @@ bool takes_floats_alike(const fusion::OpInfo& info) {
 }
 
 // An operand of the short way: an Arg, or a Scalar, of which the compiler knows that it is one.
-inline const Tensor* tensor_of(const Arg& x) { return &x.tensor(); }
-inline const Tensor* tensor_of(Scalar) { return nullptr; }
+template <typename X>
+inline constexpr bool kIsTensor = std::is_same_v<std::remove_cvref_t<X>, Arg>;
+inline engine::Node* node_in(const Arg& x) { return x.tensor().node_ref().get(); }
+inline engine::Node* node_in(Scalar) { return nullptr; }
 inline Tensor* consumed_of(const Arg& x) { return x.consumed(); }
 inline Tensor* consumed_of(Scalar) { return nullptr; }
 inline uint64_t bits_of(const Arg&, DType) { return 0; }
@@ -174,17 +176,13 @@ inline const Location& where_of(const Arg& x, const Arg&) { return x.where(); }
 inline const Location& where_of(const Arg& x, Scalar) { return x.where(); }
 inline const Location& where_of(Scalar, const Arg& y) { return y.where(); }
 
-inline engine::Node* node_or_null(const Tensor* x) {
-  return x == nullptr ? nullptr : x->node_ref().get();
-}
-
 // What nearly every call is: tensors of one shape and float dtype, and scalars. Nothing has to be
 // brought together then. Does what the general way does in a third of its instructions; gives null
 // if the call is not of this kind.
 template <typename X>
 [[gnu::always_inline]] inline engine::NodeRef uniform(Op op, const X& x) {
   const fusion::OpInfo& info = fusion::op_info(op);
-  engine::Node* const node = node_or_null(tensor_of(x));
+  engine::Node* const node = node_in(x);
   if (!takes_floats_alike(info) || node == nullptr || !is_float(node->dtype)) return {};
   const engine::NodeOperand nodes[] = {{node, 0, consumed_of(x) != nullptr}};
   const DType dtype = info.rule == TypeRule::kPredicate ? DType::kBool : node->dtype;
@@ -205,13 +203,13 @@ template <typename X, typename Y>
 [[gnu::always_inline]] inline engine::NodeRef uniform(Op op, const X& x, const Y& y) {
   const fusion::OpInfo& info = fusion::op_info(op);
   if (!takes_floats_alike(info)) return {};
-  engine::Node* const a = node_or_null(tensor_of(x));
-  engine::Node* const b = node_or_null(tensor_of(y));
-  if ((tensor_of(x) != nullptr && a == nullptr) || (tensor_of(y) != nullptr && b == nullptr)) {
-    return {};
+  engine::Node* const a = node_in(x);
+  engine::Node* const b = node_in(y);
+  if ((kIsTensor<X> && a == nullptr) || (kIsTensor<Y> && b == nullptr)) return {};
+  const engine::Node* const first = kIsTensor<X> ? a : b;
+  if constexpr (kIsTensor<X> && kIsTensor<Y>) {
+    if (!is_alike(*b, *a)) return {};
   }
-  const engine::Node* const first = tensor_of(x) != nullptr ? a : b;
-  if (tensor_of(x) != nullptr && tensor_of(y) != nullptr && !is_alike(*b, *a)) return {};
   if (!is_float(first->dtype)) return {};
   const engine::NodeOperand nodes[] = {
       {a, bits_of(x, first->dtype), consumed_of(x) != nullptr},
@@ -240,7 +238,7 @@ template <typename... X>
 
 // True if something is known of how an operand was computed: it may need a gradient.
 inline bool has_tape(const Arg& x) {
-  const engine::Node* const node = x.tensor().node_ref().get();
+  const engine::Node* const node = node_in(x);
   return node != nullptr && node->attachment.load(std::memory_order_relaxed) != nullptr;
 }
 inline bool has_tape(Scalar) { return false; }
@@ -255,8 +253,8 @@ template <typename... X>
   engine::NodeRef result = uniform(op, kept(x)...);
   if (result == nullptr) return general(op, x...);
   DType dtype{};
-  ((tensor_of(x) != nullptr ? void(dtype = node_or_null(tensor_of(x))->dtype) : void()), ...);
-  const engine::NodeOperand operands[] = {{node_or_null(tensor_of(x)), bits_of(x, dtype)}...};
+  ((kIsTensor<X> ? void(dtype = node_in(x)->dtype) : void()), ...);
+  const engine::NodeOperand operands[] = {{node_in(x), bits_of(x, dtype)}...};
   if (const TapeRef tape = make_tape({.caller = {},
                                       .op = op,
                                       .dtype = result->dtype,
@@ -270,12 +268,19 @@ template <typename... X>
   return Tensor(std::move(result));
 }
 
+// While a trace is recorded, and once there have been gradients.
+template <typename... X>
+[[gnu::noinline]] Tensor observed(Op op, const X&... x) {
+  if (engine::is_recording()) return general(op, x...);
+  if ((has_tape(x) || ...)) return with_tape(op, x...);
+  engine::NodeRef result = uniform(op, x...);
+  return result != nullptr ? Tensor(std::move(result)) : general(op, x...);
+}
+
 template <typename X, typename Y>
 [[gnu::noinline]] Tensor two(X x, Y y, Op op) {
-  if (engine::is_recording()) [[unlikely]]
-    return general(op, x, y);
-  if (has_tape(x) || has_tape(y)) [[unlikely]]
-    return with_tape(op, x, y);
+  if (engine::is_recording() || may_have_entries()) [[unlikely]]
+    return observed(op, x, y);
   engine::NodeRef result = uniform(op, x, y);
   if (result == nullptr) return general(op, x, y);
   return Tensor(std::move(result));
@@ -284,10 +289,8 @@ template <typename X, typename Y>
 }  // namespace
 
 [[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
-  if (engine::is_recording()) [[unlikely]]
-    return general(op, x);
-  if (has_tape(x)) [[unlikely]]
-    return with_tape(op, x);
+  if (engine::is_recording() || may_have_entries()) [[unlikely]]
+    return observed(op, x);
   engine::NodeRef result = uniform(op, x);
   if (result == nullptr) return general(op, x);
   return Tensor(std::move(result));

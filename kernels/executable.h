@@ -59,8 +59,8 @@ struct EntryPoints {
   // point.
   void (*rows)(const void* context, const KernelArgs* args, int64_t begin, int64_t end) = nullptr;
   // For programs whose reductions all belong to pass 0 (else null): elements [first, last) of each
-  // row, a block of it (block_size() in kernels/reduction.h), into `partials`, and any element-level
-  // stores of that block.
+  // row, a block of it (block_size() in kernels/reduction.h), into `partials`, and any
+  // element-level stores of that block.
   void (*block)(const void* context, const KernelArgs* args, int64_t begin, int64_t end,
                 int64_t first, int64_t last, void* partials) = nullptr;
   // Combines `num_blocks` partials, `partial_stride` bytes apart, and does the row-level rest.

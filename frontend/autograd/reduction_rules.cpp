@@ -1,5 +1,6 @@
 // The gradients of reductions, scans, products of matrices, gathers and scatters.
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,19 @@ Tensor of_cumprod(const Backward& backward, size_t) {
   });
 }
 
+// exp(x - y) times the sum of what g / exp(y) is from here on, without overflow: the positive and
+// the negative g apart.
+Tensor of_logcumsumexp(const Backward& backward, size_t) {
+  const int axis = static_cast<int>(backward.tape.attrs[0]);
+  const Tensor x = backward.operand(0), y = backward.result();
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  const auto share = [&](const Tensor& g) {
+    const Tensor size = where((g > 0) & (y > kNone), log(where(g > 0, g, 1)) - y, kNone);
+    return exp(x + flip(logcumsumexp(flip(size, axis), axis), axis));
+  };
+  return share(backward.g) - share(-backward.g);
+}
+
 Tensor of_matmul(const Backward& backward, size_t k) {
   if (k == 0) return matmul(backward.g, swapaxes(backward.operand(1), -1, -2));
   return matmul(swapaxes(backward.operand(0), -1, -2), backward.g);
@@ -148,6 +162,7 @@ void add_reduction_rules(RuleTable* table) {
   add_rule(table, Op::kMin, {true}, {kA | kResult}, of_extremum);
   add_rule(table, Op::kCumsum, {true}, {}, of_cumsum);
   add_rule(table, Op::kCumprod, {true}, {kA}, of_cumprod);
+  add_rule(table, Op::kLogcumsumexp, {true}, {kA | kResult}, of_logcumsumexp);
   add_rule(table, Op::kMatmul, {true, true}, {kB, kA}, of_matmul);
   add_rule(table, Op::kTakeAlongAxis, {true}, {kB}, of_gather);
   add_rule(table, Op::kScatterAdd, {true, false, true}, {kNothing, kNothing, kB}, of_scatter_add);

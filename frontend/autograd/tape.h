@@ -121,12 +121,17 @@ inline Tape* tape_of(const engine::Node* node) {
 }
 inline Tape* tape_of(const Tensor& x) { return tape_of(x.node_ref().get()); }
 
+// False until the first entry hangs on a node. Programs without gradients pay for this test alone.
+extern __attribute__((visibility("hidden"))) std::atomic<bool> any_entry;
+inline bool may_have_entries() { return any_entry.load(std::memory_order_relaxed); }
+
 // Hangs the entry on a node that nobody else knows yet.
 void attach(engine::Node* node, Tape* tape);
 
 // The entry of a call that is about to be recorded; null if its result needs no gradient.
 TapeRef make_tape(const engine::OpCall& call);
 inline bool has_tape(const engine::OpCall& call) {
+  if (!may_have_entries()) return false;
   for (const engine::NodeOperand& operand : call.operands) {
     if (operand.node != nullptr &&
         operand.node->attachment.load(std::memory_order_relaxed) != nullptr) {

@@ -75,6 +75,8 @@ const OpRule& rule_of(fusion::Op op) {
     add_pointwise_rules(made);
     add_view_rules(made);
     add_reduction_rules(made);
+    add_order_rules(made);
+    add_linalg_rules(made);
     return made;
   }();
   return (*table)[static_cast<size_t>(op)];

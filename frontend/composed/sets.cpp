@@ -32,9 +32,8 @@ Tensor run_of(const char* op, const Tensor& x, const Tensor& order, const Tensor
   if (x.numel() == 0) return zeros(x.shape(), DType::kInt64, x.device());
   const Shape column{x.numel(), 1};
   const Tensor run = reshape(cumsum(is_start, 0) - 1, column);
-  return reshape(
-      frontend::scattered({op}, zeros(column, DType::kInt64, x.device()), order, run),
-      x.shape());
+  return reshape(frontend::scattered({op}, zeros(column, DType::kInt64, x.device()), order, run),
+                 x.shape());
 }
 
 struct Runs {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "engine/engine.h"
 #include "engine/observe/call_site.h"
+#include "frontend/autograd/tape.h"
 #include "frontend/checks.h"
 #include "frontend/composed/compose.h"
 #include "frontend/record.h"
@@ -79,6 +80,50 @@ std::vector<std::string> names_of_externals() {
   return names;
 }
 
+namespace {
+
+// The result of a call whose arguments have been checked.
+Tensor computed(const External& op, std::span<const Tensor> inputs, const Attributes& attributes,
+                const TensorSpec& result, Device device) {
+  const ExternalDefinition& definition = *op.definition;
+  if (result.shape.numel() == 0) return zeros(result.shape, result.dtype, device);
+  const bool is_on_host = device == Device::cpu();
+  if (!definition.run && (is_on_host || definition.cuda_source.empty())) {
+    throw Error(ErrorCode::kUnimplemented,
+                absl::StrCat(op.info.name, ": has no function for the host"));
+  }
+  if (is_on_host || !definition.cuda_source.empty()) {
+    return recorded(op, inputs, attributes, result, device);
+  }
+  std::vector<Tensor> copies;
+  for (const Tensor& input : inputs) copies.push_back(input.to(Device::cpu()));
+  return recorded(op, copies, attributes, result, Device::cpu()).to(device);
+}
+
+// The definition's gradients, or why there are none.
+std::vector<Tensor> gradients_by(const ExternalDefinition& definition, const Tensor& g,
+                                 std::span<const Tensor> inputs, const Attributes& attributes) {
+  const char* const name = definition.name.c_str();
+  if (!definition.gradient) {
+    throw Error(ErrorCode::kUnimplemented,
+                absl::StrCat(name, ": its definition has no function `gradient`"));
+  }
+  std::vector<Tensor> all =
+      in_name_of(name, [&] { return definition.gradient(g, inputs, attributes); });
+  if (all.size() != inputs.size()) {
+    fail(name, "its function `gradient` gave ", all.size(), " tensors for ", inputs.size(),
+         " inputs");
+  }
+  for (size_t k = 0; k < all.size(); ++k) {
+    if (!all[k].defined() || all[k].shape() == inputs[k].shape()) continue;
+    fail(name, "its function `gradient` gave ", describe(all[k]), " for input ", k, ", ",
+         describe(inputs[k]));
+  }
+  return all;
+}
+
+}  // namespace
+
 Tensor call_external(const External& op, std::span<const Tensor> inputs, const Attributes& given,
                      const Location& where) {
   const char* const name = op.info.name.c_str();
@@ -96,17 +141,18 @@ Tensor call_external(const External& op, std::span<const Tensor> inputs, const A
   for (size_t k = 0; k < bound.size(); ++k) attributes[op.info.attributes[k].name] = bound[k];
   const TensorSpec result = in_name_of(name, [&] { return definition.result(specs, attributes); });
   const Device device = inputs.empty() ? default_device() : inputs[0].device();
-  if (result.shape.numel() == 0) return zeros(result.shape, result.dtype, device);
-  const bool is_on_host = device == Device::cpu();
-  if (!definition.run && (is_on_host || definition.cuda_source.empty())) {
-    throw Error(ErrorCode::kUnimplemented, absl::StrCat(name, ": has no function for the host"));
+  Tensor y;
+  {
+    const GradModeScope constants(false);
+    y = computed(op, inputs, attributes, result, device);
   }
-  if (is_on_host || !definition.cuda_source.empty()) {
-    return recorded(op, inputs, attributes, result, device);
-  }
-  std::vector<Tensor> copies;
-  for (const Tensor& input : inputs) copies.push_back(input.to(Device::cpu()));
-  return recorded(op, copies, attributes, result, Device::cpu()).to(device);
+  return with_gradient(
+      y, inputs,
+      [definition = op.definition, attributes,
+       xs = std::vector<Tensor>(inputs.begin(), inputs.end())](const Tensor& g, const Tensor&) {
+        return gradients_by(*definition, g, xs, attributes);
+      },
+      false);
 }
 
 }  // namespace frontend
@@ -125,7 +171,7 @@ ExternalOp::Registration::Registration(ExternalDefinition definition) {
   auto* const info = new OpInfo{};  // op() returns it: for good
   info->name = name;
   info->kind = OpKind::kLibrary;
-  info->gradient = Gradient::kNotDifferentiable;
+  info->gradient = definition.gradient ? Gradient::kDifferentiable : Gradient::kNotDifferentiable;
   info->inputs = definition.inputs;
   info->attributes = definition.attributes;
   info->doc = definition.doc;

@@ -23,7 +23,7 @@ constexpr std::array<OpInfo, kNumOps> make_table() {
   at(Op::kConcat) = structural("concat", OpClass::kConcat, -1);
   at(Op::kRoll) = structural("roll", OpClass::kRoll, 1);
   at(Op::kTakeAlongAxis) = structural("take_along_axis", OpClass::kGather, 2);
-#define SLUICE_LIBRARY_OP(id, name, arity, kind) \
+#define SLUICE_LIBRARY_OP(id, name, arity, kind, gradient) \
   at(Op::k##id) = structural(name, OpClass::kLibrary, arity);
 #include "fusion/ir/library.def"
   at(Op::kLoad) = structural("load", OpClass::kProgramOnly, -1);

@@ -27,7 +27,7 @@ enum class Op : uint8_t {
   kRoll,    // attrs: axis, shift in (0, extent): operand 0's element shift before, cyclically
   kTakeAlongAxis,  // attrs: axis; operand 0 at operand 1's index along it
 
-#define SLUICE_LIBRARY_OP(id, name, arity, kind) k##id,
+#define SLUICE_LIBRARY_OP(id, name, arity, kind, gradient) k##id,
 #include "fusion/ir/library.def"
 
 #define SLUICE_POINTWISE(id, name, arity, rule, domain, ...) k##id,

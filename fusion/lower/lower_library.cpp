@@ -15,7 +15,7 @@ struct OpKind {
   LibraryKind kind;
 };
 constexpr OpKind kOpKinds[] = {
-#define SLUICE_LIBRARY_OP(id, name, arity, kind) {Op::k##id, LibraryKind::k##kind},
+#define SLUICE_LIBRARY_OP(id, name, arity, kind, gradient) {Op::k##id, LibraryKind::k##kind},
 #include "fusion/ir/library.def"
 };
 

@@ -112,6 +112,13 @@ struct ExternalDefinition {
   // and `strides[d]` (in elements); sluice_at<T>(call, k, i) is its element i in row-major order.
   // Without a source the op runs on copies in the host's memory, for which the call waits.
   std::string cuda_source = {};
+
+  // The gradient of each input, of its shape, by that of the result: computed by ops, of what these
+  // tensors hold and nothing else. An undefined tensor: it is zero. Without it gradients() throws
+  // (kUnimplemented) where one of the op is needed.
+  std::function<std::vector<Tensor>(const Tensor& g, std::span<const Tensor> inputs,
+                                    const Attributes& attributes)>
+      gradient = {};
 };
 
 // An op by this definition, as long as this lives; op() and call() know it by its name, ops() does

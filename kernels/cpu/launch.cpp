@@ -29,8 +29,8 @@ constexpr int64_t kUnit = kNontemporalUnit;
 // The rows of a column reduction that one work item takes, if there are enough for all threads.
 // They are side by side in memory.
 constexpr int64_t kColumnRange = 1024;
-// Runs of a row read through panels that a block takes: several panels, as each line of memory that a
-// block has a part of is read for it.
+// Runs of a row read through panels that a block takes: several panels, as each line of memory that
+// a block has a part of is read for it.
 constexpr int64_t kStagedRuns = 256;
 
 int64_t product(const int64_t* extents, int count) {
@@ -53,8 +53,8 @@ struct Work {
     block = block_size(program.schedule);
     if (program.tiled && program.lanes_reduced()) {
       const int64_t run = std::max<int64_t>(call.args.extents[program.rank() - 1], 1);
-      block = std::max(block, static_cast<int64_t>(
-                                  std::bit_ceil(static_cast<uint64_t>(kStagedRuns * run))));
+      block = std::max(
+          block, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kStagedRuns * run))));
     }
     blocks = std::max<int64_t>(ceil_div(reduced, block), 1);
   }

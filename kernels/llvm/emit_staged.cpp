@@ -108,8 +108,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
   llvm::Value* side = body_->extent(program_.rank() - 2);
   const auto [begin, last] = element_range();
   llvm::Value* first_run = ir_.CreateUDiv(begin, length);
-  llvm::Value* runs = ir_.CreateUDiv(
-      ir_.CreateAdd(last, ir_.CreateSub(length, builder_.index(1))), length);
+  llvm::Value* runs =
+      ir_.CreateUDiv(ir_.CreateAdd(last, ir_.CreateSub(length, builder_.index(1))), length);
   llvm::Value* most = runs_of_panel();
   const Tree tree = make_tree(pass.reductions, 1);
   builder_.walk(first_run, runs, [&](llvm::Value* run) {
@@ -118,13 +118,11 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
     llvm::Value* next = ir_.CreateAdd(run, count);
     for (const uint16_t access : accesses) stage_panel(access, run, count);
     // Leaves that are complete now.
-    llvm::Value* first =
-        builder_.max(begin, ir_.CreateAnd(ir_.CreateMul(run, length), -size));
+    llvm::Value* first = builder_.max(begin, ir_.CreateAnd(ir_.CreateMul(run, length), -size));
     llvm::Value* end = ir_.CreateAnd(ir_.CreateMul(next, length), -size);
     end = ir_.CreateSelect(ir_.CreateICmpEQ(next, runs), last, end);
     builder_.loop(first, end, leaf_size, {}, [&](llvm::Value* r, const Values&) {
-      const Accumulators leaf =
-          emit_leaf(pass, r, builder_.min(ir_.CreateAdd(r, leaf_size), last));
+      const Accumulators leaf = emit_leaf(pass, r, builder_.min(ir_.CreateAdd(r, leaf_size), last));
       add_to_tree(tree, zero, ir_.CreateUDiv(ir_.CreateSub(r, begin), leaf_size), leaf);
       return Values{};
     });
@@ -148,8 +146,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
     return next;
   });
   if (pass.reductions.empty()) return {};
-  llvm::Value* elements =
-      ir_.CreateAdd(ir_.CreateSub(last, begin), builder_.index(size - 1));
+  llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, begin), builder_.index(size - 1));
   return total_of(tree, zero, ir_.CreateUDiv(elements, leaf_size));
 }
 

@@ -47,6 +47,8 @@ void check(const std::string& what, const Function& f, const std::vector<Tensor>
   }
 }
 
+Tensor square_of(const Tensor& x) { return square(x); }
+
 struct Row {
   const char* name;
   int arity;
@@ -74,6 +76,9 @@ TEST(Rules, EveryDifferentiableOpHasOne) {
   {fusion::Op::k##id, Gradient::gradient == Gradient::kDifferentiable},
 #define SLUICE_ARG_REDUCTION_OP SLUICE_REDUCTION_OP
 #include "fusion/ir/ops.def"
+#define SLUICE_LIBRARY_OP(id, name, arity, kind, gradient) \
+  {fusion::Op::k##id, Gradient::gradient == Gradient::kDifferentiable},
+#include "fusion/ir/library.def"
   };
   for (const auto& [op, is_differentiable] : others) {
     EXPECT_EQ(frontend::rule_of(op).gradient != nullptr, is_differentiable) << fusion::name_of(op);
@@ -86,7 +91,6 @@ TEST(Rules, EveryDifferentiableOpHasOne) {
       case fusion::OpClass::kConcat:
       case fusion::OpClass::kRoll:
       case fusion::OpClass::kGather:
-      case fusion::OpClass::kLibrary:
         EXPECT_NE(frontend::rule_of(op).gradient, nullptr) << fusion::name_of(op);
         break;
       default: break;
@@ -320,7 +324,105 @@ TEST(Rules, Scans) {
     const Tensor x = values({3, 5, 2}, 0.5, 1.5, 11);
     check("cumsum", [&](const auto& xs) { return cumsum(xs[0], axis); }, {x});
     check("cumprod", [&](const auto& xs) { return cumprod(xs[0], axis); }, {x});
+    const Tensor any = values({3, 5, 2}, -2, 2, 30);
+    check("logcumsumexp", [&](const auto& xs) { return logcumsumexp(xs[0], axis); }, {any});
+    check("cummax", [&](const auto& xs) { return cummax(xs[0], axis); }, {any});
+    check("cummin", [&](const auto& xs) { return cummin(xs[0], axis); }, {any});
   }
+}
+
+TEST(Rules, LogOfASumWithNothing) {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::from({kNone, 0.f, kNone, 1.f}).requires_grad();
+  const std::vector<float> gradient = gradients(logcumsumexp(x, 0)[3], {x})[0].to_vector<float>();
+  EXPECT_EQ(gradient[0], 0);
+  EXPECT_EQ(gradient[2], 0);
+  EXPECT_NEAR(gradient[1], 1 / (1 + std::exp(1.)), 1e-6);
+}
+
+TEST(Rules, Sorts) {
+  const Tensor x = values({3, 5, 2}, -2, 2, 31);
+  for (const int axis : {0, 1, -1}) {
+    for (const bool descending : {false, true}) {
+      check("sort", [&](const auto& xs) { return sort(xs[0], axis, descending); }, {x});
+    }
+    check("topk", [&](const auto& xs) { return topk(xs[0], 2, axis).first; }, {x});
+    check("median", [&](const auto& xs) { return median(xs[0], axis); }, {x});
+    check("quantile", [&](const auto& xs) { return quantile(xs[0], 0.3, axis); }, {x});
+  }
+  const Tensor tie = Tensor::from({2.f, 1.f, 2.f}).requires_grad();
+  EXPECT_EQ(gradients(sort(tie)(Slice{1, 2}), {tie})[0].to_vector<float>(),
+            (std::vector<float>{1, 0, 0}));
+  EXPECT_FALSE(argsort(tie).needs_grad());
+}
+
+TEST(Rules, ScattersOfExtrema) {
+  const Tensor x = values({4, 3}, -1, 1, 32), updates = values({5, 3}, -1, 1, 33);
+  const Tensor rows = broadcast_to(Tensor::from({0, 2, 2, 3, 0}, {5, 1}), {5, 3});
+  check("scatter_max", [&](const auto& xs) { return scatter_max(xs[0], rows, xs[1], 0); },
+        {x, updates});
+  check("scatter_min", [&](const auto& xs) { return scatter_min(xs[0], rows, xs[1], 0); },
+        {x, updates});
+  const Tensor one = Tensor::from({1.f}).requires_grad(), two = Tensor::from({1.f, 0.f});
+  EXPECT_EQ(gradients(scatter_max(one, Tensor::from({0, 0}), two, 0), {one})[0].item<float>(), 0.5);
+}
+
+Tensor well_conditioned(const Shape& shape, uint64_t seed) {
+  const int64_t n = shape[shape.rank() - 1], m = shape[shape.rank() - 2];
+  return values(shape, -1, 1, seed) + eye(m, n, DType::kFloat64) * arange(1, n + 1) * 1.5;
+}
+
+TEST(Rules, Linalg) {
+  const auto of_symmetric = [](auto f) {
+    return [f](const auto& xs) { return f((xs[0] + matrix_transpose(xs[0])) * 0.5); };
+  };
+  for (const Shape& batch : {Shape{}, Shape{2}, Shape{2, 1}}) {
+    const auto shape = [&](int64_t m, int64_t n) {
+      std::vector<int64_t> dims(batch.begin(), batch.end());
+      dims.insert(dims.end(), {m, n});
+      return Shape(dims);
+    };
+    const Tensor square = well_conditioned(shape(3, 3), 40);
+    const Tensor tall = well_conditioned(shape(4, 2), 41);
+    const Tensor wide = well_conditioned(shape(2, 4), 42);
+    for (const bool upper : {false, true}) {
+      check("cholesky", of_symmetric([&](const Tensor& a) {
+              return linalg::cholesky(a + eye(3, 3, DType::kFloat64) * 4, upper);
+            }),
+            {square});
+    }
+    for (const Tensor& x : {square, tall, wide}) {
+      check("qr", [](const auto& xs) { return sum(linalg::qr(xs[0]).q, Axes(-1)); }, {x});
+      check("qr", [](const auto& xs) { return linalg::qr(xs[0]).r; }, {x});
+      check("svdvals", [](const auto& xs) { return linalg::svdvals(xs[0]); }, {x});
+      // Of the vectors what no choice of their sign changes.
+      check("svd",
+            [](const auto& xs) {
+              const auto [u, s, vh] = linalg::svd(xs[0], false);
+              return matmul(u * expand_dims(sin(s), -2), vh);
+            },
+            {x});
+      check("svd, u", [](const auto& xs) { return square_of(linalg::svd(xs[0], false).u); }, {x});
+      check("svd, vh", [](const auto& xs) { return square_of(linalg::svd(xs[0], false).vh); }, {x});
+    }
+    check("eigvalsh", of_symmetric([](const Tensor& a) { return linalg::eigvalsh(a); }), {square});
+    check("eigh",
+          of_symmetric([](const Tensor& a) { return square_of(linalg::eigh(a).eigenvectors); }),
+          {square});
+    check("inv", [](const auto& xs) { return linalg::inv(xs[0]); }, {square});
+    check("det", [](const auto& xs) { return linalg::det(xs[0]); }, {square});
+    check("slogdet", [](const auto& xs) { return linalg::slogdet(xs[0]).logabsdet; }, {square});
+    const auto solve = [](const auto& xs) { return linalg::solve(xs[0], xs[1]); };
+    check("solve", solve, {square, values(shape(3, 2), -1, 1, 43)});
+    check("solve", solve, {square, values({3}, -1, 1, 44)});
+    check("pinv", [](const auto& xs) { return linalg::pinv(xs[0]); }, {tall});
+  }
+}
+
+TEST(Rules, VectorsThatAreArbitraryHaveNoGradient) {
+  const Tensor x = values({4, 2}, -1, 1, 45).requires_grad();
+  EXPECT_THROW(static_cast<void>(gradients(sum(linalg::qr(x, "complete").r), {x})), Error);
+  EXPECT_THROW(static_cast<void>(gradients(sum(linalg::svd(x, true).s), {x})), Error);
 }
 
 TEST(Rules, Products) {

@@ -72,6 +72,24 @@ TEST(External, IsCalledLikeAnyOp) {
   EXPECT_EQ(&info, &op3.info());
 }
 
+TEST(External, HasTheGradientOfItsDefinition) {
+  const Tensor x = Tensor::from(counted(4)).requires_grad();
+  {
+    const ExternalOp op3(triple());
+    EXPECT_TRUE(fails_with([&] { static_cast<void>(gradients(sum(op3({x})), {x})); },
+                           Code::kUnimplemented, {"triple", "gradient"}));
+    EXPECT_EQ(op3.info().gradient, Gradient::kNotDifferentiable);
+  }
+  ExternalDefinition definition = triple();
+  definition.gradient = [](const Tensor& g, std::span<const Tensor>, const Attributes&) {
+    return std::vector<Tensor>{g * 3.f};
+  };
+  const ExternalOp op3(std::move(definition));
+  EXPECT_EQ(op3.info().gradient, Gradient::kDifferentiable);
+  EXPECT_EQ(gradients(sum(op3({x * x})), {x})[0].to_vector<float>(), counted(4, 6));
+  EXPECT_FALSE(op3({stop_gradient(x)}).needs_grad());
+}
+
 TEST(External, TakesViewsOfAnyLayout) {
   const ExternalOp op3(triple());
   const Tensor x = Tensor::from(counted(12), {3, 4});

@@ -149,7 +149,8 @@ TEST(Registry, EveryOpCanBeCalledByName) {
   for (const OpInfo& info : ops()) {
     std::vector<Tensor> inputs(info.inputs.size(), info.name == "meshgrid" ? x[0] : x);
     if (info.name.ends_with("_norm")) std::fill(inputs.begin() + 1, inputs.end(), x[0]);
-    if (info.name == "searchsorted") std::fill(inputs.begin(), inputs.end(), x[0]);
+    if (info.name == "searchsorted" || info.name == "interp")
+      std::fill(inputs.begin(), inputs.end(), x[0]);
     if (info.name == "prelu") inputs[1] = x[0];
     if (info.name == "conv1d") inputs.assign(2, x.reshape({1, 2, 2}));
     const bool takes_images =

@@ -59,7 +59,7 @@ TEST(Messages, WrongCalls) {
   WRONG(concat(std::vector<Tensor>{}, 0));
   WRONG(stack({m, ones({3, 2})}, 0));
   WRONG(broadcast_to(m, {3, 3}));
-  WRONG(sort(m));
+  WRONG(sort(m, 2));
   WRONG(conv2d(image, ones({4, 2, 3, 3})));
 
   // Shapes that cannot be.

@@ -7,8 +7,9 @@ Fails if a figure is more than 1 % above the recorded one (instruction_counts.js
 file; --record writes it). Counts depend on the compiler: one without recorded figures is skipped,
 with exit code 77, as is a machine without valgrind.
 
-An op is what one more op costs in a chain of 1,000; a flush is what a chain of 10 costs beside its
-ops: planning is done, so that is looking the plan up, running it and reading the result.
+Counted is what runs after a warm-up: what LLVM takes to compile depends on addresses. An op is what
+one more op costs in a chain of 1,000; a flush is what a chain of 10 costs beside its ops: planning
+is done, so that is looking the plan up, running it and reading the result.
 """
 
 import json
@@ -25,26 +26,20 @@ TOLERANCE = 1.01
 SKIPPED = 77
 
 
-def instructions(program, ops, chains, operands):
+def of_a_chain(program, ops, chains, *operands):
+    """Instructions of one chain in the steady state."""
     environment = dict(
         os.environ, SLUICE_THREADS="1", SLUICE_DISK_CACHE="off", SLUICE_COMPILE="blocking"
     )
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", program,
-             str(ops), str(chains), *operands],
+            ["valgrind", "--tool=callgrind", "--toggle-collect=steady_state",
+             f"--callgrind-out-file={folder}/out", program, str(ops), str(chains), *operands],
             env=environment, cwd=folder, capture_output=True, text=True, check=False)
     match = re.search(r"Collected\s*:\s*(\d+)", result.stderr)
     if result.returncode != 0 or not match:
         sys.exit(f"valgrind failed:\n{result.stderr[-4000:]}")
-    return int(match[1])
-
-
-def of_a_chain(program, ops, few, many, operands=()):
-    """Instructions of one chain in the steady state: a difference of two runs."""
-    difference = instructions(program, ops, many, operands) - instructions(
-        program, ops, few, operands)
-    return difference / (many - few)
+    return int(match[1]) / chains
 
 
 def main():
@@ -62,9 +57,9 @@ def main():
         print(f"skipped: no figures are recorded for {build}; --record writes them")
         return SKIPPED
 
-    op = of_a_chain(program, 1000, 10, 30) / 1000
-    scalar_op = of_a_chain(program, 1000, 10, 30, ["scalars"]) / 1000
-    flush = of_a_chain(program, 10, 500, 1500) - 10 * op
+    op = of_a_chain(program, 1000, 20) / 1000
+    scalar_op = of_a_chain(program, 1000, 20, "scalars") / 1000
+    flush = of_a_chain(program, 10, 1000) - 10 * op
     measured = {"op": round(op, 1), "op with a scalar": round(scalar_op, 1), "flush": round(flush)}
     if recording:
         records[build] = measured
@@ -76,8 +71,8 @@ def main():
         print(f"{name}: {count} instructions, recorded {records[build][name]}"
               + (f": above {limit:.1f}" if count > limit else ""))
     if failed:
-        print(f"What each function takes: valgrind --tool=callgrind {program} 1000 30, then\n"
-              "callgrind_annotate; compare with the same before the change. The library is\n"
+        print("What each function takes: valgrind --tool=callgrind --toggle-collect=steady_state\n"
+              f"{program} 1000 20, then callgrind_annotate; compare with the same before the change. The library is\n"
               f"{library}. If the cost is worth it, record it: --record.")
     return 1 if failed else 0
 

@@ -579,6 +579,22 @@ TEST(Interpreter, InPlace) {
   expect_exact(b, {region(x), region(y)});
 }
 
+// The result may lie in the register of a converted element that stands for all.
+TEST(Interpreter, FunctionsOfAnElementThatStandsForAll) {
+  const int64_t n = 900;
+  for (const Op op : {Op::kRemainder, Op::kFloorDivide, Op::kAtan2, Op::kPow, Op::kHypot}) {
+    for (const bool is_first : {false, true}) {
+      std::vector<double> x = numbers<double>(n), y(n);
+      int16_t five = 5;
+      ProgramBuilder b(Schedule::kPointwise, {n});
+      const ValueId all = b.cast(b.load(b.access(&five, DType::kInt16, {0})), DType::kFloat64);
+      const ValueId v = b.load(b.access(x.data(), {1}));
+      b.store(is_first ? b.op(op, {all, v}) : b.op(op, {v, all}), b.access(y.data(), {1}));
+      expect_exact(b, {region(y)});
+    }
+  }
+}
+
 TEST(Interpreter, GathersAndChecksIndices) {
   const int64_t n = 3000, m = 50;
   std::vector<int64_t> index(n);

@@ -109,8 +109,11 @@ void guarded_loop(void* out, const void* const* in, int64_t n) {
   constexpr int64_t kBlock = 256;
   constexpr m::External kLibrary = m::kIsF32<V> ? G::kF32 : G::kF64;
   V* o = static_cast<V*>(out);
-  const V* a = static_cast<const V*>(in[0]);
-  const V* b = static_cast<const V*>(in[kArity - 1]);
+  // One element that stands for all is read at once: the first block may replace it.
+  const V a0 = *static_cast<const V*>(in[0]);
+  const V b0 = *static_cast<const V*>(in[kArity - 1]);
+  const V* a = kUniform & 1 ? &a0 : static_cast<const V*>(in[0]);
+  const V* b = kUniform & 2 ? &b0 : static_cast<const V*>(in[kArity - 1]);
   constexpr int64_t kStepA = kUniform & 1 ? 0 : 1, kStepB = kUniform & 2 ? 0 : 1;
   for (int64_t first = 0; first < n; first += kBlock) {
     const int64_t count = n - first < kBlock ? n - first : kBlock;
