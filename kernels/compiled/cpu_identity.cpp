@@ -1,11 +1,17 @@
 #include "kernels/compiled/cpu_identity.h"
 
-#include <cstdint>
-
 #include "absl/strings/str_cat.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include <cstdint>
+#else
+#include <fstream>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #endif
 
 namespace sluice::kernels {
@@ -55,7 +61,18 @@ std::string identity() {
 
 #else
 
-std::string identity() { return "unknown"; }
+// The lines that tell models and instructions, of all cores.
+std::string identity() {
+  std::set<std::string> lines;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    for (const char* const name :
+         {"Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"}) {
+      if (absl::StartsWith(line, name)) lines.insert(line);
+    }
+  }
+  return absl::StrJoin(lines, ", ");
+}
 
 #endif
 

@@ -10,16 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/compiled/machine.h"
 
 namespace sluice::kernels {
 namespace {
 
 constexpr uint64_t kMaxAlignment = 4096;  // that of memory
 constexpr uint64_t kMaxBytes = uint64_t{1} << 28;
-
-// A jump to an address that lies too far for a call: jmp *(address behind this instruction).
-constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
-constexpr uint64_t kStubBytes = 16;
 
 absl::Status damaged(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("compiled code: ", what));
@@ -37,6 +34,7 @@ class ObjectReader {
                             &ObjectReader::copy, &ObjectReader::resolve, &ObjectReader::relocate}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
+    __builtin___clear_cache(base_, base_ + bytes_);
     if (mprotect(code_.memory_.get(), code_.memory_.get_deleter().bytes, PROT_READ | PROT_EXEC)) {
       return absl::ResourceExhaustedError("compiled code: memory cannot be made executable");
     }
@@ -74,9 +72,9 @@ class ObjectReader {
     constexpr unsigned char kIdent[] = {ELFMAG0,    ELFMAG1,     ELFMAG2,   ELFMAG3,
                                         ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
     if (!read(0, 0, &header) || std::memcmp(header.e_ident, kIdent, sizeof(kIdent)) != 0 ||
-        header.e_type != ET_REL || header.e_machine != EM_X86_64 ||
+        header.e_type != ET_REL || header.e_machine != machine_.elf ||
         header.e_shentsize != sizeof(Elf64_Shdr)) {
-      return damaged("not an object file for x86-64");
+      return damaged(absl::StrCat("not an object file for ", machine_.name));
     }
     sections_.resize(header.e_shnum);
     for (size_t i = 0; i < sections_.size(); ++i) {
@@ -120,9 +118,9 @@ class ObjectReader {
       }
       symbol.name = object_.data() + strings.sh_offset + symbol.entry.st_name;
     }
-    bytes_ = (bytes_ + kStubBytes - 1) / kStubBytes * kStubBytes;
+    bytes_ = (bytes_ + Machine::kStubBytes - 1) / Machine::kStubBytes * Machine::kStubBytes;
     stubs_ = bytes_;
-    bytes_ += kStubBytes * std::count_if(symbols_.begin(), symbols_.end(), is_undefined);
+    bytes_ += Machine::kStubBytes * std::count_if(symbols_.begin(), symbols_.end(), is_undefined);
     return absl::OkStatus();
   }
 
@@ -153,9 +151,8 @@ class ObjectReader {
         const void* const target = address_of_(symbol.name);
         if (target == nullptr) return damaged(absl::StrCat("there is no ", symbol.name));
         symbol.address = base_ + stub;
-        std::memcpy(symbol.address, kJump, sizeof(kJump));
-        std::memcpy(symbol.address + sizeof(kJump), &target, sizeof(target));
-        stub += kStubBytes;
+        machine_.write_stub(symbol.address, target);
+        stub += Machine::kStubBytes;
       } else if (index != SHN_UNDEF && index < SHN_LORESERVE) {
         if (index >= sections_.size()) return damaged("a symbol of no section");
         const Section& section = sections_[index];
@@ -194,28 +191,17 @@ class ObjectReader {
   bool relocate(const Section& section, const Elf64_Rela& entry) {
     const uint64_t index = ELF64_R_SYM(entry.r_info);
     if (index >= symbols_.size() || symbols_[index].address == nullptr) return false;
-    const auto put = [&](auto value) {
-      const uint64_t size = section.header.sh_size;
-      if (size < sizeof(value) || entry.r_offset > size - sizeof(value)) return false;
-      std::memcpy(base_ + *section.place + entry.r_offset, &value, sizeof(value));
-      return true;
-    };
-    const uint64_t target = reinterpret_cast<uint64_t>(symbols_[index].address) + entry.r_addend;
-    switch (ELF64_R_TYPE(entry.r_info)) {
-      case R_X86_64_PC32:
-        // Of a function elsewhere this would be its address.
-        if (is_undefined(symbols_[index])) return false;
-        [[fallthrough]];
-      case R_X86_64_PLT32: {
-        const uint64_t from = reinterpret_cast<uint64_t>(base_) + *section.place + entry.r_offset;
-        const auto distance = static_cast<int64_t>(target - from);
-        return distance == static_cast<int32_t>(distance) && put(static_cast<int32_t>(distance));
-      }
-      case R_X86_64_64: return !is_undefined(symbols_[index]) && put(target);
-      default: return false;
-    }
+    const uint64_t size = section.header.sh_size;
+    if (entry.r_offset > size) return false;
+    return machine_.relocate(
+        {.type = static_cast<uint32_t>(ELF64_R_TYPE(entry.r_info)),
+         .field = base_ + *section.place + entry.r_offset,
+         .room = size - entry.r_offset,
+         .target = reinterpret_cast<uint64_t>(symbols_[index].address) + entry.r_addend,
+         .is_stub = is_undefined(symbols_[index])});
   }
 
+  const Machine& machine_ = host_machine();
   const absl::string_view object_;
   const absl::FunctionRef<void*(const char*)> address_of_;
   std::vector<Section> sections_;
@@ -228,12 +214,7 @@ class ObjectReader {
 
 absl::StatusOr<ObjectCode> ObjectCode::load(absl::string_view object,
                                             absl::FunctionRef<void*(const char*)> address_of) {
-#if defined(__x86_64__)
   return ObjectReader(object, address_of).load();
-#else
-  (void)object, (void)address_of;
-  return absl::UnimplementedError("compiled code is loaded on x86-64 only");
-#endif
 }
 
 void ObjectCode::Unmap::operator()(void* memory) const { munmap(memory, bytes); }

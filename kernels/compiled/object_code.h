@@ -17,10 +17,10 @@ namespace sluice::kernels {
 
 class ObjectCode {
  public:
-  // `object`: relocatable ELF for x86-64 as LLVM makes it of a kernel: code and constants, calls of
-  // functions that `address_of` names (null: unknown), no writable data. All else is
+  // `object`: relocatable ELF for this machine as LLVM makes it of a kernel: code and constants,
+  // calls of functions that `address_of` names (null: unknown), no writable data. All else is
   // kInvalidArgument, and so is a file that is damaged: nothing outside `object` is read, and
-  // nothing outside the code's own memory is written. kUnimplemented on other machines.
+  // nothing outside the code's own memory is written.
   static absl::StatusOr<ObjectCode> load(absl::string_view object,
                                          absl::FunctionRef<void*(const char*)> address_of);
 

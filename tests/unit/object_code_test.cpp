@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/compiled/generator.h"
+#include "kernels/compiled/machine.h"
 #include "kernels/compiled/object_code.h"
 #include "kernels/compiled/symbols.h"
 #include "kernels/executable.h"
@@ -128,6 +129,45 @@ TEST_F(ObjectCodeTest, WritableDataAreRefused) {
     break;
   }
   EXPECT_FALSE(loads(object_));
+}
+
+// An instruction, relocated to something `distance` bytes behind it; 0 if it cannot be.
+uint32_t relocated(const Machine& machine, uint32_t type, uint32_t instruction, int64_t distance,
+                   bool is_stub = false) {
+  alignas(4096) static char page[4096];
+  char* const field = page + 8;
+  std::memcpy(field, &instruction, sizeof(instruction));
+  const uint64_t target = reinterpret_cast<uint64_t>(field) + static_cast<uint64_t>(distance);
+  if (!machine.relocate({type, field, sizeof(instruction), target, is_stub})) return 0;
+  std::memcpy(&instruction, field, sizeof(instruction));
+  return instruction;
+}
+
+// On any machine: the instructions of aarch64, as its assembler encodes them.
+TEST(MachineTest, RelocatesAarch64) {
+  const auto relocated = [](auto... arguments) {
+    return kernels::relocated(kAarch64, arguments...);
+  };
+  constexpr uint32_t kCall = 0x94000000, kJump = 0x14000000;       // bl, b
+  constexpr uint32_t kPageOf = 0x90000000, kAdd = 0x91000000;      // adrp x0; add x0, x0
+  constexpr uint32_t kLoad128 = 0x3dc00000, kLoad32 = 0xbd400000;  // ldr q0, [x0]; ldr s0, [x0]
+  EXPECT_EQ(relocated(R_AARCH64_CALL26, kCall, 8), 0x94000002u);
+  EXPECT_EQ(relocated(R_AARCH64_CALL26, kCall, -4, /*is_stub=*/true), 0x97ffffffu);
+  EXPECT_EQ(relocated(R_AARCH64_JUMP26, kJump, (1 << 27) - 4), 0x15ffffffu);
+  EXPECT_EQ(relocated(R_AARCH64_JUMP26, kJump, 1 << 27), 0u);
+  EXPECT_EQ(relocated(R_AARCH64_CALL26, kCall, 2), 0u);
+  EXPECT_EQ(relocated(R_AARCH64_ADR_PREL_PG_HI21, kPageOf, 4096), 0xb0000000u);
+  EXPECT_EQ(relocated(R_AARCH64_ADR_PREL_PG_HI21, kPageOf, 4 * 4096 + 4087), 0x90000020u);
+  EXPECT_EQ(relocated(R_AARCH64_ADR_PREL_PG_HI21, kPageOf, -16), 0xf0ffffe0u);
+  EXPECT_EQ(relocated(R_AARCH64_ADR_PREL_PG_HI21, kPageOf, int64_t{1} << 32), 0u);
+  EXPECT_EQ(relocated(R_AARCH64_ADR_PREL_PG_HI21, kPageOf, 4096, /*is_stub=*/true), 0u);
+  EXPECT_EQ(relocated(R_AARCH64_ADD_ABS_LO12_NC, kAdd, 8), 0x91004000u);
+  EXPECT_EQ(relocated(R_AARCH64_LDST128_ABS_LO12_NC, kLoad128, 24), 0x3dc00800u);
+  EXPECT_EQ(relocated(R_AARCH64_LDST128_ABS_LO12_NC, kLoad128, 16), 0u);  // not aligned
+  EXPECT_EQ(relocated(R_AARCH64_LDST32_ABS_LO12_NC, kLoad32, 4096), 0xbd400800u);
+  EXPECT_EQ(relocated(R_AARCH64_PREL32, 0, -1000), static_cast<uint32_t>(-1000));
+  EXPECT_EQ(relocated(R_AARCH64_ABS64, 0, 0u), 0u);  // no room
+  EXPECT_EQ(relocated(R_AARCH64_ADR_GOT_PAGE, kPageOf, 4096), 0u);
 }
 
 }  // namespace
