@@ -1,10 +1,6 @@
 // Loads the generator from the library that lies beside this one.
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <cstring>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/compiled/generator.h"
@@ -13,44 +9,24 @@
 namespace sluice::kernels {
 namespace {
 
-// Where to look, in this order.
-std::vector<std::string> paths() {
-  // A set-user-ID program must not load what its user chose.
-  if (const char* path = secure_getenv("SLUICE_LLVM_PLUGIN")) return {path};
-  std::vector<std::string> result;
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&find_generator), &info) != 0) {
-    // Programs may have it by a link from another folder.
-    if (char* path = realpath(info.dli_fname, nullptr)) {
-      const char* name = std::strrchr(path, '/') + 1;
-      result.push_back(absl::StrCat(absl::string_view(path, name - path), SLUICE_LLVM_PLUGIN_NAME));
-      std::free(path);
-    }
-  }
-  result.push_back(SLUICE_LLVM_PLUGIN_NAME);
-  return result;
-}
-
 absl::StatusOr<const Generator*> load() {
-  std::string problem;
-  for (const std::string& path : paths()) {
-    absl::StatusOr<runtime::SharedLibrary> library = runtime::SharedLibrary::open(path);
-    if (!library.ok()) {
-      absl::StrAppend(&problem, problem.empty() ? "" : "; ", library.status().message());
-      continue;
-    }
-    decltype(&sluice_llvm_generator) exported = nullptr;
-    library->find("sluice_llvm_generator", &exported);
-    // LLVM does not survive being unloaded.
-    library->keep();
-    if (exported == nullptr) return absl::UnavailableError(library->status().message());
-    const Generator* const generator = exported([] {});
-    if (std::strcmp(generator->fingerprint, fingerprint()) != 0) {
-      return absl::UnavailableError(absl::StrCat(path, " is of another build of sluice"));
-    }
-    return generator;
+  // A set-user-ID program must not load what its user chose.
+  const char* const path = secure_getenv("SLUICE_LLVM_PLUGIN");
+  absl::StatusOr<runtime::SharedLibrary> library =
+      path != nullptr ? runtime::SharedLibrary::open(path)
+                      : runtime::SharedLibrary::open_beside(SLUICE_LLVM_PLUGIN_NAME);
+  if (!library.ok()) return absl::UnavailableError(library.status().message());
+  decltype(&sluice_llvm_generator) exported = nullptr;
+  library->find("sluice_llvm_generator", &exported);
+  // LLVM does not survive being unloaded.
+  library->keep();
+  if (exported == nullptr) return absl::UnavailableError(library->status().message());
+  const Generator* const generator = exported([] {});
+  if (std::strcmp(generator->fingerprint, fingerprint()) != 0) {
+    return absl::UnavailableError(absl::StrCat(path != nullptr ? path : SLUICE_LLVM_PLUGIN_NAME,
+                                               " is of another build of sluice"));
   }
-  return absl::UnavailableError(problem);
+  return generator;
 }
 
 }  // namespace
