@@ -6,11 +6,11 @@
 #define SLUICE_OPTIM_SCHEDULES_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/tensor.h>
 
 namespace SLUICE_EXPORT sluice {
