@@ -9,8 +9,8 @@
 #include "bench/support.h"
 #include "fusion/graph/graph.h"
 #include "fusion/plan/planner.h"
+#include "kernels/compiled/compiler.h"
 #include "kernels/interp/interpreter.h"
-#include "kernels/llvm/compiler.h"
 
 namespace sluice::bench {
 namespace {

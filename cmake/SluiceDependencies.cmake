@@ -80,8 +80,9 @@ if(SLUICE_TBB)
 endif()
 sluice_feature(TBB SLUICE_TBB TBB_FOUND "oneTBB 2021 or newer" "(${TBB_VERSION})")
 
+# Compiled code is loaded on these processors (kernels/compiled/object_code.h).
 sluice_option(SLUICE_LLVM AUTO "Compile kernels for the CPU, with LLVM")
-if(SLUICE_LLVM)
+if(SLUICE_LLVM AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|aarch64)$")
   foreach(version 20 19 18 17 16 15)
     sluice_find(SLUICE_LLVM_${version} LIBRARY LLVM-${version} HEADER llvm/Config/llvm-config.h
       HINTS "${LLVM_ROOT}" "/usr/lib/llvm-${version}" "/usr/lib/llvm${version}")
@@ -94,7 +95,20 @@ if(SLUICE_LLVM)
     endif()
   endforeach()
 endif()
-sluice_feature(LLVM SLUICE_LLVM LLVM_LIBRARY "LLVM 15 to 20" "(${LLVM_LIBRARY})")
+sluice_feature(LLVM SLUICE_LLVM LLVM_LIBRARY "LLVM 15 to 20 for x86-64 or aarch64" "(${LLVM_LIBRARY})")
+
+# A shared sluice loads LLVM when it first compiles, if there are archives to make that library of: a
+# thread may be loading it while another one calls exit(), which LLVM's shared library does not survive
+# (kernels/llvm/keep_statics.cpp). Else LLVM is linked to as any other library is.
+sluice_option(SLUICE_LLVM_PLUGIN AUTO "Load LLVM when the first kernel is compiled")
+set(SLUICE_HAVE_LLVM_PLUGIN 0)
+if(SLUICE_HAVE_LLVM AND SLUICE_SHARED)
+  if(SLUICE_LLVM_PLUGIN)
+    include(SluiceArchives)
+    sluice_llvm_archives(LLVM_ARCHIVES)
+  endif()
+  sluice_feature(LLVM_PLUGIN SLUICE_LLVM_PLUGIN LLVM_ARCHIVES "LLVM in static archives")
+endif()
 
 # What writes traces as JSON; a copy comes with the sources.
 find_package(nlohmann_json 3.10 QUIET CONFIG)

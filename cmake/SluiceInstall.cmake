@@ -6,6 +6,11 @@ include(GNUInstallDirs)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/sluice")
 
 install(TARGETS sluice EXPORT sluice_targets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+foreach(plugin sluice_llvm sluice_highway)
+  if(TARGET ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  endif()
+endforeach()
 # The public headers include nothing but one another (tests/project/check_layers.py).
 install(DIRECTORY include/sluice DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")

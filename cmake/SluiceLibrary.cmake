@@ -1,15 +1,25 @@
 # The library: every folder of the house in one target. A backend that is not there is replaced by
-# its stub (kernels/llvm/no_llvm.cpp).
+# its stub (kernels/compiled/no_llvm.cpp). What needs LLVM is a library of its own, if LLVM can be
+# linked into it, which a shared sluice loads when it compiles (kernels/compiled/generator.h).
 
 set(folders runtime fusion kernels engine frontend)
 list(TRANSFORM folders APPEND "/*.cpp")
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${folders})
 
-if(SLUICE_HAVE_LLVM)
-  list(FILTER sources EXCLUDE REGEX "^kernels/llvm/no_llvm\\.cpp$")
+set(generator_sources ${sources})
+list(FILTER generator_sources INCLUDE REGEX "^kernels/llvm/")
+if(NOT SLUICE_HAVE_LLVM)
+  list(FILTER sources EXCLUDE REGEX "^kernels/(llvm|compiled)/")
+  list(APPEND sources kernels/compiled/no_llvm.cpp)
 else()
-  list(FILTER sources EXCLUDE REGEX "^kernels/llvm/")
-  list(APPEND sources kernels/llvm/no_llvm.cpp)
+  list(FILTER sources EXCLUDE REGEX "/no_llvm\\.cpp$")
+  include(SluiceFingerprint)
+  list(APPEND sources "${fingerprint}")
+  if(SLUICE_HAVE_LLVM_PLUGIN)
+    list(FILTER sources EXCLUDE REGEX "^kernels/(llvm/|compiled/linked_generator\\.cpp$)")
+  else()
+    list(FILTER sources EXCLUDE REGEX "^kernels/(llvm/keep_statics|compiled/plugin)\\.cpp$")
+  endif()
 endif()
 
 if(SLUICE_HAVE_ZLIB)
@@ -18,10 +28,12 @@ else()
   list(FILTER sources EXCLUDE REGEX "/inflate\\.cpp$")
 endif()
 
-if(SLUICE_HAVE_HIGHWAY)
-  list(FILTER sources EXCLUDE REGEX "/no_highway\\.cpp$")
+if(NOT SLUICE_HAVE_HIGHWAY)
+  list(FILTER sources EXCLUDE REGEX "/(linked_highway|highway|highway_plugin)\\.cpp$")
+elseif(SLUICE_SHARED)
+  list(FILTER sources EXCLUDE REGEX "/(no_highway|linked_highway|highway)\\.cpp$")
 else()
-  list(FILTER sources EXCLUDE REGEX "/highway\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "/(no_highway|highway_plugin)\\.cpp$")
 endif()
 
 list(FILTER sources EXCLUDE REGEX "^kernels/gpu/generic/print_generic\\.cpp$")
@@ -123,16 +135,51 @@ endif()
 target_include_directories(sluice PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
 
 target_link_libraries(sluice PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-if(SLUICE_HAVE_LLVM)
+# sluice_plugin(<name> <sources>): a library beside sluice, which it loads when it needs it. Versions that are not compatible lie side by side.
+function(sluice_plugin name)
+  set(target sluice_${name})
+  add_library(${target} MODULE ${ARGN})
+  sluice_library_part(${target})
+  set(exports "${PROJECT_SOURCE_DIR}/cmake/plugin_exports.map")
+  target_link_options(${target} PRIVATE "-Wl,--version-script=${exports}" -Wl,-z,nodelete)
+  if(NOT SLUICE_SANITIZE)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+  set(file "libsluice_${name}.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+  set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME "${file}"
+    INSTALL_RPATH_USE_LINK_PATH ON LINK_DEPENDS "${exports}")
+  string(TOUPPER "${name}" upper)
+  set_property(SOURCE kernels/compiled/plugin.cpp kernels/library/sort/highway_plugin.cpp
+    DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY COMPILE_DEFINITIONS
+    "SLUICE_${upper}_PLUGIN_NAME=\"${file}\"")
+  add_dependencies(sluice ${target})
+endfunction()
+
+if(SLUICE_HAVE_LLVM AND NOT SLUICE_HAVE_LLVM_PLUGIN)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/kernels/compiled/compiler.cpp" PROPERTIES
+    COMPILE_DEFINITIONS "SLUICE_LLVM_LIBRARY=\"${LLVM_LIBRARY}\"")
   target_link_libraries(sluice PRIVATE "${LLVM_LIBRARY}")
+elseif(SLUICE_HAVE_LLVM)
+  # What little it shares with sluice, the language of programs, has no state: it has a copy.
+  file(GLOB ir_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" fusion/ir/*.cpp)
+  sluice_plugin(llvm ${generator_sources} ${ir_sources} runtime/dtype.cpp "${fingerprint}")
+  target_link_libraries(sluice_llvm PRIVATE -Wl,--as-needed "${LLVM_ARCHIVES}")
+  target_link_options(sluice_llvm PRIVATE -Wl,--gc-sections -Wl,--wrap=__cxa_atexit)
+  add_dependencies(sluice_llvm sluice_fingerprint)
 endif()
 if(SLUICE_HAVE_ZLIB)
   target_include_directories(sluice SYSTEM PRIVATE "${SLUICE_ZLIB_INCLUDE_DIR}")
   target_link_libraries(sluice PRIVATE "${SLUICE_ZLIB_LIBRARY}")
 endif()
 if(SLUICE_HAVE_HIGHWAY)
-  target_include_directories(sluice SYSTEM PRIVATE "${SLUICE_HIGHWAY_INCLUDE_DIR}")
-  target_link_libraries(sluice PRIVATE "${SLUICE_HIGHWAY_LIBRARY}" "${SLUICE_HIGHWAY_BASE_LIBRARY}")
+  set(target sluice)
+  if(SLUICE_SHARED)
+    set(target sluice_highway)
+    sluice_plugin(highway kernels/library/sort/highway.cpp)
+  endif()
+  target_include_directories(${target} SYSTEM PRIVATE "${SLUICE_HIGHWAY_INCLUDE_DIR}")
+  target_link_libraries(${target} PRIVATE "${SLUICE_HIGHWAY_LIBRARY}"
+    "${SLUICE_HIGHWAY_BASE_LIBRARY}")
 endif()
 
 # The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp

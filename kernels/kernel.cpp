@@ -8,8 +8,8 @@
 #include "kernels/cache/compile_log.h"
 #include "kernels/cache/compile_threads.h"
 #include "kernels/cache/disk_cache.h"
+#include "kernels/compiled/compiler.h"
 #include "kernels/interp/interpreter.h"
-#include "kernels/llvm/compiler.h"
 
 namespace sluice::kernels {
 namespace {
@@ -47,19 +47,18 @@ void Kernel::add_run(const Executable& executable, double ns_per_unit) {
 }
 
 void Kernel::request_compiled() {
-  // llvm_available() is left to the compile thread: it initialises LLVM, which takes milliseconds.
   if (requested_.exchange(true, std::memory_order_relaxed)) return;
   CompileThreads::get().add([kernel = shared_from_this()] { kernel->compile(); });
 }
 
 void Kernel::compile() {
   std::call_once(compiled_once_, [this] {
-    if (!llvm_available()) return;
     bool from_disk = false;
     const auto begin = std::chrono::steady_clock::now();
     const auto replace = compile_instead.load(std::memory_order_relaxed);
     auto executable =
         compile_llvm(replace == nullptr ? program_ : replace(program_), disk_cache(), &from_disk);
+    if (absl::IsUnavailable(executable.status())) return;  // kernels stay on the interpreter
     log_compilation({digest_of(fusion::canonical_key(program_)), "LLVM", from_disk, begin,
                      std::chrono::steady_clock::now() - begin});
     if (!executable.ok()) {

@@ -16,6 +16,8 @@ class SharedLibrary {
   // `name`: a path, or a name for the loader's search. kNotFound, with the loader's message, if the
   // library is missing or cannot be loaded.
   static absl::StatusOr<SharedLibrary> open(const std::string& name);
+  // Likewise the file of this name beside the library that this code is in, else `name` itself.
+  static absl::StatusOr<SharedLibrary> open_beside(const std::string& name);
 
   // Sets `function` to the library's `symbol`, or to null if it has none.
   template <typename F>

@@ -10,8 +10,8 @@
 #include <sluice/sluice.h>
 #include "bench/contestants/contestant.h"
 #include "bench/programs.h"
-#include "examples/digits/adam.h"
-#include "examples/digits/network.h"
+#include "workloads/hand_adam.h"
+#include "workloads/hand_network.h"
 
 namespace sluice::bench {
 namespace {
@@ -99,14 +99,14 @@ Tensors distances(const Tensors& in, int64_t) {
 
 constexpr double kLearningRate = 1e-3;
 
-std::vector<digits::Layer> layers_of(const Tensors& in, size_t begin, size_t end) {
-  std::vector<digits::Layer> layers;
+std::vector<workloads::Layer> layers_of(const Tensors& in, size_t begin, size_t end) {
+  std::vector<workloads::Layer> layers;
   for (size_t i = begin; i < end; i += 2) layers.push_back({in[i], in[i + 1]});
   return layers;
 }
 
-void add_layers(const std::vector<digits::Layer>& layers, Tensors& out) {
-  for (const digits::Layer& layer : layers) out.insert(out.end(), {layer.weight, layer.bias});
+void add_layers(const std::vector<workloads::Layer>& layers, Tensors& out) {
+  for (const workloads::Layer& layer : layers) out.insert(out.end(), {layer.weight, layer.bias});
 }
 
 // Inputs: alternating weights and biases, then their gradients.
@@ -114,7 +114,7 @@ Work adam(const Arrays& arrays, int64_t) {
   const Tensors in = upload(arrays);
   auto parameters = layers_of(in, 0, in.size() / 2);
   return scoreboard::work_of<Framework>([gradients = layers_of(in, in.size() / 2, in.size()),
-                                         adam = digits::Adam(parameters), parameters]() mutable {
+                                         adam = workloads::Adam(parameters), parameters]() mutable {
     adam.step(kLearningRate, gradients, parameters);
     Tensors out;
     add_layers(parameters, out);
@@ -125,13 +125,13 @@ Work adam(const Arrays& arrays, int64_t) {
 // Inputs: images, then alternating weights and biases. Image i shows digit i % 10.
 Work training_step(const Arrays& arrays, int64_t) {
   const Tensors in = upload(arrays);
-  digits::Network network(std::vector<int64_t>(in.size() / 2 + 1, 1));
+  workloads::Network network(std::vector<int64_t>(in.size() / 2 + 1, 1));
   network.layers() = layers_of(in, 1, in.size());
   const Tensor targets = one_hot(arange(in[0].shape(0)) % 10, 10);
   sync();
   return scoreboard::work_of<Framework>(
-      [images = in[0], targets, network, adam = digits::Adam(network.layers())]() mutable {
-        digits::Gradients gradients = network.gradients(images, targets);
+      [images = in[0], targets, network, adam = workloads::Adam(network.layers())]() mutable {
+        workloads::Gradients gradients = network.gradients(images, targets);
         adam.step(kLearningRate, gradients.layers, network.layers());
         Tensors out = {std::move(gradients.loss)};
         add_layers(network.layers(), out);

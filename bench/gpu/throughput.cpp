@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "bench/gpu/measure.h"
-#include "examples/digits/adam.h"
-#include "examples/digits/network.h"
+#include "workloads/hand_adam.h"
+#include "workloads/hand_network.h"
 
 namespace sluice::bench {
 namespace {
@@ -101,8 +101,8 @@ void bench_step(const Bench& bench) {
   bench.attempt("training step", [&] {
     const int64_t rows = bench.settings.size(512, 32), width = bench.settings.size(1024, 32);
     manual_seed(1);
-    digits::Network network({784, width, width, 10});
-    digits::Adam adam(network.layers());
+    workloads::Network network({784, width, width, 10});
+    workloads::Adam adam(network.layers());
     const Tensor inputs = uniform({rows, 784});
     Tensor targets = one_hot(randint(0, 10, {rows}), 10);
     sync();
@@ -111,7 +111,7 @@ void bench_step(const Bench& bench) {
                   .size = std::to_string(rows) + "x784-" + std::to_string(width) + "-" +
                           std::to_string(width) + "-10"};
     bench.time(result, [&] {
-      digits::Gradients gradients = network.gradients(inputs, targets);
+      workloads::Gradients gradients = network.gradients(inputs, targets);
       adam.step(1e-4, gradients.layers, network.layers());
       gradients.layers.clear();
       flush();

@@ -22,7 +22,7 @@ AdamScale adam_scale(int64_t t, float rate, float decay);
 void hand_adam(const AdamScale& scale, const float* gradient, float* parameter, float* mean,
                float* square, int64_t n);
 
-// The multi-layer perceptron of examples/digits, with its moments.
+// The multi-layer perceptron of workloads/hand_network.h, with its moments.
 struct HandLayer {
   int64_t inputs, outputs;
   float *weight, *bias;  // (inputs, outputs), (outputs): changed by every step

@@ -54,7 +54,7 @@ void detach(Node* node);
 // The node has no buffer and no attachment; its other members are those of its last use.
 inline Node* make_node(uint64_t references) {
   Node* node = free_nodes.take();
-  node->references.store(references, std::memory_order_relaxed);
+  node->references.set(references);
   return node;
 }
 
@@ -68,7 +68,7 @@ inline void unmake_node(Node* node) {
 // Node::drop(kPin), without an atomic operation if it is the last reference. Only for a pin without
 // which no other thread can get a reference.
 inline void drop_pin(Node* node) {
-  if (node->references.load(std::memory_order_acquire) == Node::kPin) {
+  if (node->references.load() == Node::kPin) {
     unmake_node(node);
   } else {
     node->drop(Node::kPin);

@@ -36,9 +36,8 @@ inline void Queue::count_recorded() {
 // Drops the caller's handle on a consumed operand. Takes no atomic operation if the operand is
 // pending here and has no other handle: under the queue's lock its count cannot change.
 inline void drop_consumed(Node* node) {
-  if (!node->submitted() &&
-      node->references.load(std::memory_order_acquire) == Node::kHandle + Node::kPin) {
-    node->references.store(Node::kPin, std::memory_order_relaxed);
+  if (!node->submitted() && node->references.load() == Node::kHandle + Node::kPin) {
+    node->references.set(Node::kPin);
   } else {
     node->drop(Node::kHandle);
   }

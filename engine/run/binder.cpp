@@ -55,8 +55,8 @@ class Binder {
       const Node& node = *input;
       runtime::Buffer* buffer = node.buffer.get();
       // Only this window sees the memory: no handle, alias or pending work does.
-      const bool own = node.references.load(std::memory_order_acquire) == Node::kPin &&
-                       node.buffer.unique() && node.layout.offset == 0 && buffer->writable();
+      const bool own = node.references.load() == Node::kPin && node.buffer.unique() &&
+                       node.layout.offset == 0 && buffer->writable();
       owned_.push_back(own);
       if (buffer->written.stream != nullptr && buffer->written.stream != stream_ &&
           !buffer->written.stream->done(buffer->written.ticket)) {

@@ -1,8 +1,5 @@
 #include "dataset.h"
 
-#include <charconv>
-#include <fstream>
-
 #include "options.h"
 
 namespace digits {
@@ -10,75 +7,51 @@ namespace {
 
 namespace sl = sluice;
 
+constexpr int kMaxPixel = 16;
 constexpr int64_t kTestEvery = 5;
 constexpr int64_t kLeastImages = 100;
 
-// Parses "p,p,...,p,label" into `numbers`. Returns an error message, or nothing.
-std::string parse_line(const std::string& line, int (&numbers)[kPixels + 1]) {
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  for (int i = 0; i <= kPixels; ++i) {
-    const auto [next, error] = std::from_chars(at, end, numbers[i]);
-    const int greatest = i < kPixels ? kMaxPixel : kClasses - 1;
-    if (error != std::errc() || numbers[i] < 0 || numbers[i] > greatest) {
-      return "number " + std::to_string(i + 1) + " is not in 0 to " + std::to_string(greatest);
-    }
-    at = next;
-    if (i < kPixels && (at == end || *at++ != ',')) {
-      return "expected " + std::to_string(kPixels + 1) + " numbers, found " + std::to_string(i + 1);
-    }
+// A row for each image: its pixels, then its label.
+sl::Tensor read_table(const std::string& path) {
+  try {
+    return sl::data::load_csv(path);
+  } catch (const sl::Error& error) {
+    throw UsageError(error.what());
   }
-  return at == end ? "" : "more than " + std::to_string(kPixels + 1) + " numbers";
+}
+
+sl::data::Dataset with_shifts(const sl::Tensor& images, const sl::Tensor& labels) {
+  const sl::Tensor framed = sl::pad(images, {{0, 0}, {0, 0}, {1, 1}, {1, 1}});
+  const auto moved = [&](int64_t down, int64_t right) {
+    return framed.slice(2, 1 - down, 1 - down + kSide).slice(3, 1 - right, 1 - right + kSide);
+  };
+  return {sl::concat({images, moved(1, 0), moved(-1, 0), moved(0, 1), moved(0, -1)}),
+          sl::tile(labels, {5})};
 }
 
 }  // namespace
 
 Digits load_digits(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw UsageError("can't read the data file " + path);
-
-  Digits digits;
-  std::string line;
-  int64_t count = 0;
-  while (std::getline(file, line)) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    int numbers[kPixels + 1];
-    ++count;
-    if (const std::string problem = parse_line(line, numbers); !problem.empty()) {
-      throw UsageError("damaged data file: " + path + ":" + std::to_string(count) + ": " + problem);
-    }
-    ImageSet& set = count % kTestEvery == 0 ? digits.test : digits.train;
-    for (int i = 0; i < kPixels; ++i) {
-      set.pixels.push_back(static_cast<float>(numbers[i]) / kMaxPixel);
-    }
-    set.labels.push_back(numbers[kPixels]);
+  const sl::Tensor table = read_table(path);
+  if (table.shape(1) != kPixels + 1 || table.shape(0) < kLeastImages) {
+    throw UsageError("damaged data file: " + path + " has " + sl::to_string(table.shape()) +
+                     " numbers, not at least " + std::to_string(kLeastImages) + " rows of " +
+                     std::to_string(kPixels + 1));
   }
-  if (count < kLeastImages) {
-    throw UsageError("damaged data file: " + path + " holds " + std::to_string(count) +
-                     " images, fewer than " + std::to_string(kLeastImages));
+  const sl::Tensor images = table(sl::Slice{}, sl::Slice{0, kPixels}) / float{kMaxPixel};
+  const sl::Tensor labels = table(sl::Slice{}, -1);
+  if (sl::any((images < 0) | (images > 1)).item<bool>() ||
+      sl::any((labels < 0) | (labels >= kClasses)).item<bool>()) {
+    throw UsageError("damaged data file: " + path + " has pixels or labels out of range");
   }
-  return digits;
+  const sl::Tensor pixels = images.reshape({-1, 1, kSide, kSide});
+  const sl::Tensor digits = labels.astype(sl::kInt64);
+  const sl::Tensor is_test = sl::arange(digits.numel()) % kTestEvery == kTestEvery - 1;
+  return {with_shifts(pixels(!is_test), digits(!is_test)), {pixels(is_test), digits(is_test)}};
 }
 
-DeviceSet to_device(const ImageSet& images) {
-  return {sl::Tensor::from(images.pixels, {images.size(), kPixels}),
-          sl::Tensor::from(images.labels, {images.size()})};
-}
-
-DeviceSet with_shifts(const DeviceSet& images) {
-  const int64_t count = images.size();
-  const sl::Tensor framed =
-      sl::pad(images.pixels.reshape({count, kSide, kSide}), {{0, 0}, {1, 1}, {1, 1}});
-  // The offset of the original-sized window in the padded image.
-  constexpr int kStarts[][2] = {{1, 1}, {0, 1}, {2, 1}, {1, 0}, {1, 2}};
-  std::vector<sl::Tensor> pixels, labels;
-  for (const auto& [row, column] : kStarts) {
-    pixels.push_back(framed.slice(1, row, row + kSide)
-                         .slice(2, column, column + kSide)
-                         .reshape({count, kPixels}));
-    labels.push_back(images.labels);
-  }
-  return {sl::concat(pixels), sl::concat(labels)};
+HostImages on_host(const sl::data::Dataset& images) {
+  return {images[0].to_vector<float>(), images[1].to_vector<int64_t>()};
 }
 
 }  // namespace digits

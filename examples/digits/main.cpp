@@ -1,11 +1,11 @@
-// Trains a classifier of handwritten digits, then reports what the engine fused and compiled, and
-// checks that neither changed a bit.
+// Trains two classifiers of handwritten digits, a multi-layer perceptron and a convolutional
+// network, then reports what the engine fused and compiled, and checks that neither changed a bit.
 #include <sluice/sluice.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +14,6 @@
 #include "options.h"
 #include "picture.h"
 #include "report.h"
-#include "terminal.h"
 #include "training.h"
 
 namespace digits {
@@ -30,7 +29,7 @@ void print(const std::string& text) {
 class Demo {
  public:
   explicit Demo(const Options& options)
-      : options_(options), terminal_(stdout_terminal()), digits_(load_digits(options.data)) {}
+      : options_(options), digits_(load_digits(options.data)), test_(on_host(digits_.test)) {}
 
   // Returns the exit code.
   int run() {
@@ -39,71 +38,73 @@ class Demo {
       json.open(options_.json);
       if (!json) throw UsageError("can't write " + options_.json);
     }
-    test_set_ = to_device(digits_.test);
-    train_set_ = with_shifts(to_device(digits_.train));
-
-    const Run run = train("training", /*brief=*/false);
-    print(summary(options_, run, train_set_.size(), test_set_.size()));
-    if (!options_.quiet) show(run.predictions);
-
-    std::vector<Comparison> comparisons;
-    if (options_.compare) {
-      sl::Config& config = sl::config();
-      compare(run, "fusion off", "SLUICE_FUSE=off", config.fuse, false, comparisons);
-      compare(run, "compilation off", "SLUICE_COMPILE=off", config.compile, sl::CompileMode::kOff,
-              comparisons);
-      print(comparison_table(run, comparisons));
+    std::vector<Report> reports;
+    for (const std::string& network : options_.networks) {
+      if (!reports.empty()) print("\n");
+      reports.push_back(report_of(network));
     }
     if (json.is_open()) {
-      write_json(json, options_, run, comparisons);
+      write_json(json, options_, reports);
       if (!json.flush()) throw UsageError("can't write " + options_.json);
     }
-    for (const Comparison& other : comparisons) {
-      if (!other.same_losses) {
-        std::fprintf(stderr, "digits: with %s the losses differ\n", other.setting.c_str());
+    // A trace of the whole process is not to be cut short.
+    if (!options_.trace.empty() && std::getenv("SLUICE_TRACE") == nullptr) {
+      write_trace(options_.networks.back(), options_, digits_);
+      print("\nWhat became of each op of some steps is in " + options_.trace + "\n");
+    }
+    return exit_code(reports);
+  }
+
+ private:
+  Report report_of(const std::string& network) {
+    Report report{network, train(network, options_, digits_, network, options_.epochs), {}};
+    print(summary(network, options_, report.run, digits_));
+    if (!options_.quiet) show(report.run.predictions);
+    if (options_.compare) {
+      sl::Config& config = sl::config();
+      compare("fusion off", "SLUICE_FUSE=off", config.fuse, false, &report);
+      compare("compilation off", "SLUICE_COMPILE=off", config.compile, sl::CompileMode::kOff,
+              &report);
+      print(comparison_table(report.run, report.comparisons));
+    }
+    return report;
+  }
+
+  void show(const std::vector<int64_t>& predictions) {
+    const std::string pictures = mistakes(test_, predictions, stdout_terminal());
+    print(pictures.empty() ? "\nIt made no mistake.\n\n" : "\nWhat it got wrong\n\n" + pictures);
+    print(confusion_matrix(test_, predictions) + "\n");
+  }
+
+  // Trains for an epoch with `setting` off, unless it is off already.
+  template <typename T>
+  void compare(const char* name, const char* variable, T& setting, T off, Report* report) {
+    if (setting == off) {
+      print(std::string("\n  ") + variable + " is set: nothing to compare it with\n");
+      return;
+    }
+    const T former = std::exchange(setting, off);
+    Comparison other{name, variable, train(report->network, options_, digits_, name, 1), false};
+    setting = former;
+    other.same_losses = begins_with(report->run.losses, other.run.losses);
+    report->comparisons.push_back(std::move(other));
+  }
+
+  static int exit_code(const std::vector<Report>& reports) {
+    for (const Report& report : reports) {
+      for (const Comparison& other : report.comparisons) {
+        if (other.same_losses) continue;
+        std::fprintf(stderr, "digits: %s: with %s the losses differ\n", report.network.c_str(),
+                     other.setting.c_str());
         return 1;
       }
     }
     return 0;
   }
 
- private:
-  Run train(const char* title, bool brief) {
-    std::optional<ProgressBar> bar;
-    if (!options_.quiet) bar.emplace(terminal_, title, brief);
-    return digits::train(options_, train_set_, test_set_, bar ? &*bar : nullptr);
-  }
-
-  void show(const std::vector<int64_t>& predictions) {
-    const std::string pictures = mistakes(digits_.test, predictions, terminal_);
-    if (pictures.empty()) {
-      print("\nIt made no mistake.\n\n");
-    } else {
-      print("\nWhat it got wrong\n\n" + pictures);
-    }
-    print(confusion_matrix(digits_.test, predictions));
-  }
-
-  // Trains again with `setting` off, unless it is off already.
-  template <typename T>
-  void compare(const Run& run, const char* name, const char* variable, T& setting, T off,
-               std::vector<Comparison>& comparisons) {
-    if (setting == off) {
-      print(std::string("\n  ") + variable + " is set: nothing to compare it with\n");
-      return;
-    }
-    const T former = std::exchange(setting, off);
-    if (comparisons.empty() && !options_.quiet) print("\n");
-    Comparison other{name, variable, train(name, /*brief=*/true), false};
-    setting = former;
-    other.same_losses = same_bits(run.losses, other.run.losses);
-    comparisons.push_back(std::move(other));
-  }
-
   const Options& options_;
-  Terminal terminal_;
   Digits digits_;
-  DeviceSet train_set_, test_set_;
+  HostImages test_;
 };
 
 // SLUICE_DEVICE may name a device that does not exist.

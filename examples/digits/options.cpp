@@ -40,17 +40,24 @@ struct Flag {
 
 const std::vector<Flag>& flags() {
   static const std::vector<Flag> flags = {
-      {"--epochs", "N", "passes over the training images (12)",
+      {"--network", "NAME", "perceptron or convolutional (both)",
+       [](Options& o, auto& f, auto& v) {
+         if (v != "perceptron" && v != "convolutional") {
+           throw UsageError(f + " takes perceptron or convolutional, not '" + v + "'");
+         }
+         o.networks = {v};
+       }},
+      {"--epochs", "N", "passes over the training images (8)",
        [](Options& o, auto& f, auto& v) { o.epochs = parse_number<int64_t>(f, v, 1, 100000); }},
-      {"--batch", "N", "images a step (8)",
+      {"--batch", "N", "images a step (32)",
        [](Options& o, auto& f, auto& v) { o.batch = parse_number<int64_t>(f, v, 1, 1000000); }},
-      {"--hidden", "N,N,..", "widths of the hidden layers (512,256)",
+      {"--hidden", "N,N,..", "widths of the perceptron's hidden layers (512,256)",
        [](Options& o, auto& f, auto& v) { o.hidden = parse_widths(f, v); }},
       {"--seed", "N", "of the weights and of the order of the images (1)",
        [](Options& o, auto& f, auto& v) {
          o.seed = parse_number<uint64_t>(f, v, 0, std::numeric_limits<uint64_t>::max());
        }},
-      {"--lr", "X", "learning rate at the start; it falls to 0 as a cosine (0.001)",
+      {"--lr", "X", "learning rate at the start; it falls to 0 as a cosine (0.002)",
        [](Options& o, auto& f, auto& v) {
          o.learning_rate = parse_number<double>(f, v, 0.0, 100.0);
        }},
@@ -58,7 +65,9 @@ const std::vector<Flag>& flags() {
        [](Options& o, auto&, auto& v) { o.data = v; }},
       {"--json", "PATH", "write every figure there",
        [](Options& o, auto&, auto& v) { o.json = v; }},
-      {"--no-compare", nullptr, "don't train again with fusion off and with compilation off",
+      {"--trace", "PATH", "write a trace of some steps there: .html, .json, .perfetto.json, .txt",
+       [](Options& o, auto&, auto& v) { o.trace = v; }},
+      {"--no-compare", nullptr, "don't repeat an epoch with fusion off and with compilation off",
        [](Options& o, auto&, auto&) { o.compare = false; }},
       {"--quiet", nullptr, "no progress, no pictures",
        [](Options& o, auto&, auto&) { o.quiet = true; }},
@@ -99,7 +108,7 @@ Options parse_options(int argc, char** argv) {
 std::string usage() {
   std::string text =
       "usage: digits [flags]\n"
-      "Trains a classifier of handwritten digits and shows what the lazy engine made of it.\n";
+      "Trains two classifiers of handwritten digits and shows what the lazy engine made of it.\n";
   for (const Flag& flag : flags()) {
     std::string left = flag.name;
     if (flag.value != nullptr) left += std::string(" ") + flag.value;

@@ -15,16 +15,18 @@ struct UsageError : std::runtime_error {
 };
 
 struct Options {
-  int64_t epochs = 12;
-  int64_t batch = 8;
-  std::vector<int64_t> hidden = {512, 256};
+  std::vector<std::string> networks = {"perceptron", "convolutional"};
+  int64_t epochs = 8;
+  int64_t batch = 32;
+  std::vector<int64_t> hidden = {512, 256};  // of the perceptron
   uint64_t seed = 1;
-  double learning_rate = 1e-3;
+  double learning_rate = 2e-3;
   bool quiet = false;
   bool compare = true;
   bool help = false;
   std::string data = DIGITS_DATA_PATH;
-  std::string json;  // empty: none
+  std::string json;   // empty: none
+  std::string trace;  // empty: none
 };
 
 // Throws UsageError.

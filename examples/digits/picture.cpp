@@ -1,8 +1,13 @@
 #include "picture.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 namespace digits {
 namespace {
@@ -11,7 +16,7 @@ namespace {
 constexpr int kWide = 16;
 constexpr int kHigh = 8;
 constexpr int kGap = 3;
-constexpr int kMostRows = 3;
+constexpr int kMostRows = 2;
 
 // The image at (x, y) in [0, kSide), interpolated between pixels.
 float sample(const float* pixels, float x, float y) {
@@ -51,7 +56,19 @@ std::string picture_line(const float* pixels, int line, bool colour) {
 
 }  // namespace
 
-std::string mistakes(const ImageSet& images, const std::vector<int64_t>& predictions,
+Terminal stdout_terminal() {
+  const char* const kind = std::getenv("TERM");
+  const bool is_terminal =
+      isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb";
+  Terminal terminal{.colour = is_terminal && std::getenv("NO_COLOR") == nullptr};
+  winsize size{};
+  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.columns = size.ws_col;
+  }
+  return terminal;
+}
+
+std::string mistakes(const HostImages& images, const std::vector<int64_t>& predictions,
                      const Terminal& terminal) {
   std::vector<int64_t> wrong;
   for (int64_t i = 0; i < images.size(); ++i) {
@@ -85,12 +102,12 @@ std::string mistakes(const ImageSet& images, const std::vector<int64_t>& predict
     text += "\n";
   }
   if (shown < static_cast<int64_t>(wrong.size())) {
-    text += "  and " + grouped(static_cast<int64_t>(wrong.size()) - shown) + " more\n";
+    text += "  and " + std::to_string(static_cast<int64_t>(wrong.size()) - shown) + " more\n\n";
   }
   return text;
 }
 
-std::string confusion_matrix(const ImageSet& images, const std::vector<int64_t>& predictions) {
+std::string confusion_matrix(const HostImages& images, const std::vector<int64_t>& predictions) {
   int64_t counts[kClasses][kClasses] = {};
   for (int64_t i = 0; i < images.size(); ++i) ++counts[images.labels[i]][predictions[i]];
 

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "counters.h"
-#include "terminal.h"
 
 namespace digits {
 namespace {
@@ -34,6 +33,15 @@ std::string bytes(int64_t count) {
   return format(unit == 0 ? "%.0f %s" : "%.3g %s", value, units[unit]);
 }
 
+// 1234567 -> "1,234,567".
+std::string grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (int at = static_cast<int>(text.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) {
+    text.insert(at, 1, ',');
+  }
+  return text;
+}
+
 double ratio(int64_t a, int64_t b) {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
 }
@@ -50,6 +58,16 @@ std::string quoted(const std::string& text) {
     }
   }
   return result + "\"";
+}
+
+uint64_t digest(const std::vector<float>& losses) {
+  // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/.
+  uint64_t hash = 0xcbf29ce484222325;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(losses.data());
+  for (size_t i = 0; i < losses.size() * sizeof(float); ++i) {
+    hash = (hash ^ bytes[i]) * 0x100000001b3;
+  }
+  return hash;
 }
 
 void write_counters(std::ostream& out, const sl::Stats& stats) {
@@ -71,35 +89,50 @@ void write_numbers(std::ostream& out, const std::vector<T>& numbers, const char*
   out << "]";
 }
 
+void write_report(std::ostream& out, const Report& report) {
+  const Run& run = report.run;
+  out << "{\"test_accuracy\": " << format("%.6f", run.accuracies.back())
+      << ", \"steps_per_second\": " << format("%.3f", run.steps_per_second)
+      << ", \"steps_an_epoch\": " << run.steps_an_epoch
+      << ", \"losses_digest\": " << quoted(format("%016" PRIx64, digest(run.losses)))
+      << ",\n      \"all\": ";
+  write_counters(out, run.all);
+  out << ",\n      \"last_epoch\": ";
+  write_counters(out, run.last_epoch);
+  out << ",\n      \"comparisons\": [";
+  const char* separator = "";
+  for (const Comparison& other : report.comparisons) {
+    out << separator << "{\"setting\": " << quoted(other.setting)
+        << ", \"same_losses\": " << (other.same_losses ? "true" : "false")
+        << ", \"steps_per_second\": " << format("%.3f", other.run.steps_per_second)
+        << ", \"last_epoch\": ";
+    write_counters(out, other.run.last_epoch);
+    out << "}";
+    separator = ",\n        ";
+  }
+  out << "],\n      \"accuracies\": ";
+  write_numbers(out, run.accuracies, "%.6f");
+  out << ",\n      \"losses\": ";
+  write_numbers(out, run.losses, "%.9g");
+  out << "}";
+}
+
 }  // namespace
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+bool begins_with(const std::vector<float>& all, const std::vector<float>& some) {
+  return all.size() >= some.size() &&
+         std::memcmp(all.data(), some.data(), some.size() * sizeof(float)) == 0;
 }
 
-uint64_t digest(const std::vector<float>& losses) {
-  // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/.
-  uint64_t hash = 0xcbf29ce484222325;
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(losses.data());
-  for (size_t i = 0; i < losses.size() * sizeof(float); ++i) {
-    hash = (hash ^ bytes[i]) * 0x100000001b3;
-  }
-  return hash;
-}
-
-std::string summary(const Options& options, const Run& run, int64_t train_images,
-                    int64_t test_images) {
+std::string summary(const std::string& network, const Options& options, const Run& run,
+                    const Digits& digits) {
   const sl::Stats& all = run.all;
   const sl::Stats& last = run.last_epoch;
   const int64_t steps = run.steps_an_epoch;
-  std::string widths = std::to_string(kPixels);
-  for (const int64_t width : options.hidden) widths += "-" + std::to_string(width);
-  widths += "-" + std::to_string(kClasses);
-
-  std::string text = "\nTrained " + widths + " for " +
+  std::string text = "\nThe " + network + " network took " +
                      grouped(static_cast<int64_t>(run.losses.size())) + " steps of " +
-                     grouped(options.batch) + " on " + grouped(train_images) +
-                     " images; tested on " + grouped(test_images) + " that it never saw\n\n";
+                     grouped(options.batch) + " on " + grouped(digits.train.size()) +
+                     " images; tested on " + grouped(digits.test.size()) + " that it never saw\n\n";
   text += row("test accuracy", format("%.2f %%", run.accuracies.back() * 100));
   text += row("last loss", format("%.9g  (digest of all: %016" PRIx64 ")", run.losses.back(),
                                   digest(run.losses)));
@@ -133,52 +166,34 @@ std::string comparison_table(const Run& run, const std::vector<Comparison>& comp
                       .c_str()) +
            note + "\n";
   };
-  std::string text = format("\n  %-21s %9s %11s %11s   %s\n", "the same training", "steps/s",
+  std::string text = format("\n  %-21s %9s %11s %11s   %s\n", "the first epoch", "steps/s",
                             "kernels", "moved", "losses");
   text += line("as it is", run, "");
   for (const Comparison& other : comparisons) {
-    text +=
-        line(other.name, other.run,
-             (other.same_losses
-                  ? "all " + grouped(static_cast<int64_t>(run.losses.size())) + " bit-identical"
-                  : std::string("DIFFERENT BITS")) +
-                 format("; %.1f times slower", run.steps_per_second / other.run.steps_per_second));
+    text += line(
+        other.name, other.run,
+        (other.same_losses
+             ? "all " + grouped(static_cast<int64_t>(other.run.losses.size())) + " bit-identical"
+             : std::string("DIFFERENT BITS")) +
+            format("; %.1f times slower", run.steps_per_second / other.run.steps_per_second));
   }
   return text;
 }
 
-void write_json(std::ostream& out, const Options& options, const Run& run,
-                const std::vector<Comparison>& comparisons) {
+void write_json(std::ostream& out, const Options& options, const std::vector<Report>& reports) {
   out << "{\n  \"epochs\": " << options.epochs << ",\n  \"batch\": " << options.batch
       << ",\n  \"hidden\": ";
   write_numbers(out, options.hidden, "%.0f");
   out << ",\n  \"seed\": " << options.seed
       << ",\n  \"learning_rate\": " << format("%.9g", options.learning_rate)
-      << ",\n  \"build\": " << quoted(sl::build_info())
-      << ",\n  \"test_accuracy\": " << format("%.6f", run.accuracies.back())
-      << ",\n  \"steps_per_second\": " << format("%.3f", run.steps_per_second)
-      << ",\n  \"steps_an_epoch\": " << run.steps_an_epoch
-      << ",\n  \"losses_digest\": " << quoted(format("%016" PRIx64, digest(run.losses)))
-      << ",\n  \"all\": ";
-  write_counters(out, run.all);
-  out << ",\n  \"last_epoch\": ";
-  write_counters(out, run.last_epoch);
-  out << ",\n  \"comparisons\": [";
-  const char* separator = "\n    ";
-  for (const Comparison& other : comparisons) {
-    out << separator << "{\"setting\": " << quoted(other.setting)
-        << ", \"same_losses\": " << (other.same_losses ? "true" : "false")
-        << ", \"steps_per_second\": " << format("%.3f", other.run.steps_per_second)
-        << ", \"last_epoch\": ";
-    write_counters(out, other.run.last_epoch);
-    out << "}";
-    separator = ",\n    ";
+      << ",\n  \"build\": " << quoted(sl::build_info()) << ",\n  \"networks\": {";
+  const char* separator = "\n";
+  for (const Report& report : reports) {
+    out << separator << "    " << quoted(report.network) << ": ";
+    write_report(out, report);
+    separator = ",\n";
   }
-  out << "],\n  \"accuracies\": ";
-  write_numbers(out, run.accuracies, "%.6f");
-  out << ",\n  \"losses\": ";
-  write_numbers(out, run.losses, "%.9g");
-  out << "\n}\n";
+  out << "\n  }\n}\n";
 }
 
 }  // namespace digits

@@ -11,26 +11,28 @@
 
 namespace digits {
 
-// The same training under another engine setting.
+// The first epoch again, under another engine setting.
 struct Comparison {
   std::string name;     // "fusion off"
   std::string setting;  // "SLUICE_FUSE=off"
   Run run;
-  bool same_losses;  // all losses equal the main run's, bit for bit
+  bool same_losses;  // as the main run's first, bit for bit
 };
 
-// True if both have the same losses, bit for bit.
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
+struct Report {
+  std::string network;
+  Run run;
+  std::vector<Comparison> comparisons;
+};
 
-// A 64-bit digest of the losses' bits, for comparing runs.
-uint64_t digest(const std::vector<float>& losses);
+// True if the first of `all` are `some`, bit for bit.
+bool begins_with(const std::vector<float>& all, const std::vector<float>& some);
 
-std::string summary(const Options& options, const Run& run, int64_t train_images,
-                    int64_t test_images);
+std::string summary(const std::string& network, const Options& options, const Run& run,
+                    const Digits& digits);
 std::string comparison_table(const Run& run, const std::vector<Comparison>& comparisons);
 
-void write_json(std::ostream& out, const Options& options, const Run& run,
-                const std::vector<Comparison>& comparisons);
+void write_json(std::ostream& out, const Options& options, const std::vector<Report>& reports);
 
 }  // namespace digits
 

@@ -2,36 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <deque>
-#include <limits>
-#include <numbers>
-#include <numeric>
-#include <random>
-#include <span>
+#include <cstdio>
 
-#include "adam.h"
 #include "counters.h"
-#include "network.h"
 
 namespace digits {
 namespace {
 
 namespace sl = sluice;
+namespace nn = sluice::nn;
 using Clock = std::chrono::steady_clock;
-
-// How many steps the host runs ahead of the loss it reads. A read waits for its own batch only, so
-// later steps keep the device busy.
-constexpr size_t kStepsAhead = 4;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Fisher-Yates. std::shuffle differs between standard libraries.
-void shuffle(std::vector<int64_t>& order, std::mt19937_64& random) {
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
@@ -41,106 +21,128 @@ double median(std::vector<double> values) {
 
 class Trainer {
  public:
-  Trainer(const DeviceSet& images, const std::vector<int64_t>& widths)
-      : images_(images), network_(widths), adam_(network_.layers()) {}
-
-  // Records one step on the given rows and returns its loss, not yet computed.
-  sl::Tensor step(std::span<const int64_t> rows, double learning_rate) {
-    const sl::Tensor chosen = sl::Tensor::from(rows, {static_cast<int64_t>(rows.size())});
-    const sl::Tensor inputs = sl::take(images_.pixels, chosen, 0);
-    const sl::Tensor targets = sl::one_hot(sl::take(images_.labels, chosen, 0), kClasses);
-    Gradients gradients = network_.gradients(inputs, targets);
-    adam_.step(learning_rate, gradients.layers, network_.layers());
-    return std::move(gradients.loss);
+  Trainer(const std::string& network, const Options& options, const Digits& digits)
+      : net_(seeded(network, options)),
+        optimizer_(net_.parameters(), {.lr = options.learning_rate}),
+        loader_(digits.train,
+                {.batch = options.batch, .shuffle = true, .seed = options.seed, .drop_last = true}),
+        schedule_(sl::optim::cosine(options.learning_rate, options.epochs * loader_.size())) {
+    if (loader_.size() == 0) {
+      throw UsageError("--batch " + std::to_string(options.batch) + " is more than the " +
+                       std::to_string(digits.train.size()) + " training images");
+    }
   }
 
-  sl::Tensor predict(const sl::Tensor& pixels) const {
-    return sl::argmax(network_.logits(pixels), {1});
+  sl::data::Loader& loader() { return loader_; }
+
+  // Records a step, and returns its loss, not yet computed.
+  sl::Tensor step(const sl::data::Batch& batch) {
+    optimizer_.set_lr(schedule_(optimizer_.steps()));
+    const auto loss_of = [&](nn::Sequential& net) {
+      return nn::cross_entropy(net(batch[0]), batch[1]);
+    };
+    auto [loss, gradients] = sl::value_and_grad(loss_of)(net_);
+    optimizer_.step(gradients);
+    return loss;
+  }
+
+  std::vector<int64_t> predict(const sl::Tensor& images) {
+    const sl::NoGrad guard;
+    net_.eval();
+    const sl::Tensor classes = sl::argmax(net_(images), 1);
+    net_.train();
+    return classes.to_vector<int64_t>();
   }
 
  private:
-  const DeviceSet& images_;
-  Network network_;
-  Adam adam_;
+  static nn::Sequential seeded(const std::string& network, const Options& options) {
+    sl::manual_seed(options.seed);
+    return make_network(network, options);
+  }
+
+  nn::Sequential net_;
+  sl::optim::AdamW optimizer_;
+  sl::data::Loader loader_;
+  sl::optim::Schedule schedule_;
 };
 
 }  // namespace
 
-Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& test_set,
-          Watcher* watcher) {
-  const int64_t steps = train_set.size() / options.batch;
-  if (steps == 0) {
-    throw UsageError("--batch " + std::to_string(options.batch) + " is more than the " +
-                     std::to_string(train_set.size()) + " training images");
+nn::Sequential make_network(const std::string& name, const Options& options) {
+  if (name == "convolutional") {
+    return nn::Sequential{nn::Conv2d{1, 16, {3, 3}, {.padding = 1}},
+                          nn::BatchNorm2d{16},
+                          nn::ReLU{},
+                          nn::Conv2d{16, 32, {3, 3}, {.padding = 1}},
+                          nn::BatchNorm2d{32},
+                          nn::ReLU{},
+                          nn::MaxPool2d{2},
+                          nn::Flatten{},
+                          nn::Dropout{0.3},
+                          nn::Linear{32 * kPixels / 4, kClasses}};
   }
+  nn::Sequential net{nn::Flatten{}};
+  int64_t width = kPixels;
+  for (const int64_t next : options.hidden) {
+    net.append(nn::Linear{width, next}).append(nn::ReLU{}).append(nn::Dropout{0.3});
+    width = next;
+  }
+  net.append(nn::Linear{width, kClasses});
+  return net;
+}
+
+Run train(const std::string& network, const Options& options, const Digits& digits,
+          const std::string& title, int64_t epochs) {
   sl::sync();
   const sl::Stats before = sl::stats();
-  sl::manual_seed(options.seed);
-  std::mt19937_64 random(options.seed);
-  std::vector<int64_t> widths = {kPixels};
-  widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
-  widths.push_back(kClasses);
-  Trainer trainer(train_set, widths);
-
-  std::vector<int64_t> order(train_set.size());
-  std::iota(order.begin(), order.end(), 0);
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<int64_t> truth = test_set.labels.to_vector<int64_t>();
+  Trainer trainer(network, options, digits);
+  const std::vector<int64_t> truth = digits.test[1].to_vector<int64_t>();
 
   Run run;
-  run.steps_an_epoch = steps;
+  run.steps_an_epoch = trainer.loader().size();
   std::vector<double> speeds;
-  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-    shuffle(order, random);
+  sl::data::Progress progress(epochs * run.steps_an_epoch,
+                              {.title = title, .is_quiet = options.quiet});
+  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
     const sl::Stats epoch_before = sl::stats();
     const Clock::time_point start = Clock::now();
-    std::deque<sl::Tensor> unread;
-    double loss_sum = 0;
-    int64_t losses_read = 0;
-    const auto read_loss = [&] {
-      run.losses.push_back(unread.front().item<float>());
-      unread.pop_front();
-      loss_sum += run.losses.back();
-      ++losses_read;
-    };
-    const auto report = [&](int64_t step, bool done) {
-      if (watcher == nullptr) return;
-      watcher->on_progress({epoch + 1, options.epochs, step, steps,
-                            losses_read > 0 ? loss_sum / static_cast<double>(losses_read) : nan,
-                            run.accuracies.empty() ? nan : run.accuracies.back(),
-                            static_cast<double>(step) / seconds_since(start), done});
-    };
-
-    for (int64_t step = 0; step < steps; ++step) {
-      const double done =
-          static_cast<double>(epoch * steps + step) / static_cast<double>(options.epochs * steps);
-      const double rate = options.learning_rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done));
-      const std::span<const int64_t> rows(order.data() + step * options.batch, options.batch);
-      unread.push_back(trainer.step(rows, rate));
-      sl::flush();
-      if (unread.size() > kStepsAhead) read_loss();
-      report(step + 1, false);
+    std::vector<sl::Tensor> losses;
+    for (const sl::data::Batch& batch : trainer.loader()) {
+      losses.push_back(trainer.step(batch));
+      progress.step(losses.back());
     }
-    while (!unread.empty()) read_loss();
+    for (const sl::Tensor& loss : losses) run.losses.push_back(loss.item<float>());
     // The first epoch, which compiles, counts only until there is another.
     if (epoch == 1) speeds.clear();
-    speeds.push_back(static_cast<double>(steps) / seconds_since(start));
-    run.steps_per_second = median(speeds);
+    speeds.push_back(static_cast<double>(run.steps_an_epoch) /
+                     std::chrono::duration<double>(Clock::now() - start).count());
     run.last_epoch = counted_between(epoch_before, sl::stats());
 
-    run.predictions = trainer.predict(test_set.pixels).to_vector<int64_t>();
+    run.predictions = trainer.predict(digits.test[0]);
     int64_t right = 0;
     for (size_t i = 0; i < truth.size(); ++i) right += run.predictions[i] == truth[i];
     run.accuracies.push_back(static_cast<double>(right) / static_cast<double>(truth.size()));
-    if (watcher != nullptr) {
-      watcher->on_progress({epoch + 1, options.epochs, steps, steps,
-                            loss_sum / static_cast<double>(steps), run.accuracies.back(),
-                            run.steps_per_second, true});
-    }
+    char note[32];
+    std::snprintf(note, sizeof note, "accuracy %.2f %%", 100 * run.accuracies.back());
+    progress.note(note);
   }
+  run.steps_per_second = median(speeds);
   sl::sync();
   run.all = counted_between(before, sl::stats());
   return run;
+}
+
+void write_trace(const std::string& network, const Options& options, const Digits& digits) {
+  constexpr int64_t kSteps = 20;
+  sl::trace::start();
+  Trainer trainer(network, options, digits);
+  for (int64_t i = 0; i < std::min(kSteps, trainer.loader().size()); ++i) {
+    const sl::Tensor loss = trainer.step(trainer.loader().batch(0, i));
+    sl::flush();
+  }
+  sl::sync();
+  sl::trace::stop();
+  sl::trace::write(options.trace);
 }
 
 }  // namespace digits

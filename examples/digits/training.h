@@ -5,6 +5,7 @@
 #include <sluice/sluice.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dataset.h"
@@ -12,21 +13,8 @@
 
 namespace digits {
 
-// The progress of a run, for display.
-struct Progress {
-  int64_t epoch, epochs;    // epoch counts from 1
-  int64_t step, steps;      // of this epoch
-  double loss;              // mean of the losses read so far in this epoch; NaN before the first
-  double accuracy;          // on the test images after the last whole epoch; NaN before that
-  double steps_per_second;  // in this epoch so far; when it is done, as in Run
-  bool epoch_done;
-};
-
-class Watcher {
- public:
-  virtual ~Watcher() = default;
-  virtual void on_progress(const Progress& progress) = 0;
-};
+// "perceptron" or "convolutional": its layers with new weights.
+sluice::nn::Sequential make_network(const std::string& name, const Options& options);
 
 struct Run {
   std::vector<float> losses;         // of every step
@@ -38,10 +26,13 @@ struct Run {
   sluice::Stats last_epoch;     // the counters over the training steps of the last epoch
 };
 
-// Trains from scratch. The result depends on `options` alone, bit for bit. Throws UsageError if
-// there are fewer images than a batch holds.
-Run train(const Options& options, const DeviceSet& train_set, const DeviceSet& test_set,
-          Watcher* watcher);
+// The first `epochs` of those in the options, from scratch. The result depends on `options` alone,
+// bit for bit. Throws UsageError if there are fewer images than a batch holds.
+Run train(const std::string& network, const Options& options, const Digits& digits,
+          const std::string& title, int64_t epochs);
+
+// Records some steps in a trace, and writes it.
+void write_trace(const std::string& network, const Options& options, const Digits& digits);
 
 }  // namespace digits
 

@@ -180,6 +180,11 @@ Tensor as_input(const Tensor& x) {
   return frontend::leaf_of("grad", x);
 }
 
+Tensor as_parameter(const Tensor& x) {
+  const bool is_plain = grad_mode.depth == 1 && x.needs_grad() && tape_of(x)->is_leaf();
+  return is_plain ? frontend::leaf_of("grad", x) : as_input(x);
+}
+
 std::vector<Tensor> gradients_within(Tensor* y, std::span<const Tensor> inputs) {
   constexpr const char* kName = "grad";
   check_float(kName, *y);

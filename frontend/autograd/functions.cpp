@@ -78,7 +78,24 @@ Tensor weighted(const Tensor& y) {
 
 }  // namespace
 
+void GradArgument<Tensor>::append_to(std::vector<Tensor>* xs) const { xs->push_back(input); }
+
+GradArgument<std::vector<Tensor>>::GradArgument(const std::vector<Tensor>& xs) {
+  for (const Tensor& x : xs) inputs.push_back(detail::as_input(x));
+}
+
+void GradArgument<std::vector<Tensor>>::append_to(std::vector<Tensor>* xs) const {
+  xs->insert(xs->end(), inputs.begin(), inputs.end());
+}
+
+std::vector<Tensor> GradArgument<std::vector<Tensor>>::result(std::span<const Tensor> gradients) {
+  return {gradients.begin(), gradients.end()};
+}
+
 namespace detail {
+
+std::vector<Tensor> as_list(Tensor x) { return {std::move(x)}; }
+std::vector<Tensor> as_list(std::vector<Tensor> xs) { return xs; }
 
 Tensor checkpointed(ListFunction f, std::vector<Tensor> xs) {
   for (const Tensor& x : xs) node_of("checkpoint", x);

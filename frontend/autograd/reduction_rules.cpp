@@ -62,7 +62,7 @@ Tensor of_prod(const Backward& backward, size_t) {
     const int64_t count = rows == 0 ? 0 : x.numel() / rows;
     order.insert(order.end(), tape.attrs.begin(), tape.attrs.end());
     Tensor products = reshape(permute(x, order), Shape{rows, count});
-    if (count == 0) return sum(products, 1);
+    if (count == 0) return reshape(sum(products, 1) + 1, tape.shape);
     while (products.shape(1) > 1) {
       const int64_t half = (products.shape(1) + 1) / 2;
       Tensor right = slice(products, 1, half, products.shape(1));

@@ -3,9 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/autograd.h>
 #include <sluice/creation.h>
 #include <sluice/dtype_info.h>
 #include <sluice/ops.h>
+#include "frontend/autograd/tape.h"
 #include "frontend/call.h"
 #include "frontend/reduce.h"
 
@@ -127,6 +129,69 @@ Tensor depthwise(const std::vector<Tensor>& parts, const Tensor& filters, int64_
   return astype(std::move(sum), filters.dtype());
 }
 
+// What lies under a filter at each of its places, of images that are padded: (n, c, oh, ow) each.
+std::vector<Tensor> parts_of(const Tensor& all, const Windows2d& windows) {
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < windows.rows.size; ++i) {
+    for (int64_t j = 0; j < windows.columns.size; ++j) {
+      parts.push_back(windows.columns.under(j, windows.rows.under(i, all)));
+    }
+  }
+  return parts;
+}
+
+// Those as columns, channel by channel: (n, groups, c / groups * kh * kw, oh * ow).
+Tensor columns_of(const std::vector<Tensor>& parts, int64_t groups) {
+  const auto [batch, channels, rows, columns] = parts[0].shape().as<4>();
+  const Tensor all = parts.size() == 1 ? parts[0] : stack(parts, 2);
+  const int64_t terms = channels / groups * static_cast<int64_t>(parts.size());
+  return reshape(all, {batch, groups, terms, rows * columns});
+}
+
+Tensor convolved(const Tensor& all, const Tensor& filters, const Windows2d& windows,
+                 int64_t groups) {
+  const auto [outputs, inputs, height, width] = filters.shape().as<4>();
+  const Shape result{all.shape(0), outputs, windows.rows.count, windows.columns.count};
+  const std::vector<Tensor> parts = parts_of(all, windows);
+  if (inputs == 1) return reshape(depthwise(parts, filters, groups), result);
+  // One product a group: its filters by what lies under them.
+  const Shape by_group{groups, outputs / groups, inputs * height * width};
+  return reshape(matmul(reshape(filters, by_group), columns_of(parts, groups)), result);
+}
+
+// By filters of several places that are one step apart. The rules of its parts would add up a
+// padded gradient for each place; by the images it is a convolution itself.
+Tensor with_gradients(const Tensor& images, const Tensor& filters, const Windows2d& windows,
+                      const Conv2dOptions& options) {
+  // The same tensor for both passes, so that what lies under the windows is gathered once.
+  Tensor constant;
+  {
+    const NoGrad guard;
+    constant = padded(images, options.padding, 0);
+  }
+  const int64_t groups = options.groups;
+  return detail::with_custom_gradient(
+      [&](std::span<const Tensor> xs) { return convolved(constant, xs[1], windows, groups); },
+      [=](const Tensor& g, std::span<const Tensor> xs) {
+        Tensor by_images, by_filters;
+        if (xs[0].needs_grad()) {
+          by_images = conv_transpose2d(
+              g, xs[1],
+              {.padding = options.padding, .dilation = options.dilation, .groups = groups});
+        }
+        if (xs[1].needs_grad()) {
+          const bool is_differentiable = frontend::grad_mode.is_on && xs[0].needs_grad();
+          const Tensor all = is_differentiable ? padded(xs[0], options.padding, 0) : constant;
+          const Tensor columns = columns_of(parts_of(all, windows), groups);
+          const Tensor sides =
+              reshape(g, {g.shape(0), groups, g.shape(1) / groups, g.shape(2) * g.shape(3)});
+          by_filters = reshape(sum(matmul(sides, swapaxes(columns, 2, 3)), 0), xs[1].shape());
+        }
+        return std::vector<Tensor>{by_images, by_filters};
+      },
+      {images, filters});
+}
+
 }  // namespace
 
 Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options) {
@@ -175,25 +240,14 @@ Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options) {
     const DType dtype = promote(images.dtype(), kernels.dtype());
     if (dtype == DType::kBool) fail(kName, "is not defined for bool: ", told());
     const int64_t height = kernels.shape(2), width = kernels.shape(3);
-    const auto [rows, columns] = windows_of(kName, images, {height, width}, options.stride,
-                                            options.padding, options.dilation);
-    const Tensor padded_images = padded(astype(images, dtype), options.padding, 0);
-    const Tensor filters = astype(kernels, dtype);
-    const int64_t batch = images.shape(0), places = rows.count * columns.count;
-    const Shape result{batch, outputs, rows.count, columns.count};
-    std::vector<Tensor> parts;  // (n, c, oh, ow) for each place in a window
-    for (int64_t i = 0; i < height; ++i) {
-      for (int64_t j = 0; j < width; ++j) {
-        parts.push_back(columns.under(j, rows.under(i, padded_images)));
-      }
-    }
-    if (inputs == 1) return reshape(depthwise(parts, filters, groups), result);
-    // One product a group: its filters by what lies under them, channel by channel.
-    const Tensor patches = parts.size() == 1 ? parts[0] : stack(parts, 2);
-    const int64_t terms = inputs * height * width;
-    return reshape(matmul(reshape(filters, {groups, outputs / groups, terms}),
-                          reshape(patches, {batch, groups, terms, places})),
-                   result);
+    const Windows2d windows = windows_of(kName, images, {height, width}, options.stride,
+                                         options.padding, options.dilation);
+    const Tensor pixels = astype(images, dtype), filters = astype(kernels, dtype);
+    const bool has_own_gradient = (pixels.needs_grad() || filters.needs_grad()) && inputs > 1 &&
+                                  height * width > 1 && options.stride.height == 1 &&
+                                  options.stride.width == 1;
+    if (has_own_gradient) return with_gradients(pixels, filters, windows, options);
+    return convolved(padded(pixels, options.padding, 0), filters, windows, groups);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <sluice/nn/module.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <sluice/ops.h>
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,18 @@ void append_list(const char* what, const std::vector<std::string>& names, std::s
 }
 
 }  // namespace
+
+Parameters::Parameters(std::vector<Tensor*> tensors, std::vector<std::string> names)
+    : std::vector<Tensor*>(std::move(tensors)), names_(std::move(names)) {}
+
+std::vector<std::string> Parameters::names() const {
+  if (names_.size() == size()) return names_;
+  std::vector<std::string> numbers;
+  for (size_t i = 0; i < size(); ++i) numbers.push_back(std::to_string(i));
+  return numbers;
+}
+
+Module::~Module() = default;
 
 void Module::add(std::string name, Kind kind, void* member, void (*modules)(void*, const Visit&)) {
   const char* const op = kind == Kind::kModule      ? "register_module"

@@ -5,6 +5,9 @@
 #include <numbers>
 #include <utility>
 
+#include <sluice/creation.h>
+#include "frontend/checks.h"
+
 namespace sluice::optim {
 namespace {
 
@@ -57,6 +60,40 @@ Schedule warm_up(int64_t steps, Schedule after) {
     if (step >= steps) return after(step - steps);
     return after(0) * static_cast<double>(step + 1) / static_cast<double>(steps + 1);
   };
+}
+
+double Plateau::next(double value) {
+  const double sign = options_.greater_is_better ? -1 : 1;
+  const double margin = options_.threshold * std::abs(best_);
+  if (!std::isnan(value) && (waited_ < 0 || sign * value < sign * best_ - margin)) {
+    best_ = value;
+    waited_ = 0;
+  } else if (waited_ >= 0 && ++waited_ > options_.patience) {
+    lr_ = std::max(lr_ * options_.factor, options_.least);
+    waited_ = 0;
+  }
+  return lr_;
+}
+
+std::map<std::string, Tensor> Plateau::state_dict() const {
+  const auto number = [](double value) { return full({}, value, DType::kFloat64); };
+  return {{"lr", number(lr_)},
+          {"best", number(best_)},
+          {"waited", number(static_cast<double>(waited_))}};
+}
+
+void Plateau::load_state_dict(const std::map<std::string, Tensor>& state) {
+  const auto number = [&](const char* name) {
+    const auto found = state.find(name);
+    if (found == state.end()) {
+      frontend::fail("Plateau::load_state_dict", "there is no \"", name, "\"");
+    }
+    return found->second.item<double>();
+  };
+  const double lr = number("lr"), best = number("best"), waited = number("waited");
+  lr_ = lr;
+  best_ = best;
+  waited_ = static_cast<int64_t>(waited);
 }
 
 }  // namespace sluice::optim

@@ -1,6 +1,7 @@
 #include "frontend/registry/external.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -201,9 +202,10 @@ ExternalOp::Registration::~Registration() {
 }
 
 ExternalOp::ExternalOp(ExternalDefinition definition)
-    : registration_(std::make_unique<Registration>(std::move(definition))) {}
-ExternalOp::ExternalOp(ExternalOp&& other) noexcept = default;
-ExternalOp::~ExternalOp() = default;
+    : registration_(new Registration(std::move(definition))) {}
+ExternalOp::ExternalOp(ExternalOp&& other) noexcept
+    : registration_(std::exchange(other.registration_, nullptr)) {}
+ExternalOp::~ExternalOp() { delete registration_; }
 
 Tensor ExternalOp::operator()(std::initializer_list<Tensor> inputs, const Attributes& attributes,
                               Location where) const {

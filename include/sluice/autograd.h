@@ -15,7 +15,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <span>
 #include <tuple>
@@ -23,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/tensor.h>
 
 namespace SLUICE_EXPORT sluice {
@@ -107,6 +108,9 @@ class Differentiation {
 // x as something to differentiate by: itself under another name if it needs a gradient, so that
 // gradients of the gradient find it, else a leaf. Throws Error if x is not of floats.
 Tensor as_input(const Tensor& x);
+// Likewise of a module's parameter, which is a leaf for backward() anyway: unless another
+// Differentiation is under way, gradients by it are not differentiable.
+Tensor as_parameter(const Tensor& x);
 
 // The gradients of y, of one element, by these; within a Differentiation. `*y` becomes a constant,
 // unless another Differentiation is under way.
@@ -129,8 +133,8 @@ decltype(auto) call_with(F& f, std::span<const Tensor> xs, const Lead&... lead) 
 }
 
 // The gradients that a user's rule returns, as a list.
-inline std::vector<Tensor> as_list(Tensor x) { return {std::move(x)}; }
-inline std::vector<Tensor> as_list(std::vector<Tensor> xs) { return xs; }
+std::vector<Tensor> as_list(Tensor x);
+std::vector<Tensor> as_list(std::vector<Tensor> xs);
 template <typename... X>
 std::vector<Tensor> as_list(std::tuple<X...> xs) {
   return std::apply([](auto&... x) { return std::vector<Tensor>{std::move(x)...}; }, xs);
@@ -146,7 +150,7 @@ auto value_and_gradients(F& f, X&... xs) {
   std::tuple<GradArgument<std::remove_cv_t<X>>...> arguments(xs...);
   return std::apply(
       [&](auto&... argument) {
-        Tensor y = std::invoke(f, argument.value()...);
+        Tensor y = std::apply(f, std::forward_as_tuple(argument.value()...));
         std::vector<Tensor> inputs;
         std::vector<size_t> ends;
         ((argument.append_to(&inputs), ends.push_back(inputs.size())), ...);
@@ -171,7 +175,7 @@ template <>
 struct GradArgument<Tensor> {
   explicit GradArgument(const Tensor& x) : input(detail::as_input(x)) {}
   const Tensor& value() const { return input; }
-  void append_to(std::vector<Tensor>* xs) const { xs->push_back(input); }
+  void append_to(std::vector<Tensor>* xs) const;
   static Tensor result(std::span<const Tensor> gradients) { return gradients[0]; }
 
   Tensor input;
@@ -179,16 +183,10 @@ struct GradArgument<Tensor> {
 
 template <>
 struct GradArgument<std::vector<Tensor>> {
-  explicit GradArgument(const std::vector<Tensor>& xs) {
-    for (const Tensor& x : xs) inputs.push_back(detail::as_input(x));
-  }
+  explicit GradArgument(const std::vector<Tensor>& xs);
   const std::vector<Tensor>& value() const { return inputs; }
-  void append_to(std::vector<Tensor>* xs) const {
-    xs->insert(xs->end(), inputs.begin(), inputs.end());
-  }
-  static std::vector<Tensor> result(std::span<const Tensor> gradients) {
-    return {gradients.begin(), gradients.end()};
-  }
+  void append_to(std::vector<Tensor>* xs) const;
+  static std::vector<Tensor> result(std::span<const Tensor> gradients);
 
   std::vector<Tensor> inputs;
 };

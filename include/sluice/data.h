@@ -6,13 +6,17 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/nn/module.h>
 #include <sluice/optim/optimizer.h>
+#include <sluice/progress.h>
+#include <sluice/random.h>
 #include <sluice/tensor.h>
 
 namespace SLUICE_EXPORT sluice {
@@ -50,6 +54,13 @@ struct LoaderOptions {
   bool shuffle = false;
   uint64_t seed = 0;
   bool drop_last = false;  // leaves out a last batch that is not whole
+  // What becomes of each batch: images distorted, say, or read from files that a sample only names.
+  // `random` is the batch's own, of seed, epoch and number.
+  std::function<Batch(Batch samples, Generator& random)> transform = nullptr;
+  // So many batches are made ahead, in order, by a thread of the loop, on which transform() then
+  // runs. They are the same, but in memory when the loop gets them. For a transform() that takes
+  // the host's time; what tensors alone do is better left to the kernels that read the batch.
+  int64_t prefetch = 0;
 };
 
 // The batches of a data set, epoch by epoch:
@@ -58,7 +69,8 @@ struct LoaderOptions {
 //
 // A loop is an epoch, with an order of its own if `shuffle`. What a batch holds depends on the
 // seed, the epoch and its number alone, so that a training can go on at any. Batches are gathered
-// by the kernels that read them, where the data is.
+// by the kernels that read them, where the data is. What transform() throws is thrown where the
+// loop gets that batch.
 class Loader {
  public:
   Loader(Dataset dataset, const LoaderOptions& options = {});
@@ -68,7 +80,9 @@ class Loader {
 
   // The epoch that the next loop is; a loop that ends makes it one more.
   [[nodiscard]] int64_t epoch() const { return epoch_; }
-  void set_epoch(int64_t epoch) { epoch_ = epoch; }
+  // The next loop is this epoch, from batch `first` on: to go on after `step` steps,
+  // set_epoch(step / size(), step % size()).
+  void set_epoch(int64_t epoch, int64_t first = 0);
 
   // Batch i of an epoch.
   [[nodiscard]] Batch batch(int64_t epoch, int64_t i);
@@ -78,7 +92,7 @@ class Loader {
     using value_type = Batch;
     using difference_type = std::ptrdiff_t;
     Iterator(Loader* loader, int64_t i) : loader_(loader), i_(i) {}
-    Batch operator*() const { return loader_->batch(loader_->epoch_, i_); }
+    Batch operator*() const;
     Iterator& operator++() {
       if (++i_ == loader_->batches_) ++loader_->epoch_;
       return *this;
@@ -87,19 +101,29 @@ class Loader {
     bool operator==(const Iterator& other) const { return i_ == other.i_; }
 
    private:
+    friend Loader;
+    class Ahead;  // the thread, and what it has made
     Loader* loader_;
     int64_t i_;
+    std::shared_ptr<Ahead> ahead_;  // of all copies; null without prefetch
   };
-  [[nodiscard]] Iterator begin() { return {this, 0}; }
+  // The loader stays where it is and as it is while an iterator of it lives.
+  [[nodiscard]] Iterator begin();
   [[nodiscard]] Iterator end() { return {this, batches_}; }
 
  private:
+  using Order = std::vector<int64_t>;
+  // Of an epoch; nothing if they come as they are.
+  [[nodiscard]] Order order_of(int64_t epoch) const;
+  [[nodiscard]] Batch make(const Order& order, int64_t epoch, int64_t i) const;
+
   Dataset dataset_;
   LoaderOptions options_;
   int64_t batches_;
   int64_t epoch_ = 0;
+  int64_t first_ = 0;
   int64_t order_epoch_ = -1;  // of order_
-  std::vector<int64_t> order_;
+  Order order_;
 };
 
 // Files that are not what they should be are an Error (kInvalidArgument) that names file and place;

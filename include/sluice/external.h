@@ -14,14 +14,13 @@
 #define SLUICE_EXTERNAL_H_
 
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/registry.h>
 #include <sluice/tensor.h>
 
@@ -145,7 +144,7 @@ class ExternalOp {
 
  private:
   struct Registration;
-  std::unique_ptr<Registration> registration_;
+  Registration* registration_;
 };
 
 }  // namespace sluice

@@ -3,7 +3,6 @@
 #define SLUICE_TENSOR_H_
 
 #include <concepts>
-#include <functional>
 #include <initializer_list>
 #include <source_location>
 #include <span>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/detail/node_handle.h>
 #include <sluice/device.h>
 #include <sluice/dtype.h>

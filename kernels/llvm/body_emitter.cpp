@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "kernels/compiled/symbols.h"
 #include "kernels/executable.h"
-#include "kernels/llvm/host_functions.h"
 #include "kernels/llvm/ir/ops.h"
 #include "kernels/llvm/row_plan.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "kernels/compiled/symbols.h"
 #include "kernels/llvm/host.h"
-#include "kernels/llvm/host_functions.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {

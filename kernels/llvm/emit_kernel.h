@@ -8,11 +8,6 @@
 
 namespace sluice::kernels {
 
-// The names of the functions in the module.
-inline constexpr const char* kRowsName = "rows";
-inline constexpr const char* kBlockName = "block";
-inline constexpr const char* kFinishName = "finish";
-
 void emit_kernel(const fusion::Program& program, llvm::Module& module);
 
 }  // namespace sluice::kernels

@@ -4,20 +4,26 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <sluice/sluice.h>
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "kernels/cache/disk_cache.h"
+#include "kernels/compiled/compiler.h"
 #include "kernels/cuda/compile/caching_compiler.h"
-#include "kernels/llvm/compiler.h"
 #include "tests/support/disk_cache_folder.h"
 #include "tests/support/program_builder.h"
 
@@ -28,6 +34,7 @@ namespace fs = std::filesystem;
 using testing::contents_of;
 using ::testing::ElementsAre;
 using testing::files_in;
+using ::testing::HasSubstr;
 using testing::mode_of;
 using testing::write_file;
 
@@ -44,12 +51,19 @@ struct Said {
   int64_t failures = -1;
   int64_t disk_hits = -1;
   std::string bits;
+  bool links_llvm = false;  // as a static library does
+  bool loads_llvm = false;
+  std::string kernels;  // the line of build_info()
 };
 
+std::string command_of(const std::string& settings, const char* child) {
+  return absl::StrCat(
+      settings, " '", fs::read_symlink("/proc/self/exe").string(),
+      "' --gtest_also_run_disabled_tests --gtest_filter=CompiledOnDiskChild.DISABLED_", child);
+}
+
 Said run_child(const std::string& settings) {
-  std::string command = absl::StrCat(
-      settings, " SLUICE_COMPILE=blocking '", fs::read_symlink("/proc/self/exe").string(),
-      "' --gtest_also_run_disabled_tests --gtest_filter=CompiledOnDiskChild.DISABLED_Runs");
+  const std::string command = command_of(settings + " SLUICE_COMPILE=blocking", "Runs");
   FILE* pipe = popen(command.c_str(), "r");
   std::string output;
   char buffer[4096];
@@ -58,14 +72,25 @@ Said run_child(const std::string& settings) {
   Said said;
   std::istringstream text(output.substr(std::min(output.find("SAID "), output.size())));
   std::string word;
-  text >> word >> said.compiles >> said.failures >> said.disk_hits >> said.bits;
+  text >> word >> said.compiles >> said.failures >> said.disk_hits >> said.bits >>
+      said.links_llvm >> said.loads_llvm;
+  std::getline(text, said.kernels);
   EXPECT_TRUE(text) << output;
   return said;
+}
+
+bool has_llvm() {
+  std::ifstream maps("/proc/self/maps");
+  return std::any_of(std::istream_iterator<std::string>(maps), {}, [](const std::string& word) {
+    return word.find("libLLVM") != std::string::npos ||
+           word.find("sluice_llvm") != std::string::npos;
+  });
 }
 
 // Not a test: what run_child() runs. Kernels of every kind that calls back into the library: long
 // reductions, rows that are kept, tiles, library functions, indices that are checked.
 TEST(CompiledOnDiskChild, DISABLED_Runs) {
+  const bool links_llvm = has_llvm();
   const Tensor x = reshape(arange(0, 60000, 1, DType::kFloat32), {200, 300}) * 1e-3f;
   const Tensor e = exp(x - max(x, 1, true));
   const std::vector<Tensor> results = {
@@ -88,9 +113,13 @@ TEST(CompiledOnDiskChild, DISABLED_Runs) {
                    take(x, Tensor::from(std::vector<int64_t>{1, 1000}, {2}), 0).to_vector<float>()),
                Error);
   const Stats s = stats();
-  std::printf("SAID %lld %lld %lld %llx\n", static_cast<long long>(s.compiles),
+  const bool loads_llvm = has_llvm();
+  const std::string info = build_info();
+  const std::string kernels = info.substr(info.find("kernels: "));
+  std::printf("SAID %lld %lld %lld %llx %d %d %s\n", static_cast<long long>(s.compiles),
               static_cast<long long>(s.compile_failures), static_cast<long long>(s.disk_cache_hits),
-              static_cast<unsigned long long>(hash));
+              static_cast<unsigned long long>(hash), links_llvm, loads_llvm,
+              kernels.substr(0, kernels.find('\n')).c_str());
 }
 
 class CompiledOnDisk : public testing::FolderTest {
@@ -121,10 +150,54 @@ TEST_F(CompiledOnDisk, TheSecondProcessCompilesNothing) {
   EXPECT_EQ(second.disk_hits, first.compiles);
   EXPECT_EQ(second.failures, 0);
   EXPECT_EQ(second.bits, without.bits);
+  EXPECT_TRUE(first.loads_llvm);
+  EXPECT_EQ(second.loads_llvm, second.links_llvm);
 
   // Other arithmetic is other code.
   const Said fast = run_child(on("SLUICE_FAST_MATH=1"));
   EXPECT_GT(fast.compiles, 0);
+}
+
+TEST_F(CompiledOnDisk, WithoutTheGeneratorKernelsAreInterpreted) {
+  const Said with = run_child(on());
+  EXPECT_THAT(with.kernels, HasSubstr("LLVM "));
+  if (with.links_llvm) GTEST_SKIP() << "LLVM is linked";
+  for (const auto& [plugin, problem] : std::vector<std::pair<std::string, std::string>>{
+           {"/nowhere/plugin.so", "/nowhere/plugin.so"},
+           {"libm.so.6", "libm.so.6 has no sluice_llvm_generator"},
+           {SLUICE_TEST_OTHER_PLUGIN, "is of another build of sluice"}}) {
+    const std::string setting = absl::StrCat("SLUICE_LLVM_PLUGIN='", plugin, "'");
+    const Said without = run_child(absl::StrCat("SLUICE_DISK_CACHE=off ", setting));
+    EXPECT_EQ(without.compiles, 0) << plugin;
+    EXPECT_EQ(without.failures, 0) << plugin;
+    EXPECT_EQ(without.bits, with.bits) << plugin;
+    EXPECT_THAT(without.kernels, HasSubstr("kernels: interpreted only ("));
+    EXPECT_THAT(without.kernels, HasSubstr(problem));
+    // What is on disk needs none.
+    const Said loaded = run_child(on(setting));
+    EXPECT_EQ(loaded.disk_hits, with.compiles) << plugin;
+    EXPECT_EQ(loaded.bits, with.bits) << plugin;
+  }
+}
+
+// Not a test: it is ended by another thread, after so many microseconds of the first compilations.
+TEST(CompiledOnDiskChild, DISABLED_IsEnded) {
+  const int delay = std::atoi(std::getenv("SLUICE_TEST_DELAY"));
+  Tensor x = rand({64});
+  for (int i = 0; i < 4; ++i) (x = tanh(x * 1.5f) + exp(x)).eval();
+  std::thread([delay] {
+    std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    std::exit(0);
+  }).join();
+}
+
+TEST(CompiledOnDiskExit, AnotherThreadMayEndTheProcessWhileLlvmIsLoaded) {
+  for (int delay = 0; delay < 20000; delay += 500) {
+    const std::string settings =
+        absl::StrCat("SLUICE_DISK_CACHE=off SLUICE_COMPILE=async SLUICE_TEST_DELAY=", delay);
+    const int status = std::system((command_of(settings, "IsEnded") + " > /dev/null").c_str());
+    ASSERT_EQ(status, 0) << delay << " us";
+  }
 }
 
 TEST_F(CompiledOnDisk, DamageIsCompiledAgain) {

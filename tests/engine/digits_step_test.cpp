@@ -1,12 +1,12 @@
-// A training step of examples/digits, whose network and optimiser this compiles: how many kernels
-// it takes, and that neither fusing nor compiling changes a bit of what is learnt.
+// A training step whose gradients and optimiser are written by hand: how many kernels it takes, and
+// that neither fusing nor compiling changes a bit of what is learnt.
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "examples/digits/adam.h"
-#include "examples/digits/network.h"
 #include "tests/support/test_util.h"
+#include "workloads/hand_adam.h"
+#include "workloads/hand_network.h"
 
 // Counts allocations of more than a page, where the process's own malloc may be replaced.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -29,8 +29,8 @@ class DigitsStep {
  public:
   explicit DigitsStep(const std::vector<int64_t>& widths = {64, 48, 24, 10}) {
     manual_seed(3);
-    network_ = std::make_unique<digits::Network>(widths);
-    adam_ = std::make_unique<digits::Adam>(network_->layers());
+    network_ = std::make_unique<workloads::Network>(widths);
+    adam_ = std::make_unique<workloads::Adam>(network_->layers());
     pixels_ = rand({40, 64});
     labels_ = randint(0, 10, {40});
     sync();
@@ -41,7 +41,7 @@ class DigitsStep {
     const Tensor rows = Tensor::from({3, 17, 4, 39, 8, 21, 0, 11}, {8});
     const Tensor inputs = take(pixels_, rows, 0);
     const Tensor targets = one_hot(take(labels_, rows, 0), 10);
-    digits::Gradients gradients = network_->gradients(inputs, targets);
+    workloads::Gradients gradients = network_->gradients(inputs, targets);
     adam_->step(0.01, gradients.layers, network_->layers());
     loss_ = std::move(gradients.loss);
     gradients = {};
@@ -50,7 +50,7 @@ class DigitsStep {
 
   std::vector<std::vector<uint8_t>> bytes() const {
     std::vector<std::vector<uint8_t>> result = {read_bytes(loss_)};
-    for (const digits::Layer& layer : network_->layers()) {
+    for (const workloads::Layer& layer : network_->layers()) {
       result.push_back(read_bytes(layer.weight));
       result.push_back(read_bytes(layer.bias));
     }
@@ -58,8 +58,8 @@ class DigitsStep {
   }
 
  private:
-  std::unique_ptr<digits::Network> network_;
-  std::unique_ptr<digits::Adam> adam_;
+  std::unique_ptr<workloads::Network> network_;
+  std::unique_ptr<workloads::Adam> adam_;
   Tensor pixels_, labels_, loss_;
 };
 

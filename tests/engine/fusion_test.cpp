@@ -1,7 +1,7 @@
 // What is fused, what never has memory, what never runs: by the engine's own counters.
 #include <gtest/gtest.h>
 
-#include "kernels/llvm/compiler.h"
+#include "kernels/compiled/compiler.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {

@@ -1,7 +1,8 @@
-// Random programs, run by the engine in every mode and by the oracle.
+// Random programs, run by the engine in every mode and by the oracle; and their gradients, in every
+// mode.
 //
 //   SLUICE_FUZZ_SEED      of the first program (default 1); program n has the seed of the first + n
-//   SLUICE_FUZZ_PROGRAMS  how many (default 2000; fewer under a sanitizer)
+//   SLUICE_FUZZ_PROGRAMS  how many (default 2000, of gradients 150; fewer under a sanitizer)
 //
 // To run one failing program again: its printed seed, and SLUICE_FUZZ_PROGRAMS=1.
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ struct Mode {
   bool fuse;
   CompileMode compile;
   int64_t window;
+  bool eager = false;  // every value is computed at once: gradients compute those again that died
 };
 
 constexpr int64_t kWindows[] = {1, 2, 7, 100, 1 << 20};
@@ -46,10 +48,13 @@ std::vector<Mode> modes_for(uint64_t number) {
           {rng() % 2 == 0, CompileMode::kBlocking, window()}};
 }
 
+// What is compared of a program: its values, or the gradients of those that are left by its leaves.
+enum class Of { kValues, kGradients };
+
 std::string to_string(const Mode& mode) {
   return std::string(mode.fuse ? "fused" : "op by op") +
          (mode.compile == CompileMode::kOff ? ", interpreted" : ", compiled") + ", window of " +
-         std::to_string(mode.window);
+         std::to_string(mode.window) + (mode.eager ? ", each value at once" : "");
 }
 
 std::string list(const auto& items) {
@@ -113,8 +118,24 @@ struct Output {
   std::vector<uint8_t> bytes;
 };
 
-// What the program's reads give, and last every value that is still held.
-std::vector<Output> run(const Program& program, const Mode& mode) {
+// By the leaf, in the order of the values and of the leaves.
+void append_gradients(const std::map<int, Tensor>& handles, const std::map<int, Tensor>& leaves,
+                      size_t step, std::vector<Output>* outputs) {
+  std::vector<Tensor> xs;
+  for (const auto& [id, leaf] : leaves) xs.push_back(leaf);
+  for (const auto& [id, y] : handles) {
+    if (!y.needs_grad() || leaves.contains(id)) continue;
+    const Tensor seed = cos(arange(0, y.numel(), 1, y.dtype(), y.device())).reshape(y.shape());
+    const std::vector<Tensor> all = gradients(y, xs, GradOptions{.seed = seed});
+    size_t k = 0;
+    for (const auto& [leaf_id, leaf] : leaves) {
+      outputs->push_back({step, leaf_id, read_bytes(all[k++])});
+    }
+  }
+}
+
+// What the program's reads give, and last every value that is still held; or gradients.
+std::vector<Output> run(const Program& program, const Mode& mode, Of of) {
   const ConfigGuard guard;
   sync();
   config().fuse = mode.fuse;
@@ -122,13 +143,16 @@ std::vector<Output> run(const Program& program, const Mode& mode) {
   config().window_ops = mode.window;
   config().deterministic = true;
   manual_seed(7);
-  std::map<int, Tensor> handles;
+  std::map<int, Tensor> handles, leaves;
   std::vector<Output> outputs;
   for (size_t i = 0; i < program.size(); ++i) {
     const Step& step = program[i];
-    if (step.op == "leaf")
+    if (step.op == "leaf") {
       handles[step.id] = to_tensor(step.leaf);
-    else if (step.op == "drop")
+      if (of == Of::kGradients && is_float(step.leaf.dtype)) {
+        handles[step.id] = leaves[step.id] = handles[step.id].requires_grad();
+      }
+    } else if (step.op == "drop")
       handles.erase(step.args[0]);
     else if (step.op == "read")
       outputs.push_back({i, step.args[0], read_bytes(handles.at(step.args[0]))});
@@ -141,10 +165,16 @@ std::vector<Output> run(const Program& program, const Mode& mode) {
       for (int arg : step.args) operands.push_back(handles.at(arg));
       if (step.consume) handles.erase(step.args[0]);
       handles[step.id] = row_of(step.op).engine(step, std::move(operands));
+      if (mode.eager) handles[step.id].eval();
     }
   }
-  for (const auto& [id, tensor] : handles) {
-    outputs.push_back({program.size(), id, read_bytes(tensor)});
+  if (of == Of::kGradients) {
+    append_gradients(handles, leaves, program.size(), &outputs);
+    leaves.clear();
+  } else {
+    for (const auto& [id, tensor] : handles) {
+      outputs.push_back({program.size(), id, read_bytes(tensor)});
+    }
   }
   handles.clear();
   sync();
@@ -152,12 +182,13 @@ std::vector<Output> run(const Program& program, const Mode& mode) {
 }
 
 // The first difference, in words; empty if there is none.
-std::string check(const Program& program, const std::vector<Mode>& modes) {
+std::string check(const Program& program, const std::vector<Mode>& modes, Of of) {
   const std::map<int, NdArray> expected = compute(program);
   Mode mode = kOpByOp;
   try {
-    const std::vector<Output> reference = run(program, mode);
+    const std::vector<Output> reference = run(program, mode, of);
     for (const Output& output : reference) {
+      if (of == Of::kGradients) break;
       const testing::AssertionResult result = bytes_match(output.bytes, expected.at(output.id));
       if (!result) {
         return "v" + std::to_string(output.id) + " is not what the oracle says (" +
@@ -166,7 +197,7 @@ std::string check(const Program& program, const std::vector<Mode>& modes) {
     }
     for (const Mode& each : modes) {
       mode = each;
-      const std::vector<Output> outputs = run(program, mode);
+      const std::vector<Output> outputs = run(program, mode, of);
       for (size_t i = 0; i < outputs.size(); ++i) {
         if (outputs[i].bytes == reference[i].bytes) continue;
         const NdArray& x = expected.at(outputs[i].id);
@@ -207,13 +238,13 @@ Program without(const Program& program, size_t index) {
   return result;
 }
 
-Program minimise(Program program, const std::vector<Mode>& modes) {
+Program minimise(Program program, const std::vector<Mode>& modes, Of of) {
   for (bool smaller = true; smaller;) {
     smaller = false;
     for (size_t i = program.size(); i-- > 0;) {
       if (i >= program.size()) continue;
       const Program candidate = without(program, i);
-      if (candidate.empty() || check(candidate, modes).empty()) continue;
+      if (candidate.empty() || check(candidate, modes, of).empty()) continue;
       program = candidate;
       smaller = true;
     }
@@ -241,9 +272,9 @@ void report_crashes() {
   for (int signal : {SIGSEGV, SIGFPE, SIGILL, SIGBUS, SIGABRT}) std::signal(signal, report_crash);
 }
 
-TEST(Fuzz, AllModesAgreeWithEachOtherAndTheOracle) {
+void expect_agreement(Of of, uint64_t programs) {
   const uint64_t first = from_environment("SLUICE_FUZZ_SEED", 1);
-  const uint64_t programs = from_environment("SLUICE_FUZZ_PROGRAMS", kSanitized ? 150 : 2000);
+  programs = from_environment("SLUICE_FUZZ_PROGRAMS", programs);
   constexpr int kMostFailures = 5;
   int failures = 0;
   report_crashes();
@@ -252,16 +283,28 @@ TEST(Fuzz, AllModesAgreeWithEachOtherAndTheOracle) {
     std::snprintf(crash_note, sizeof crash_note, "crashed: SLUICE_FUZZ_SEED=%llu\n",
                   static_cast<unsigned long long>(seed));
     const Program program = Generator(seed).make();
-    const std::vector<Mode> modes = modes_for(seed);
-    const std::string difference = check(program, modes);
+    std::vector<Mode> modes = modes_for(seed);
+    if (of == Of::kGradients) {
+      for (Mode mode : {modes.front(), modes.back()}) {
+        mode.eager = true;
+        modes.push_back(mode);
+      }
+    }
+    const std::string difference = check(program, modes, of);
     if (difference.empty()) continue;
     ++failures;
-    const Program least = minimise(program, modes);
+    const Program least = minimise(program, modes, of);
     ADD_FAILURE() << "program " << n << ", SLUICE_FUZZ_SEED=" << seed << ": " << difference
                   << "\nleast program that fails:\n"
-                  << describe(least, compute(least)) << check(least, modes);
+                  << describe(least, compute(least)) << check(least, modes, of);
   }
 }
+
+TEST(Fuzz, AllModesAgreeWithEachOtherAndTheOracle) {
+  expect_agreement(Of::kValues, kSanitized ? 150 : 2000);
+}
+
+TEST(Fuzz, GradientsAgreeInAllModes) { expect_agreement(Of::kGradients, kSanitized ? 30 : 150); }
 
 // The oracle must have something to say of what the programs make, or the test above says nothing.
 TEST(Fuzz, MostElementsAreKnown) {

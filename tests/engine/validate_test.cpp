@@ -9,7 +9,7 @@
 #include <sluice/trace.h>
 #include "absl/strings/str_cat.h"
 #include "kernels/cache/cache.h"
-#include "kernels/llvm/compiler.h"
+#include "kernels/compiled/compiler.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {

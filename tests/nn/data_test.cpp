@@ -1,9 +1,12 @@
 // Data sets, batches, files of samples, and checkpoints.
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <set>
+#include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +88,93 @@ TEST(Loader, GivesEverySampleOnceAnEpoch) {
   data::Loader whole(some_data(10), {.batch = 4, .drop_last = true});
   EXPECT_EQ(epoch_of(whole).size(), 8u);
   EXPECT_THROW(data::Loader(some_data(1), {.batch = 0}), Error);
+}
+
+// What a loop gets, as bytes, of batches with noise.
+std::vector<std::vector<uint8_t>> noisy(int64_t prefetch, int64_t first = 0) {
+  data::Loader loader(some_data(23), {.batch = 4,
+                                      .shuffle = true,
+                                      .seed = 5,
+                                      .transform =
+                                          [](data::Batch batch, Generator& random) {
+                                            batch[0] = batch[0] + random.randn(batch[0].shape());
+                                            return batch;
+                                          },
+                                      .prefetch = prefetch});
+  std::vector<std::vector<uint8_t>> bytes;
+  loader.set_epoch(0, first);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_EQ(loader.epoch(), epoch);
+    for (const data::Batch& batch : loader) {
+      for (const Tensor& field : batch) bytes.push_back(read_bytes(field));
+    }
+  }
+  return bytes;
+}
+
+TEST(Loader, MakesTheSameAhead) {
+  const auto expected = noisy(0);
+  EXPECT_EQ(expected.size(), 36u);
+  for (const int64_t prefetch : {1, 2, 100}) EXPECT_EQ(noisy(prefetch), expected) << prefetch;
+  // From the third batch on.
+  for (const int64_t prefetch : {0, 3}) {
+    const auto rest = noisy(prefetch, 2);
+    EXPECT_TRUE(std::equal(rest.begin(), rest.end(), expected.begin() + 4, expected.end()));
+  }
+  data::Loader plain(some_data(9), {.batch = 4, .prefetch = 2});
+  EXPECT_EQ(epoch_of(plain), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_THROW(plain.set_epoch(0, 4), Error);
+  EXPECT_THROW(data::Loader(some_data(1), {.prefetch = -1}), Error);
+}
+
+TEST(Loader, MakesBatchesAheadOnAThreadOfItsOwn) {
+  for (const int64_t prefetch : {0, 2}) {
+    std::set<std::thread::id> threads;
+    std::atomic<int64_t> made = 0;
+    data::Loader loader(some_data(40), {.batch = 4,
+                                        .transform =
+                                            [&](data::Batch batch, Generator&) {
+                                              threads.insert(std::this_thread::get_id());
+                                              ++made;
+                                              return batch;
+                                            },
+                                        .prefetch = prefetch});
+    int64_t taken = 0;
+    for (const data::Batch& batch : loader) {
+      EXPECT_EQ(batch[1][0].item<int64_t>(), 4 * taken);
+      ++taken;
+      EXPECT_LE(made, taken + prefetch + 1);
+      if (taken == 3) break;  // and the thread ends
+    }
+    EXPECT_EQ(threads.size(), 1u);
+    EXPECT_EQ(threads.contains(std::this_thread::get_id()), prefetch == 0);
+    EXPECT_EQ(epoch_of(loader).size(), 40u);
+  }
+}
+
+TEST(Loader, ThrowsWhereABatchCannotBeMade) {
+  for (const int64_t prefetch : {0, 1, 8}) {
+    bool is_broken = true;
+    data::Loader loader(some_data(20), {.batch = 4,
+                                        .transform =
+                                            [&](data::Batch batch, Generator&) {
+                                              if (is_broken && batch[1][0].item<int64_t>() == 8) {
+                                                throw std::range_error("sample 8");
+                                              }
+                                              return batch;
+                                            },
+                                        .prefetch = prefetch});
+    int64_t taken = 0;
+    EXPECT_THROW(
+        {
+          for (const data::Batch& batch : loader) taken += batch[1].numel();
+        },
+        std::range_error);
+    EXPECT_EQ(taken, 8);
+    is_broken = false;
+    EXPECT_EQ(epoch_of(loader).size(), 20u);
+    EXPECT_EQ(loader.epoch(), 1);
+  }
 }
 
 TEST(Loader, AnEpochHasOnePlan) {

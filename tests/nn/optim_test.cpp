@@ -173,6 +173,22 @@ TEST(Gradients, AreClippedByNormAndByValue) {
   EXPECT_THROW(static_cast<void>(optim::clip_grad_norm(list, 0)), Error);
 }
 
+// Averages of gradients that have ended do not become subnormal numbers, which are slow.
+TEST(Optimizers, AveragesOfNothingBecomeNothing) {
+  for (const double beta : {0.5, 0.9}) {
+    Tensor p = ones({4}), q = ones({4});
+    optim::AdamW adam({&p}, {.beta1 = beta});
+    optim::SGD sgd({&q}, {.momentum = beta});
+    for (int step = 0; step < 1200; ++step) {
+      const Tensor gradient = full({4}, step == 0 ? 1e-3F : 0.F);
+      adam.step({gradient});
+      sgd.step({gradient});
+    }
+    EXPECT_EQ(adam.state_dict().at("state.0.mean").to_vector<float>(), std::vector<float>(4, 0));
+    EXPECT_EQ(sgd.state_dict().at("state.0.momentum").to_vector<float>(), std::vector<float>(4, 0));
+  }
+}
+
 TEST(Averages, FollowAndAreExchanged) {
   Tensor p = zeros({2});
   optim::EMA averages({&p}, 0.75);
@@ -205,6 +221,25 @@ TEST(Schedules, AreFunctionsOfTheStep) {
   EXPECT_NEAR(warm(0), 0.25, 1e-12);
   EXPECT_NEAR(warm(2), 0.75, 1e-12);
   EXPECT_EQ(warm(3), 1);
+}
+
+TEST(Schedules, APlateauLowersTheRate) {
+  optim::Plateau plateau(1, {.factor = 0.5, .patience = 2, .threshold = 0.1, .least = 0.2});
+  for (const double value : {1.0, 0.95, 0.95}) EXPECT_EQ(plateau.next(value), 1);
+  EXPECT_EQ(plateau.next(0.95), 0.5);  // the third that is not a tenth better
+  EXPECT_EQ(plateau.next(0.8), 0.5);
+  EXPECT_EQ(plateau.next(NAN), 0.5);
+  EXPECT_EQ(plateau.next(0.8), 0.5);
+  optim::Plateau other(7, {.factor = 0.5, .patience = 2, .least = 0.3});
+  other.load_state_dict(plateau.state_dict());
+  EXPECT_EQ(other.next(0.8), 0.3);
+  EXPECT_EQ(plateau.next(0.8), 0.25);
+  EXPECT_THROW(other.load_state_dict({}), Error);
+
+  optim::Plateau accuracy(1, {.patience = 0, .greater_is_better = true});
+  EXPECT_EQ(accuracy.next(0.5), 1);
+  EXPECT_EQ(accuracy.next(0.6), 1);
+  EXPECT_EQ(accuracy.next(0.6), 0.1);
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ TEST(Training, GradientsComeByName) {
   const auto [value, gradients] = value_and_grad(loss)(net);
   EXPECT_EQ(read_bytes(net.a.weight), read_bytes(before));
   EXPECT_EQ(gradients.size(), net.parameters().size());
+  // Neither keeps what it was computed of.
+  EXPECT_FALSE(value.needs_grad());
+  for (const auto& [name, gradient] : gradients) EXPECT_FALSE(gradient.needs_grad()) << name;
   EXPECT_EQ(read_bytes(value), read_bytes(loss(net)));
   // Central differences.
   net.to(kFloat64);

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/llvm/compiler.h"
+#include "kernels/compiled/compiler.h"
 #include "kernels/math/functions.h"
 #include "kernels/reduction.h"
 #include "tests/support/program_builder.h"

@@ -3,7 +3,6 @@
 #ifndef SLUICE_DETAIL_NODE_HANDLE_H_
 #define SLUICE_DETAIL_NODE_HANDLE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -19,17 +18,30 @@ struct Node;
 struct NodeBase {
   // Handles in the low half, pins in the high half. A pin is a window's claim on a node that is
   // pending in it or that it reads. No handles: nobody will ever ask for the value again.
-  std::atomic<uint64_t> references{0};
+  // What <atomic> would do, which takes longer to include than the rest of this file.
+  class Count {
+   public:
+    [[nodiscard]] uint64_t load() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
+    // While no other thread counts here.
+    void set(uint64_t value) { __atomic_store_n(&value_, value, __ATOMIC_RELAXED); }
+    void add(uint64_t value) { __atomic_fetch_add(&value_, value, __ATOMIC_RELAXED); }
+    // What it was.
+    uint64_t subtract(uint64_t value) {
+      return __atomic_fetch_sub(&value_, value, __ATOMIC_ACQ_REL);
+    }
+
+   private:
+    uint64_t value_ = 0;
+  };
+  Count references;
 
   static constexpr uint64_t kHandle = 1;
   static constexpr uint64_t kPin = uint64_t{1} << 32;
 
-  bool has_handles() const {
-    return (references.load(std::memory_order_acquire) & (kPin - 1)) != 0;
-  }
-  void add(uint64_t what) { references.fetch_add(what, std::memory_order_relaxed); }
+  bool has_handles() const { return (references.load() & (kPin - 1)) != 0; }
+  void add(uint64_t what) { references.add(what); }
   void drop(uint64_t what) {
-    if (references.fetch_sub(what, std::memory_order_acq_rel) == what) destroy(this);
+    if (references.subtract(what) == what) destroy(this);
   }
 
  private:

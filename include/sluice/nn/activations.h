@@ -2,10 +2,10 @@
 #ifndef SLUICE_NN_ACTIVATIONS_H_
 #define SLUICE_NN_ACTIVATIONS_H_
 
-#include <functional>
 #include <utility>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/nn/module.h>
 
 namespace SLUICE_EXPORT sluice {

@@ -4,7 +4,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -37,7 +36,7 @@ class Sequential : public Module {
 
   template <TensorFunction M>
   Sequential& append(M module) {
-    steps_.emplace_back(std::make_unique<StepOf<M>>(std::move(module)));
+    steps_.push_back(StepHolder(new StepOf<M>(std::move(module))));
     return *this;
   }
 
@@ -59,14 +58,14 @@ class Sequential : public Module {
 
   struct Step {
     virtual ~Step() = default;
-    virtual std::unique_ptr<Step> copy() const = 0;
+    virtual Step* copy() const = 0;
     virtual Tensor forward(const Tensor& x) = 0;
     virtual Module* module() = 0;
   };
   template <typename M>
   struct StepOf final : Step {
     explicit StepOf(M m) : value(std::move(m)) {}
-    std::unique_ptr<Step> copy() const override { return std::make_unique<StepOf>(value); }
+    Step* copy() const override { return new StepOf(value); }
     Tensor forward(const Tensor& x) override {
       if constexpr (HasForward<M>) {
         return value.forward(x);
@@ -83,17 +82,17 @@ class Sequential : public Module {
     }
     M value;
   };
-  // Copies what it holds.
+  // Owns a step; copies it.
   struct StepHolder {
-    explicit StepHolder(std::unique_ptr<Step> s) : step(std::move(s)) {}
+    explicit StepHolder(Step* s) : step(s) {}
     StepHolder(const StepHolder& other) : step(other.step->copy()) {}
-    StepHolder(StepHolder&&) noexcept = default;
+    StepHolder(StepHolder&& other) noexcept : step(std::exchange(other.step, nullptr)) {}
     StepHolder& operator=(StepHolder other) noexcept {
-      step = std::move(other.step);
+      std::swap(step, other.step);
       return *this;
     }
-    ~StepHolder() = default;
-    std::unique_ptr<Step> step;
+    ~StepHolder() { delete step; }
+    Step* step;
   };
 
   Step& step(size_t i) const;

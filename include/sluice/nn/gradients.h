@@ -24,7 +24,7 @@ struct GradArgument<M> {
   explicit GradArgument(M& m) : module(m), parameters(m.named_parameters()) {
     for (auto& [name, tensor] : parameters) {
       before.push_back(*tensor);
-      inputs.push_back(detail::as_input(*tensor));
+      inputs.push_back(detail::as_parameter(*tensor));
       *tensor = inputs.back();
     }
   }

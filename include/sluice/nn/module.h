@@ -6,15 +6,14 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/nn/parameters.h>
 #include <sluice/tensor.h>
 
@@ -22,6 +21,14 @@ namespace SLUICE_EXPORT sluice {
 namespace nn {
 
 using StateDict = std::map<std::string, Tensor>;
+
+class Module;
+
+// std::unique_ptr of a module.
+template <typename P>
+concept OwnsModule = requires(P& pointer) {
+  { pointer.release() } -> std::convertible_to<Module*>;
+};
 
 // What has parameters. A class of a program's own derives from it, and registers its members in its
 // constructor:
@@ -44,7 +51,7 @@ using StateDict = std::map<std::string, Tensor>;
 // those of modules within, all in the order of registration.
 class Module {
  public:
-  virtual ~Module() = default;
+  virtual ~Module();
 
   // What training changes. Pointers are into this module.
   [[nodiscard]] Parameters parameters();
@@ -96,8 +103,8 @@ class Module {
   void register_module(std::string name, std::vector<M>& modules) {
     add_list(std::move(name), modules);
   }
-  template <std::derived_from<Module> M>
-  void register_module(std::string name, std::vector<std::unique_ptr<M>>& modules) {
+  template <OwnsModule P>
+  void register_module(std::string name, std::vector<P>& modules) {
     add_list(std::move(name), modules);
   }
   template <std::derived_from<Module> M, size_t kCount>
@@ -108,8 +115,8 @@ class Module {
   void register_module(std::string name, std::optional<M>& module) {
     add_if_there(std::move(name), module);
   }
-  template <std::derived_from<Module> M>
-  void register_module(std::string name, std::unique_ptr<M>& module) {
+  template <OwnsModule P>
+  void register_module(std::string name, P& module) {
     add_if_there(std::move(name), module);
   }
 

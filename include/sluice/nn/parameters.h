@@ -19,16 +19,10 @@ class Parameters : public std::vector<Tensor*> {
  public:
   using std::vector<Tensor*>::vector;
   Parameters(const std::vector<Tensor*>& tensors) : std::vector<Tensor*>(tensors) {}
-  Parameters(std::vector<Tensor*> tensors, std::vector<std::string> names)
-      : std::vector<Tensor*>(std::move(tensors)), names_(std::move(names)) {}
+  Parameters(std::vector<Tensor*> tensors, std::vector<std::string> names);
 
   // "0.weight"; their numbers, if they have no names.
-  [[nodiscard]] std::vector<std::string> names() const {
-    if (names_.size() == size()) return names_;
-    std::vector<std::string> numbers;
-    for (size_t i = 0; i < size(); ++i) numbers.push_back(std::to_string(i));
-    return numbers;
-  }
+  [[nodiscard]] std::vector<std::string> names() const;
 
  private:
   std::vector<std::string> names_;

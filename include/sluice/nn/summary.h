@@ -2,10 +2,10 @@
 #ifndef SLUICE_NN_SUMMARY_H_
 #define SLUICE_NN_SUMMARY_H_
 
-#include <functional>
 #include <string>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/nn/containers.h>
 #include <sluice/nn/module.h>
 

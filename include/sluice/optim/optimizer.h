@@ -3,7 +3,6 @@
 #define SLUICE_OPTIM_OPTIMIZER_H_
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
 #include <sluice/nn/parameters.h>
 #include <sluice/tensor.h>
 

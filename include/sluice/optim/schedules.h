@@ -6,9 +6,12 @@
 #define SLUICE_OPTIM_SCHEDULES_H_
 
 #include <cstdint>
-#include <functional>
+#include <map>
+#include <string>
 
 #include <sluice/detail/export.h>
+#include <sluice/detail/function.h>
+#include <sluice/tensor.h>
 
 namespace SLUICE_EXPORT sluice {
 namespace optim {
@@ -29,6 +32,38 @@ using Schedule = std::function<double(int64_t step)>;
 [[nodiscard]] Schedule one_cycle(double greatest, int64_t steps, double share = 0.3);
 // What `after` gives, from its step 0 on, after so many steps that rise to it evenly.
 [[nodiscard]] Schedule warm_up(int64_t steps, Schedule after);
+
+struct PlateauOptions {
+  double factor = 0.1;
+  int64_t patience = 10;    // values in a row that may be no better than the best
+  double threshold = 1e-4;  // better is so, by this share of the best
+  double least = 0;
+  bool greater_is_better = false;  // an accuracy, say
+};
+// A learning rate that becomes smaller when what is measured, the loss of an evaluation, gets no
+// better:
+//
+//   optim::Plateau plateau(1e-3);
+//   opt.set_lr(plateau.next(evaluation_loss));
+class Plateau {
+ public:
+  explicit Plateau(double lr, const PlateauOptions& options = {}) : options_(options), lr_(lr) {}
+
+  // The rate to go on with after another value. NaN is no better than any.
+  double next(double value);
+  [[nodiscard]] double lr() const { return lr_; }
+
+  // For data::Checkpoint::more: "lr", "best", "waited", float64.
+  [[nodiscard]] std::map<std::string, Tensor> state_dict() const;
+  // Throws Error (kInvalidArgument) if one of them is missing.
+  void load_state_dict(const std::map<std::string, Tensor>& state);
+
+ private:
+  PlateauOptions options_;
+  double lr_;
+  double best_ = 0;
+  int64_t waited_ = -1;  // values since the best; -1: there was none yet
+};
 
 }  // namespace optim
 }  // namespace sluice

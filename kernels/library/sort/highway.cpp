@@ -1,25 +1,21 @@
-// sort_by_comparing() by Highway's vqsort.
-#include <hwy/contrib/sort/vqsort.h>
+#include "kernels/library/sort/highway.h"
 
-#include "kernels/library/sort/sort_words.h"
+#include <hwy/contrib/sort/vqsort.h>
 
 namespace sluice::kernels {
 namespace {
 
-template <typename Word>
+template <typename Word, typename Key = Word>
 void sort(Word* words, int64_t count) {
+  static_assert(sizeof(Word) == sizeof(Key));
   thread_local const hwy::Sorter sorter;  // it allocates
-  sorter(words, static_cast<size_t>(count), hwy::SortAscending());
+  sorter(reinterpret_cast<Key*>(words), static_cast<size_t>(count), hwy::SortAscending());
 }
+
+constexpr VectorSorts kSorts{sort<uint16_t>, sort<uint32_t>, sort<uint64_t>,
+                             sort<WideWord, hwy::uint128_t>};
 
 }  // namespace
-
-void sort_by_comparing(uint16_t* words, int64_t count) { sort(words, count); }
-void sort_by_comparing(uint32_t* words, int64_t count) { sort(words, count); }
-void sort_by_comparing(uint64_t* words, int64_t count) { sort(words, count); }
-void sort_by_comparing(WideWord* words, int64_t count) {
-  static_assert(sizeof(WideWord) == sizeof(hwy::uint128_t));
-  sort(reinterpret_cast<hwy::uint128_t*>(words), count);
-}
-
 }  // namespace sluice::kernels
+
+const sluice::kernels::VectorSorts* sluice_vector_sorts() { return &sluice::kernels::kSorts; }

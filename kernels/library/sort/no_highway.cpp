@@ -1,13 +1,8 @@
 // In place of highway.cpp in builds without Highway.
-#include <algorithm>
-
-#include "kernels/library/sort/sort_words.h"
+#include "kernels/library/sort/highway.h"
 
 namespace sluice::kernels {
 
-void sort_by_comparing(uint16_t* words, int64_t count) { std::sort(words, words + count); }
-void sort_by_comparing(uint32_t* words, int64_t count) { std::sort(words, words + count); }
-void sort_by_comparing(uint64_t* words, int64_t count) { std::sort(words, words + count); }
-void sort_by_comparing(WideWord* words, int64_t count) { std::sort(words, words + count); }
+const VectorSorts* find_vector_sorts() { return nullptr; }
 
 }  // namespace sluice::kernels

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/library/sort/highway.h"
 #include "runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
@@ -49,6 +50,15 @@ void sort_by_counting(Word* words, int64_t count) {
   for (int64_t i = 0; i < count; ++i) ++counts[words[i]];
   for (size_t word = 0; word < counts.size(); ++word) {
     words = std::fill_n(words, counts[word], static_cast<Word>(word));
+  }
+}
+
+template <typename Word>
+void sort_by_comparing(Word* words, int64_t count) {
+  if (const VectorSorts* const vectorised = find_vector_sorts()) {
+    (*vectorised)(words, count);
+  } else {
+    std::sort(words, words + count);
   }
 }
 

@@ -20,13 +20,6 @@ struct alignas(16) WideWord {
 template <typename Word>
 void sort_words(Word* words, int64_t count);
 
-// Likewise by comparisons: by Highway's vqsort, which is vectorised, or without it by the standard
-// library.
-void sort_by_comparing(uint16_t* words, int64_t count);
-void sort_by_comparing(uint32_t* words, int64_t count);
-void sort_by_comparing(uint64_t* words, int64_t count);
-void sort_by_comparing(WideWord* words, int64_t count);
-
 // Of more words than this it pays to have several threads sort them.
 inline constexpr int64_t kLongSort = int64_t{1} << 17;
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/compiled/symbols.h"
 #include "kernels/llvm/host.h"
-#include "kernels/llvm/host_functions.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"

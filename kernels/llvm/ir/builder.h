@@ -34,7 +34,7 @@ class Builder {
   llvm::Type* with_lanes(llvm::Type* type) { return with_lanes(type, lanes_); }
 
   llvm::Value* index(int64_t value) { return builder_.getInt64(value); }
-  // One of kernels/llvm/host_functions.h.
+  // One of kernels/compiled/symbols.h.
   llvm::FunctionCallee host_function(const char* name, llvm::FunctionType* type);
   // Of signed integers.
   llvm::Value* min(llvm::Value* a, llvm::Value* b);

@@ -4,8 +4,6 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/Support/CodeGen.h"
@@ -69,33 +67,6 @@ inline llvm::StringMap<bool> host_features() {
   llvm::StringMap<bool> features;
   for (const auto& feature : found) features[feature.first()] = feature.second;
   return features;
-}
-
-// Makes a function of this process callable by that name from code in `dylib`.
-inline llvm::Error define_function(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& dylib,
-                                   const char* name, void* address) {
-  const auto value = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address));
-  const llvm::JITSymbolFlags flags =
-      llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable;
-#if LLVM_VERSION_MAJOR >= 17
-  const llvm::orc::ExecutorSymbolDef symbol(llvm::orc::ExecutorAddr(value), flags);
-#else
-  const llvm::JITEvaluatedSymbol symbol(value, flags);
-#endif
-  return dylib.define(llvm::orc::absoluteSymbols({{jit.mangleAndIntern(name), symbol}}));
-}
-
-// Lets code in `dylib` call the routines that code generation may fall back on (memcpy, fmaf, ..).
-inline llvm::Error link_process_symbols(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& dylib) {
-#if LLVM_VERSION_MAJOR >= 17
-  (void)jit, (void)dylib;  // LLJIT does
-#else
-  auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      jit.getDataLayout().getGlobalPrefix());
-  if (!generator) return generator.takeError();
-  dylib.addGenerator(std::move(*generator));
-#endif
-  return llvm::Error::success();
 }
 
 }  // namespace sluice::kernels::llvm_compat

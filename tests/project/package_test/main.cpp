@@ -1,6 +1,7 @@
 #include <sluice/sluice.h>
 
 #include <cstdio>
+#include <string>
 
 namespace sl = sluice;
 
@@ -14,6 +15,11 @@ int main() {
   const float by_name = sl::call("max", {x}, {{"keepdims", true}})[0].item<float>();
   if (by_name != 4.f) {
     std::fprintf(stderr, "max by name is %g, not 4\n", by_name);
+    return 1;
+  }
+  // What compiles kernels is found wherever the library lies.
+  if (const std::string info = sl::build_info(); info.find("sluice_llvm") != std::string::npos) {
+    std::fprintf(stderr, "%s\n", info.c_str());
     return 1;
   }
   try {

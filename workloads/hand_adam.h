@@ -1,16 +1,16 @@
 // Adam (Kingma and Ba, 2015) with decoupled weight decay (Loshchilov and Hutter, 2019), in tensor
 // ops.
-#ifndef SLUICE_EXAMPLES_DIGITS_ADAM_H_
-#define SLUICE_EXAMPLES_DIGITS_ADAM_H_
+#ifndef SLUICE_WORKLOADS_HAND_ADAM_H_
+#define SLUICE_WORKLOADS_HAND_ADAM_H_
 
 #include <sluice/sluice.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "network.h"
+#include "workloads/hand_network.h"
 
-namespace digits {
+namespace sluice::workloads {
 
 class Adam {
  public:
@@ -23,7 +23,7 @@ class Adam {
 
  private:
   struct Moments {
-    sluice::Tensor mean, square;
+    Tensor mean, square;
   };
   struct LayerMoments {
     Moments weight, bias;
@@ -34,13 +34,13 @@ class Adam {
     float mean, square;  // bias corrections
     float decay;
   };
-  static void update(const Scale& scale, const sluice::Tensor& gradient, Moments& moments,
-                     sluice::Tensor& parameter);
+  static void update(const Scale& scale, const Tensor& gradient, Moments& moments,
+                     Tensor& parameter);
 
   int64_t steps_ = 0;
   std::vector<LayerMoments> moments_;
 };
 
-}  // namespace digits
+}  // namespace sluice::workloads
 
-#endif  // SLUICE_EXAMPLES_DIGITS_ADAM_H_
+#endif  // SLUICE_WORKLOADS_HAND_ADAM_H_

@@ -1,21 +1,21 @@
 // A multi-layer perceptron with its gradients written by hand.
-#ifndef SLUICE_EXAMPLES_DIGITS_NETWORK_H_
-#define SLUICE_EXAMPLES_DIGITS_NETWORK_H_
+#ifndef SLUICE_WORKLOADS_HAND_NETWORK_H_
+#define SLUICE_WORKLOADS_HAND_NETWORK_H_
 
 #include <sluice/sluice.h>
 
 #include <cstdint>
 #include <vector>
 
-namespace digits {
+namespace sluice::workloads {
 
 struct Layer {
-  sluice::Tensor weight;  // (inputs, outputs)
-  sluice::Tensor bias;    // (outputs)
+  Tensor weight;  // (inputs, outputs)
+  Tensor bias;    // (outputs)
 };
 
 struct Gradients {
-  sluice::Tensor loss;        // scalar: mean cross-entropy of the batch
+  Tensor loss;                // scalar: mean cross-entropy of the batch
   std::vector<Layer> layers;  // the gradients of the parameters
 };
 
@@ -27,10 +27,10 @@ class Network {
   explicit Network(const std::vector<int64_t>& widths);
 
   // (n, inputs) -> (n, classes), before the softmax.
-  sluice::Tensor logits(const sluice::Tensor& inputs) const;
+  Tensor logits(const Tensor& inputs) const;
 
   // `targets` (n, classes): one-hot rows.
-  Gradients gradients(const sluice::Tensor& inputs, const sluice::Tensor& targets) const;
+  Gradients gradients(const Tensor& inputs, const Tensor& targets) const;
 
   std::vector<Layer>& layers() { return layers_; }
 
@@ -38,6 +38,6 @@ class Network {
   std::vector<Layer> layers_;
 };
 
-}  // namespace digits
+}  // namespace sluice::workloads
 
-#endif  // SLUICE_EXAMPLES_DIGITS_NETWORK_H_
+#endif  // SLUICE_WORKLOADS_HAND_NETWORK_H_

@@ -1,11 +1,9 @@
-#include "adam.h"
+#include "workloads/hand_adam.h"
 
 #include <cmath>
 
-namespace digits {
+namespace sluice::workloads {
 namespace {
-
-namespace sl = sluice;
 
 constexpr double kMeanDecay = 0.9;
 constexpr double kSquareDecay = 0.999;
@@ -15,9 +13,7 @@ constexpr float kWeightDecay = 0.01f;  // of weights only, not biases
 }  // namespace
 
 Adam::Adam(const std::vector<Layer>& parameters) {
-  const auto zero_moments = [](const sl::Tensor& x) {
-    return Moments{sl::zeros_like(x), sl::zeros_like(x)};
-  };
+  const auto zero_moments = [](const Tensor& x) { return Moments{zeros_like(x), zeros_like(x)}; };
   for (const Layer& layer : parameters) {
     moments_.push_back({zero_moments(layer.weight), zero_moments(layer.bias)});
   }
@@ -38,14 +34,13 @@ void Adam::step(double learning_rate, const std::vector<Layer>& gradients,
   }
 }
 
-void Adam::update(const Scale& scale, const sl::Tensor& gradient, Moments& moments,
-                  sl::Tensor& parameter) {
+void Adam::update(const Scale& scale, const Tensor& gradient, Moments& moments, Tensor& parameter) {
   constexpr float kMean = kMeanDecay, kSquare = kSquareDecay;
   moments.mean = moments.mean * kMean + gradient * (1.f - kMean);
-  moments.square = moments.square * kSquare + sl::square(gradient) * (1.f - kSquare);
-  const sl::Tensor direction =
-      moments.mean * scale.mean / (sl::sqrt(moments.square * scale.square) + kEpsilon);
+  moments.square = moments.square * kSquare + square(gradient) * (1.f - kSquare);
+  const Tensor direction =
+      moments.mean * scale.mean / (sqrt(moments.square * scale.square) + kEpsilon);
   parameter -= (direction + parameter * scale.decay) * scale.rate;
 }
 
-}  // namespace digits
+}  // namespace sluice::workloads

@@ -1,11 +1,11 @@
 // Built where LLVM is missing: kernels stay on the interpreter.
 #include "absl/status/status.h"
-#include "kernels/llvm/compiler.h"
+#include "kernels/compiled/compiler.h"
 
 namespace sluice::kernels {
 namespace {
 
-absl::Status missing() { return absl::UnimplementedError("built without LLVM"); }
+absl::Status missing() { return absl::UnavailableError(llvm_problem()); }
 
 }  // namespace
 
@@ -15,6 +15,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Pro
 }
 
 bool llvm_available() { return false; }
+
+std::string llvm_problem() { return "built without LLVM"; }
 
 std::string llvm_version() { return {}; }
 

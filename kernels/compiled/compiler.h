@@ -1,9 +1,11 @@
 // The compiled CPU tier: a Program becomes native code for this machine through LLVM.
 //
 // Compiled kernels give the bits that the interpreter gives. Where LLVM is missing, no_llvm.cpp is
-// built instead of the rest of this folder.
-#ifndef SLUICE_KERNELS_LLVM_COMPILER_H_
-#define SLUICE_KERNELS_LLVM_COMPILER_H_
+// built instead of the rest of this folder. What needs LLVM itself is in kernels/llvm: it is loaded
+// by the first call of the functions below that has to generate code, or to tell what it would be
+// for.
+#ifndef SLUICE_KERNELS_COMPILED_COMPILER_H_
+#define SLUICE_KERNELS_COMPILED_COMPILER_H_
 
 #include <memory>
 #include <string>
@@ -25,14 +27,17 @@ absl::StatusOr<std::shared_ptr<const Executable>> compile_llvm(const fusion::Pro
                                                                DiskCache* cache = nullptr,
                                                                bool* from_cache = nullptr);
 
-// Whether compile_llvm() can work at all.
+// Whether code can be generated at all. Loads LLVM.
 bool llvm_available();
 
-// "LLVM 19.1.7"; empty if not available.
+// Why it cannot, for people. Empty if it can.
+std::string llvm_problem();
+
+// "LLVM 19.1.7"; empty if built without.
 std::string llvm_version();
 
 // The CPU and its vector width, all that compiled code depends on besides the program and the
-// version: "znver4/512:<features>". Empty if not available.
+// version: "znver4/512:<features>". Empty if not available. Loads LLVM.
 std::string llvm_target();
 
 // The IR before code generation, for people.
@@ -42,4 +47,4 @@ absl::StatusOr<std::string> llvm_assembly_text(const fusion::Program& program);
 
 }  // namespace sluice::kernels
 
-#endif  // SLUICE_KERNELS_LLVM_COMPILER_H_
+#endif  // SLUICE_KERNELS_COMPILED_COMPILER_H_
