@@ -19,6 +19,9 @@ using fusion::ScatterMode;
 constexpr int64_t kGrain = 1 << 14;  // elements
 // Rows of at least so many elements are cut, each range of columns going through all positions.
 constexpr int64_t kLongRow = 256;
+// Shorter rows are one thread's: to tell in which range a random row is takes longer than adding
+// it.
+constexpr int64_t kShortRow = 32;
 
 struct Add {
   template <typename T>
@@ -71,7 +74,8 @@ class Scatter {
                    [&](int64_t begin, int64_t end) { put(0, a_.rows, begin, end); });
     } else {
       // Each range reads all positions: no more ranges than threads, and none for little work.
-      const int64_t ranges = std::clamp<int64_t>(a_.count * a_.columns / kGrain, 1, num_threads());
+      const int64_t most = a_.columns < kShortRow ? 1 : num_threads();
+      const int64_t ranges = std::clamp<int64_t>(a_.count * a_.columns / kGrain, 1, most);
       parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
         put(begin * a_.rows / ranges, end * a_.rows / ranges, 0, a_.columns);
       });
