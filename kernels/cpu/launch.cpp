@@ -161,13 +161,21 @@ bool worth_calling_workers(double cost) {
   return now() - last_end.load(std::memory_order_relaxed) < kStaysAwake && workers_come();
 }
 
+// The one buffer that is written; null if there are several.
+const void* written_by(const Work& work) {
+  const Program& program = *work.call->program;
+  if (program.stores.size() != 1) return nullptr;
+  return work.call->args.buffers[program.accesses[program.stores[0].access].buffer];
+}
+
 // Whether they may write to the same cache lines and pages, as the parts of a concat along a late
-// axis do: many pointwise works of as many points.
+// axis do: many pointwise works of as many points, with one result.
 bool are_side_by_side(absl::Span<const Work> works) {
-  return works.size() >= kManyWorks && works[0].rows > kManyPoints &&
-         std::all_of(works.begin(), works.end(), [&](const Work& work) {
+  if (works.size() < kManyWorks || works[0].rows <= kManyPoints) return false;
+  const void* const result = written_by(works[0]);
+  return result != nullptr && std::all_of(works.begin(), works.end(), [&](const Work& work) {
            return work.call->program->reduced_rank == 0 && work.rows == works[0].rows &&
-                  work.unit == works[0].unit;
+                  work.unit == works[0].unit && written_by(work) == result;
          });
 }
 
