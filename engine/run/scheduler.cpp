@@ -144,11 +144,12 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
 void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime::Backend* backend,
             runtime::Stream* stream, runtime::SubmitMode mode,
             std::shared_ptr<FlushObserver> observer) {
-  backend->set_memory_limit(config().memory_limit);
+  const Config& settings = config();
+  backend->set_memory_limit(settings.memory_limit);
   count_work(window, *plan);
   auto batch = std::make_unique<Batch>(plan);
   batch->bindings.timed = observer != nullptr;
-  batch->bindings.compares_tiers = !config().deterministic;
+  batch->bindings.compares_tiers = !settings.deterministic;
   for (const uint32_t op : plan->labeled) batch->callers.push_back(window.caller(op));
   {
     const StageScope stage(observer.get(), FlushStage::kBind);
