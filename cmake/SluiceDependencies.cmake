@@ -99,11 +99,12 @@ sluice_feature(LLVM SLUICE_LLVM LLVM_LIBRARY "LLVM 15 to 20 for x86-64 or aarch6
 
 # A shared sluice loads LLVM when it first compiles, if there are archives to make that library of: a
 # thread may be loading it while another one calls exit(), which LLVM's shared library does not survive
-# (kernels/llvm/keep_statics.cpp). Else LLVM is linked to as any other library is.
+# (kernels/llvm/keep_statics.cpp). Else LLVM is linked to as any other library is; so it is under
+# sanitizers, as LeakSanitizer crashes at an exit() during another thread's dlopen().
 sluice_option(SLUICE_LLVM_PLUGIN AUTO "Load LLVM when the first kernel is compiled")
 set(SLUICE_HAVE_LLVM_PLUGIN 0)
 if(SLUICE_HAVE_LLVM AND SLUICE_SHARED)
-  if(SLUICE_LLVM_PLUGIN)
+  if(SLUICE_LLVM_PLUGIN AND NOT SLUICE_SANITIZE)
     include(SluiceArchives)
     sluice_llvm_archives(LLVM_ARCHIVES)
   endif()

@@ -1,5 +1,6 @@
 #include "frontend/registry/external.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,7 +37,14 @@ constexpr size_t kMaxInputs = 16;  // that a GPU's kernel takes
 
 struct Table {
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<const External>, std::less<>> ops;  // guarded by mutex
+  // Guarded by mutex.
+  std::map<std::string, std::shared_ptr<const External>, std::less<>> ops;
+  std::deque<OpInfo> infos;  // op() returns references on them: of all ops that there have been
+
+  OpInfo* add_info() {
+    std::lock_guard lock(mutex);
+    return &infos.emplace_back();
+  }
 
   static Table& get() {
     static auto* const table = new Table;
@@ -168,7 +176,8 @@ ExternalOp::Registration::Registration(ExternalDefinition definition) {
     lacks("has neither a function `run` nor a CUDA source");
   }
   if (definition.inputs.size() > frontend::kMaxInputs) lacks("has more than 16 inputs");
-  auto* const info = new OpInfo{};  // op() returns it: for good
+  frontend::Table& table = frontend::Table::get();
+  OpInfo* const info = table.add_info();
   info->name = name;
   info->kind = OpKind::kLibrary;
   info->gradient = definition.gradient ? Gradient::kDifferentiable : Gradient::kNotDifferentiable;
@@ -183,7 +192,6 @@ ExternalOp::Registration::Registration(ExternalDefinition definition) {
                                  ")");
   op = std::make_shared<External>(
       External{*info, std::make_shared<const ExternalDefinition>(std::move(definition))});
-  frontend::Table& table = frontend::Table::get();
   std::lock_guard lock(table.mutex);
   if (frontend::is_own_op(info->name) || !table.ops.emplace(info->name, op).second) {
     throw Error(ErrorCode::kAlreadyExists,
