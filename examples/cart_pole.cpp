@@ -8,6 +8,7 @@
 // Exits with 1 if they learnt nothing.
 #include <sluice/sluice.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

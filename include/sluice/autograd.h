@@ -144,6 +144,31 @@ std::vector<Tensor> as_list(std::pair<A, B> xs) {
   return {std::move(xs.first), std::move(xs.second)};
 }
 
+// forward(xs...) with the gradient that backward(g, xs...) gives.
+template <typename Forward, typename Backward, std::convertible_to<Tensor>... X>
+Tensor with_rule_of(const Forward& forward, const Backward& backward, const X&... xs) {
+  return with_custom_gradient(
+      [forward](std::span<const Tensor> inputs) mutable -> Tensor {
+        return call_with<sizeof...(X)>(forward, inputs);
+      },
+      [backward](const Tensor& g, std::span<const Tensor> inputs) mutable {
+        return as_list(call_with<sizeof...(X)>(backward, inputs, g));
+      },
+      {Tensor(xs)...});
+}
+template <typename Forward, typename Backward>
+Tensor with_rule_of(const Forward& forward, const Backward& backward,
+                    const std::vector<Tensor>& xs) {
+  return with_custom_gradient(
+      [forward](std::span<const Tensor> inputs) mutable -> Tensor {
+        return forward(std::vector<Tensor>(inputs.begin(), inputs.end()));
+      },
+      [backward](const Tensor& g, std::span<const Tensor> inputs) mutable {
+        return as_list(backward(g, std::vector<Tensor>(inputs.begin(), inputs.end())));
+      },
+      xs);
+}
+
 template <typename F, typename... X>
 auto value_and_gradients(F& f, X&... xs) {
   const Differentiation differentiation;
@@ -226,28 +251,8 @@ Tensor checkpoint(F f, const X&... xs) {
 // them) of its shape. For f(const std::vector<Tensor>&) backward takes g and the vector.
 template <typename Forward, typename Backward>
 [[nodiscard]] auto custom_gradient(Forward forward, Backward backward) {
-  return [forward = std::move(forward),
-          backward = std::move(backward)]<typename... X>(const X&... xs) -> Tensor {
-    if constexpr ((std::convertible_to<X, Tensor> && ...)) {
-      return detail::with_custom_gradient(
-          [forward](std::span<const Tensor> inputs) mutable -> Tensor {
-            return detail::call_with<sizeof...(X)>(forward, inputs);
-          },
-          [backward](const Tensor& g, std::span<const Tensor> inputs) mutable {
-            return detail::as_list(detail::call_with<sizeof...(X)>(backward, inputs, g));
-          },
-          {Tensor(xs)...});
-    } else {
-      return detail::with_custom_gradient(
-          [forward](std::span<const Tensor> inputs) mutable -> Tensor {
-            return forward(std::vector<Tensor>(inputs.begin(), inputs.end()));
-          },
-          [backward](const Tensor& g, std::span<const Tensor> inputs) mutable {
-            return detail::as_list(backward(g, std::vector<Tensor>(inputs.begin(), inputs.end())));
-          },
-          {xs...});
-    }
-  };
+  return [forward = std::move(forward), backward = std::move(backward)]<typename... X>(
+             const X&... xs) -> Tensor { return detail::with_rule_of(forward, backward, xs...); };
 }
 
 // f(x), and its derivative at x in the direction v, which has x's shape: the Jacobian times v.

@@ -6,7 +6,8 @@
 namespace sluice::kernels {
 
 absl::StatusOr<const Generator*> find_generator() {
-  return sluice_llvm_generator(&CompileThreads::stop_at_exit);
+  static const Generator* const generator = sluice_llvm_generator(&CompileThreads::stop_at_exit);
+  return generator;
 }
 
 }  // namespace sluice::kernels
