@@ -35,7 +35,7 @@ struct TensorSpec {
 // A tensor's elements in memory, row-major without gaps, during a call.
 class ExternalInput {
  public:
-  ExternalInput(TensorSpec spec, const void* data) : spec_(std::move(spec)), data_(data) {}
+  ExternalInput(TensorSpec spec, const void* data) : spec_(spec), data_(data) {}
 
   [[nodiscard]] const Shape& shape() const { return spec_.shape; }
   [[nodiscard]] DType dtype() const { return spec_.dtype; }
@@ -58,7 +58,7 @@ class ExternalInput {
 // Likewise, to be written: every element of it.
 class ExternalOutput {
  public:
-  ExternalOutput(TensorSpec spec, void* data) : as_input_(std::move(spec), data), data_(data) {}
+  ExternalOutput(TensorSpec spec, void* data) : as_input_(spec, data), data_(data) {}
 
   [[nodiscard]] const Shape& shape() const { return as_input_.shape(); }
   [[nodiscard]] DType dtype() const { return as_input_.dtype(); }

@@ -27,7 +27,7 @@ bool put_distance32(const Relocation& relocation) {
 void write_stub_x86_64(char* stub, const void* target) {
   constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
   std::memcpy(stub, kJump, sizeof(kJump));
-  std::memcpy(stub + sizeof(kJump), &target, sizeof(target));
+  std::memcpy(stub + sizeof(kJump), static_cast<const void*>(&target), sizeof(target));
 }
 
 bool relocate_x86_64(const Relocation& relocation) {
@@ -44,7 +44,7 @@ bool relocate_x86_64(const Relocation& relocation) {
 void write_stub_aarch64(char* stub, const void* target) {
   constexpr uint32_t kJump[] = {0x58000050, 0xd61f0200};
   std::memcpy(stub, kJump, sizeof(kJump));
-  std::memcpy(stub + sizeof(kJump), &target, sizeof(target));
+  std::memcpy(stub + sizeof(kJump), static_cast<const void*>(&target), sizeof(target));
 }
 
 // Puts `value` into the `bits` bits of an instruction from bit `shift` on, which are 0.

@@ -16,7 +16,6 @@ namespace sluice::kernels {
 namespace {
 
 using fusion::Program;
-using fusion::Schedule;
 
 // A worker takes microseconds to come; each must have this much to do.
 constexpr double kWorthAThread = 8e3;  // ns
