@@ -164,7 +164,7 @@ Tensor of_solve(const Backward& backward, size_t k) {
   const Parts parts(backward, a.shape());
   const int64_t sides = backward.tape.shape.numel() * parts.rows / a.numel();
   const std::vector<Dims> dims = {{parts.rows, sides}};
-  const Tensor g = solution_of(kName, mt(a), parts.of(backward.g, dims)[0]);
+  Tensor g = solution_of(kName, mt(a), parts.of(backward.g, dims)[0]);
   if (k == 1) return g;
   return -matmul(g, mt(parts.of(backward.result(), dims)[0]));
 }
