@@ -70,7 +70,7 @@ std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) 
     nodes.insert(nodes.end(), call.nodes.begin(), call.nodes.end());
   }
   if (nodes.empty()) return "";
-  const std::string last = to_string(label_of(graph.nodes[nodes.back()]));
+  std::string last = to_string(label_of(graph.nodes[nodes.back()]));
   nodes.pop_back();
   if (nodes.empty()) return last;
   const bool is_long = nodes.size() > kNamed;

@@ -175,8 +175,8 @@ Tensor bce_loss(Arg probabilities, Arg targets, const BceOptions& options) {
   return pairwise(
       "bce_loss", probabilities, targets, options.reduction, [&](const Tensor& p, const Tensor& y) {
         const Scalar least(-100.0);
-        Tensor losses = -(y * maximum(log(p), least) + (Scalar(1) - y) * maximum(log1p(-p), least));
-        return weighted(std::move(losses), options.weight);
+        const Tensor losses = -(y * maximum(log(p), least) + (Scalar(1) - y) * maximum(log1p(-p), least));
+        return weighted(losses, options.weight);
       });
 }
 

@@ -3,7 +3,6 @@
 
 namespace sluice::kernels {
 
-using fusion::ValueId;
 using ir::LaneScope;
 
 KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pass,
