@@ -3,7 +3,7 @@
 
 namespace sluice::kernels {
 
-using ir::LaneScope;
+using fusion::ValueId;
 
 KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pass,
                                                        llvm::Value* first, llvm::Value* last) {
