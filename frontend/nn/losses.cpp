@@ -172,12 +172,13 @@ Tensor nll_loss(Arg log_probabilities, Arg labels, const NllOptions& options) {
 }
 
 Tensor bce_loss(Arg probabilities, Arg targets, const BceOptions& options) {
-  return pairwise(
-      "bce_loss", probabilities, targets, options.reduction, [&](const Tensor& p, const Tensor& y) {
-        const Scalar least(-100.0);
-        const Tensor losses = -(y * maximum(log(p), least) + (Scalar(1) - y) * maximum(log1p(-p), least));
-        return weighted(losses, options.weight);
-      });
+  return pairwise("bce_loss", probabilities, targets, options.reduction,
+                  [&](const Tensor& p, const Tensor& y) {
+                    const Scalar least(-100.0);
+                    const Tensor losses =
+                        -(y * maximum(log(p), least) + (Scalar(1) - y) * maximum(log1p(-p), least));
+                    return weighted(losses, options.weight);
+                  });
 }
 
 Tensor bce_with_logits_loss(Arg logits, Arg targets, const BceWithLogitsOptions& options) {
