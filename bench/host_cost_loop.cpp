@@ -1,6 +1,7 @@
 // Runs chains of element-wise ops on 16 floats, for counting the instructions of steady_state():
-//   host_cost_loop <ops in a chain> <chains> [scalars]
-// By then the chain has a plan and a compiled kernel.
+//   host_cost_loop <ops in a chain> <chains> [scalars | gradients]
+// With "gradients" each op needs a gradient, which nobody asks for. By then the chain has a plan
+// and a compiled kernel.
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -17,6 +18,8 @@ void run_chains(const sluice::Tensor& x, int ops, int chains, bool scalars) {
   for (int i = 0; i < chains; ++i) {
     sluice::Tensor t = x;
     for (int k = 0; k < ops; ++k) t = scalars ? std::move(t) * 0.5f : std::move(t) * x;
+    // A read would leave in the queue what gradients may need.
+    if (x.needs_grad()) sluice::sync();
     t.copy_to(std::span<float>(result));
   }
 }
@@ -33,11 +36,13 @@ int main(int argc, char** argv) {
   const int ops = argc > 2 ? std::atoi(argv[1]) : 0;
   const int chains = argc > 2 ? std::atoi(argv[2]) : 0;
   if (ops < 1 || chains < 1) {
-    std::fprintf(stderr, "usage: host_cost_loop <ops in a chain> <chains> [scalars]\n");
+    std::fprintf(stderr, "usage: host_cost_loop <ops in a chain> <chains> [scalars | gradients]\n");
     return 2;
   }
-  const bool scalars = argc > 3 && std::string_view(argv[3]) == "scalars";
-  const sluice::Tensor x = sluice::Tensor::from(std::vector<float>(16, 0.5f));
+  const std::string_view mode = argc > 3 ? argv[3] : "";
+  const bool scalars = mode == "scalars";
+  sluice::Tensor x = sluice::Tensor::from(std::vector<float>(16, 0.5f));
+  if (mode == "gradients") x = x.requires_grad();
   run_chains(x, ops, 10, scalars);
   steady_state(x, ops, chains, scalars);
   return 0;

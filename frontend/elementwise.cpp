@@ -248,21 +248,21 @@ inline void release(const Arg& x) { x.release(); }
 inline void release(Scalar) {}
 
 template <typename... X>
-[[gnu::noinline]] Tensor with_tape(Op op, const X&... x) {
+[[gnu::always_inline]] inline Tensor with_tape(Op op, const X&... x) {
   // The temporaries have to live until the tape has what it needs of them.
   engine::NodeRef result = uniform(op, kept(x)...);
   if (result == nullptr) return general(op, x...);
   DType dtype{};
   ((kIsTensor<X> ? void(dtype = node_in(x)->dtype) : void()), ...);
   const engine::NodeOperand operands[] = {{node_in(x), bits_of(x, dtype)}...};
-  if (const TapeRef tape = make_tape({.caller = {},
-                                      .op = op,
-                                      .dtype = result->dtype,
-                                      .operand_dtype = dtype,
-                                      .device = result->device,
-                                      .shape = result->layout.shape,
-                                      .operands = operands})) {
-    attach(result.get(), tape.get());
+  if (TapeRef tape = make_tape({.caller = {},
+                                .op = op,
+                                .dtype = result->dtype,
+                                .operand_dtype = dtype,
+                                .device = result->device,
+                                .shape = result->layout.shape,
+                                .operands = operands})) {
+    attach(result.get(), std::move(tape));
   }
   (release(x), ...);
   return Tensor(std::move(result));

@@ -13,9 +13,9 @@ namespace {
 // What `record` makes of the call, with what its gradient needs.
 template <typename Record>
 Tensor recorded(const engine::OpCall& call, Record record) {
-  const TapeRef tape = has_tape(call) ? make_tape(call) : TapeRef();
+  TapeRef tape = has_tape(call) ? make_tape(call) : TapeRef();
   engine::NodeRef node = record(call);
-  if (tape) attach(node.get(), tape.get());
+  if (tape) attach(node.get(), std::move(tape));
   if (engine::is_recording()) engine::note_origin(node.get());
   return Tensor(std::move(node));
 }

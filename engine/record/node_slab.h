@@ -1,52 +1,16 @@
-// Allocates nodes from per-thread free lists. In steady state a node takes a few instructions and
-// no allocation.
+// Nodes come from free lists of the threads.
 #ifndef SLUICE_ENGINE_RECORD_NODE_SLAB_H_
 #define SLUICE_ENGINE_RECORD_NODE_SLAB_H_
 
-#include <cstddef>
+#include <cstdint>
 
 #include "engine/record/node.h"
 #include "runtime/fast_tls.h"
+#include "runtime/free_slots.h"
 
 namespace sluice::engine {
 
-// A node is constructed once and recycled; while free it is in a list.
-struct NodeSlot : Node {
-  NodeSlot* next = nullptr;
-};
-
-struct FreeNodes {
-  NodeSlot* first = nullptr;
-  size_t count = 0;
-  // The thread's exit hook has run. Handles in other thread_local or static objects may still die.
-  bool is_closed = false;
-
-  // A thread keeps at most two lots, enough for a window or two, and shares the rest lot by lot.
-  static constexpr size_t kLot = 4096;
-
-  Node* take() {
-    if (first == nullptr) [[unlikely]]
-      return refill();
-    NodeSlot* const slot = first;
-    first = slot->next;
-    --count;
-    return slot;
-  }
-  void give(Node* node) {
-    auto* const slot = static_cast<NodeSlot*>(node);
-    if (first == nullptr || count + 1 >= 2 * kLot) [[unlikely]]
-      return give_slowly(slot);
-    slot->next = first;
-    first = slot;
-    ++count;
-  }
-
- private:
-  Node* refill();
-  void give_slowly(NodeSlot* slot);
-};
-
-extern SLUICE_FAST_TLS FreeNodes free_nodes;
+extern SLUICE_FAST_TLS runtime::FreeSlots<Node> free_nodes;
 
 // Tells the attachment that the node is gone.
 void detach(Node* node);

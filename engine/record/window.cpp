@@ -63,7 +63,9 @@ class Window::Reader {
     absl::Span<const int64_t> attrs;
   };
 
-  explicit Reader(const Window& window, size_t begin = 0) : window_(window), position_(begin) {}
+  // From op `begin` on, of which `scalar` is the number of the first scalar.
+  explicit Reader(const Window& window, size_t begin = 0, size_t scalar = 0)
+      : window_(window), position_(begin), scalar_(scalar) {}
 
   Record next() {
     const uint64_t* words = &window_.words_[window_.ops_[position_].begin];
@@ -77,62 +79,54 @@ class Window::Reader {
     return {header, operands_, attrs_};
   }
 
+  // Likewise, as it was recorded. Either this or next() is called, for all ops.
+  OpCall next_call() {
+    const size_t i = position_;
+    const Record record = next();
+    nodes_.clear();
+    for (const OperandCode code : record.operands) {
+      NodeOperand& operand = nodes_.emplace_back();
+      switch (code.kind) {
+        case OperandKind::kScalar: operand.scalar = window_.scalars_[scalar_++]; break;
+        case OperandKind::kInput: operand.node = window_.inputs_[code.number]; break;
+        case OperandKind::kOp: operand.node = window_.node(i - code.number); break;
+      }
+    }
+    const Node* const node = window_.node(i);
+    return {.caller = window_.ops_[i].caller,
+            .op = record.header.op,
+            .dtype = record.header.dtype,
+            .operand_dtype = record.header.operand_dtype,
+            .device = node->device,
+            .shape = node->layout.shape,
+            .operands = nodes_,
+            .attrs = record.attrs};
+  }
+
  private:
   const Window& window_;
   size_t position_;
+  size_t scalar_;
+  absl::InlinedVector<NodeOperand, 4> nodes_;
   absl::InlinedVector<OperandCode, 4> operands_;
   absl::InlinedVector<int64_t, 16> attrs_;
 };
-
-void Window::get_operands(size_t i, absl::Span<const OperandCode> codes, size_t* scalar,
-                          NodeOperands* operands) const {
-  operands->clear();
-  for (const OperandCode code : codes) {
-    NodeOperand& operand = operands->emplace_back();
-    switch (code.kind) {
-      case OperandKind::kScalar: operand.scalar = scalars_[(*scalar)++]; break;
-      case OperandKind::kInput: operand.node = inputs_[code.number]; break;
-      case OperandKind::kOp: operand.node = node(i - code.number); break;
-    }
-  }
-}
 
 void Window::with_call(size_t i, absl::FunctionRef<void(const OpCall&)> f) const {
   size_t scalar = scalars_.size();
   for (size_t k = i; k < num_ops_; ++k) {
     for_each_code(k, [&](OperandCode code) { scalar -= code.kind == OperandKind::kScalar; });
   }
-  Reader reader(*this, i);
-  const auto [header, codes, attrs] = reader.next();
-  NodeOperands operands;
-  get_operands(i, codes, &scalar, &operands);
-  f({.caller = ops_[i].caller,
-     .op = header.op,
-     .dtype = header.dtype,
-     .operand_dtype = header.operand_dtype,
-     .device = node(i)->device,
-     .shape = node(i)->layout.shape,
-     .operands = operands,
-     .attrs = attrs});
+  Reader reader(*this, i, scalar);
+  f(reader.next_call());
 }
 
 void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t mark) const {
   Reader reader(*this);
-  size_t num_scalars = 0;
-  NodeOperands operands;
   for (size_t i = 0; i < num_ops_; ++i) {
-    const auto [header, codes, attrs] = reader.next();
-    get_operands(i, codes, &num_scalars, &operands);
+    const OpCall call = reader.next_call();
     if ((marks[i] & mark) == 0) continue;
-    const OpCall call{.caller = ops_[i].caller,
-                      .op = header.op,
-                      .dtype = header.dtype,
-                      .operand_dtype = header.operand_dtype,
-                      .device = node(i)->device,
-                      .shape = node(i)->layout.shape,
-                      .operands = operands,
-                      .attrs = attrs};
-    target->add(ops_[i].node, call, operands.size());
+    target->add(ops_[i].node, call, call.operands.size());
     target->set_scope(target->size() - 1, static_cast<uint16_t>(ops_[i].scope));
   }
 }

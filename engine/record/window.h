@@ -135,10 +135,6 @@ class Window {
     }
   }
   OperandCode code_of(const NodeOperand& operand, uint32_t position);
-  using NodeOperands = absl::InlinedVector<NodeOperand, 4>;
-  // Those of op `i`, of which `*scalar` is the number of the first scalar.
-  void get_operands(size_t i, absl::Span<const OperandCode> codes, size_t* scalar,
-                    NodeOperands* operands) const;
   uint32_t number_of(Node* input);
   uint32_t look_up(Node* input);
   void grow(size_t words);

@@ -85,17 +85,17 @@ Tensor Tensor::grad() const {
   if (tape == nullptr || !tape->is_leaf()) {
     fail("grad", describe(*this), " is no leaf: requires_grad() makes one");
   }
-  const std::lock_guard lock(tape->mutex);
-  return tape->grad;
+  const std::lock_guard lock(tape->source->mutex);
+  return tape->source->grad;
 }
 
 void Tensor::zero_grad() const {
   node("zero_grad");
   Tape* const tape = tape_of(*this);
-  if (tape == nullptr) return;
+  if (tape == nullptr || !tape->is_leaf()) return;
   Tensor old;  // dies without the lock
-  const std::lock_guard lock(tape->mutex);
-  std::swap(old, tape->grad);
+  const std::lock_guard lock(tape->source->mutex);
+  std::swap(old, tape->source->grad);
 }
 
 void zero_grad(std::span<const Tensor> leaves) {
@@ -148,8 +148,9 @@ void backward(const Tensor& y, const Tensor& seed, Location where) {
   for (auto& [leaf, gradient] :
        frontend::in_name_of(kName, [&] { return frontend::differentiate(tape_of(y), weights); })) {
     if (!gradient.defined()) continue;
-    const std::lock_guard lock(leaf->mutex);
-    leaf->grad = leaf->grad.defined() ? leaf->grad + gradient : gradient;
+    const std::lock_guard lock(leaf->source->mutex);
+    Tensor& total = leaf->source->grad;
+    total = total.defined() ? total + gradient : gradient;
   }
 }
 

@@ -47,7 +47,7 @@ class Pass {
 
   static bool is_path(const Tape& tape, size_t k) {
     const TapeRef& source = tape.operands[k].tape;
-    return source && !source->is_constant && (tape.rule || rule_of(tape.op).has(k));
+    return source && !source->is_constant && (tape.has_own_rule() || rule_of(tape.op).has(k));
   }
 
   // Every entry after those of its operands.
@@ -87,8 +87,9 @@ class Pass {
     Visit& visit = visits_[tape];
     if (!visit.is_wanted || !visit.gradient.defined()) return;
     const Tensor g = visit.is_target ? visit.gradient : std::move(visit.gradient);
-    if (tape->rule) {
-      std::vector<Tensor> all = tape->rule(g, tape->result == nullptr ? Tensor() : result(tape));
+    if (tape->has_own_rule()) {
+      const TapeSource& source = *tape->source;
+      std::vector<Tensor> all = source.rule(g, source.result == nullptr ? Tensor() : result(tape));
       for (size_t k = 0; k < tape->operands.size(); ++k) {
         if (is_wanted(*tape, k) && k < all.size()) add(*tape, k, std::move(all[k]));
       }
@@ -107,8 +108,8 @@ class Pass {
   // That of an op with a rule of its own, whose gradients depend on it in turn.
   static Tensor result(Tape* tape) {
     const GradModeScope constants(false);
-    Tensor y = renamed("gradients", Tensor(tape->result));
-    attach(y.node_ref().get(), tape);
+    Tensor y = renamed("gradients", Tensor(tape->source->result));
+    attach(y.node_ref().get(), TapeRef(tape));
     return y;
   }
 

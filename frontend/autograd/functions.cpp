@@ -149,16 +149,7 @@ Tensor with_custom_gradient(const ListFunction& forward, ListRule backward,
   return frontend::with_gradient(
       y, inputs,
       [backward = std::move(backward), xs = std::move(xs)](const Tensor& g, const Tensor&) {
-        std::vector<Tensor> all = backward(g, xs);
-        if (all.size() != xs.size()) {
-          fail(kName, "the rule gave ", all.size(), " gradients, for ", xs.size(), " inputs");
-        }
-        for (size_t k = 0; k < xs.size(); ++k) {
-          if (!all[k].defined() || all[k].shape() == xs[k].shape()) continue;
-          fail(kName, "the rule gave ", describe(all[k]), " as the gradient of input ", k, ", ",
-               describe(xs[k]));
-        }
-        return all;
+        return frontend::checked_gradients(kName, backward(g, xs), xs);
       },
       false);
 }

@@ -13,17 +13,15 @@ using fusion::Op;
 
 constexpr const char* kName = "gradients";
 
-int axis_of(const Backward& backward) { return static_cast<int>(backward.tape.attrs[0]); }
-
 Tensor of_sort(const Backward& backward, size_t) {
-  const int axis = axis_of(backward);
+  const int axis = backward.axis();
   const Tensor order = argsort(backward.operand(0), axis, backward.tape.attrs[1] != 0);
   return take_along_axis(backward.g, argsort(order, axis), axis);
 }
 
 // Of equal elements the last one before the result is it.
 Tensor of_running_extremum(const Backward& backward, size_t) {
-  const int axis = axis_of(backward);
+  const int axis = backward.axis();
   const Tensor x = backward.operand(0);
   const Tensor place = coordinate(kName, x.shape(), axis, x.device());
   const Tensor is_it = (x == backward.result()) | isnan(x);
@@ -34,7 +32,7 @@ Tensor of_running_extremum(const Backward& backward, size_t) {
 // Elements and updates that equal the extremum have the same share.
 Tensor of_scattered_extremum(const Backward& backward, size_t k) {
   const Tensor& g = backward.g;
-  const Tensor positions = backward.values.operand(backward.tape, 1, DType::kInt64);
+  const Tensor positions = backward.indices();
   const Tensor result = backward.result();
   const auto is_it = [&](size_t operand, const Tensor& y) {
     return backward.operand(operand) == y;

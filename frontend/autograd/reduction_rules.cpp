@@ -74,13 +74,13 @@ Tensor of_prod(const Backward& backward, size_t) {
 }
 
 Tensor of_cumsum(const Backward& backward, size_t) {
-  const int axis = static_cast<int>(backward.tape.attrs[0]);
+  const int axis = backward.axis();
   return flip(cumsum(flip(backward.g, axis), axis), axis);
 }
 
 // By products of twice as many elements at each step.
 Tensor of_cumprod(const Backward& backward, size_t) {
-  const int axis = static_cast<int>(backward.tape.attrs[0]);
+  const int axis = backward.axis();
   return through(backward, [&](const Tensor& x) {
     Tensor products = x;
     const int64_t extent = x.shape(axis);
@@ -96,7 +96,7 @@ Tensor of_cumprod(const Backward& backward, size_t) {
 // exp(x - y) times the sum of what g / exp(y) is from here on, without overflow: the positive and
 // the negative g apart.
 Tensor of_logcumsumexp(const Backward& backward, size_t) {
-  const int axis = static_cast<int>(backward.tape.attrs[0]);
+  const int axis = backward.axis();
   const Tensor x = backward.operand(0), y = backward.result();
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   const auto share = [&](const Tensor& g) {
@@ -113,10 +113,10 @@ Tensor of_matmul(const Backward& backward, size_t k) {
 
 // attrs: axis. Beside it the operand may have been broadcast to the result's extents.
 Tensor of_gather(const Backward& backward, size_t) {
-  const int axis = static_cast<int>(backward.tape.attrs[0]);
+  const int axis = backward.axis();
   const Tensor& g = backward.g;
   const int64_t extent = backward.operand_shape(0)[axis];
-  const Tensor indices = backward.values.operand(backward.tape, 1, DType::kInt64);
+  const Tensor indices = backward.indices();
   if (g.shape()[axis] == 1) {
     // One element of each row: the others of its row have gradient 0, and nothing is added up.
     Dims along(g.ndim(), 1);
@@ -130,18 +130,14 @@ Tensor of_gather(const Backward& backward, size_t) {
   return scatter_add(none, indices, g, axis);
 }
 
-Tensor positions_of(const Backward& backward) {
-  return backward.values.operand(backward.tape, 1, DType::kInt64);
-}
-
 Tensor of_scatter_add(const Backward& backward, size_t k) {
-  return k == 0 ? backward.g : take(backward.g, positions_of(backward), 0);
+  return k == 0 ? backward.g : take(backward.g, backward.indices(), 0);
 }
 
 // Of rows for the same position the last has the gradient.
 Tensor of_scatter_set(const Backward& backward, size_t k) {
   const Tensor& g = backward.g;
-  const Tensor positions = positions_of(backward);
+  const Tensor positions = backward.indices();
   const int64_t count = positions.numel();
   const Assignment set{kName, Op::kScatterSet};
   if (k == 0) {

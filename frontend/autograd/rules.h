@@ -39,6 +39,10 @@ struct Backward {
 
   const Shape& operand_shape(size_t k) const { return tape.operands[k].tape->shape; }
   Tensor operand(size_t k) const { return values.operand(tape, k, tape.operand_dtype); }
+  // Operand 1 of gathers and scatters.
+  Tensor indices() const { return values.operand(tape, 1, DType::kInt64); }
+  // Of ops whose first attribute it is.
+  int axis() const { return static_cast<int>(tape.attrs[0]); }
   Tensor result() const { return values.result(&tape); }
 };
 
@@ -63,9 +67,10 @@ struct OpRule {
   uint8_t needs_of(size_t k) const { return needs[std::min<size_t>(k, 2)]; }
 };
 
-const OpRule& rule_of(fusion::Op op);
-
 using RuleTable = std::array<OpRule, fusion::kNumOps>;
+const RuleTable& rules();
+inline const OpRule& rule_of(fusion::Op op) { return rules()[static_cast<size_t>(op)]; }
+
 void add_pointwise_rules(RuleTable* table);
 void add_view_rules(RuleTable* table);       // views, and what lays tensors together
 void add_reduction_rules(RuleTable* table);  // reductions, scans, products, gathers and scatters

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "frontend/autograd/rules.h"
+#include "frontend/checks.h"
 #include "frontend/record.h"
+#include "runtime/free_slots.h"
 
 namespace sluice::frontend {
 namespace {
@@ -17,13 +19,32 @@ using fusion::OpClass;
 // values in memory.
 constexpr int kMaxDepth = 24;
 
+SLUICE_FAST_TLS runtime::FreeSlots<Tape> free_tapes;
+
+// An entry without operands; its op, dtypes, device, name and shape are left to the caller.
+TapeRef new_tape() {
+  Tape* const tape = free_tapes.take();
+  tape->checkpoint = grad_mode.checkpoint;
+  return TapeRef(tape);
+}
+
+void free_tape(Tape* tape) {
+  tape->op = Op::kInput;
+  tape->is_constant = false;
+  tape->node.store(nullptr, std::memory_order_relaxed);
+  tape->is_recipe.store(false, std::memory_order_relaxed);
+  tape->operands.clear();
+  if (!tape->attrs.empty()) tape->attrs.clear();
+  if (tape->source != nullptr) tape->source.reset();
+  free_tapes.give(tape);
+}
+
 // Entries that nothing refers to any more, of this thread. They are freed one after the other, not
 // by recursion: a chain may have millions.
 SLUICE_FAST_TLS Tape* garbage = nullptr;
 SLUICE_FAST_TLS bool is_collecting = false;
 
-void drop(Tape* tape) {
-  if (tape->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void collect(Tape* tape) {
   tape->next_to_free = garbage;
   garbage = tape;
   if (is_collecting) return;
@@ -31,15 +52,9 @@ void drop(Tape* tape) {
   while (garbage != nullptr) {
     Tape* const next = garbage;
     garbage = next->next_to_free;
-    delete next;
+    free_tape(next);
   }
   is_collecting = false;
-}
-
-void forget_node(engine::Attachment* self, Node* node) {
-  auto* const tape = static_cast<Tape*>(self);
-  tape->node.compare_exchange_strong(node, nullptr, std::memory_order_acq_rel);
-  drop(tape);
 }
 
 // Computing it again costs less than memory does.
@@ -64,25 +79,32 @@ NodeRef handle_on(Node* node) {
 // That of a pending value that needs no gradient, made if there is none.
 Tape* constant_of(Node* node) {
   if (Tape* const known = entry_of(node)) return known;
-  TapeRef tape(new Tape);
-  tape->is_constant = true;
-  attach(node, tape.get());
-  return tape.get();
+  TapeRef tape = new_tape();
+  Tape* const made = tape.get();
+  made->is_constant = true;
+  attach(node, std::move(tape));
+  return made;
+}
+
+void set_op(Tape* tape, const engine::OpCall& call) {
+  tape->op = call.op;
+  tape->dtype = call.dtype;
+  tape->operand_dtype = call.operand_dtype;
+  tape->device = call.device;
+  tape->name = call.caller.name;
+  tape->shape = call.shape;
 }
 
 // Looks up the op of a constant that is pending.
 void look_up(Tape* tape, engine::Queue* queue) {
   queue->with_pending_call(tape->node, [&](const engine::OpCall& call) {
-    tape->op = call.op;
-    tape->dtype = call.dtype;
-    tape->operand_dtype = call.operand_dtype;
-    tape->device = call.device;
-    tape->name = call.caller.name;
-    tape->shape = call.shape;
+    set_op(tape, call);
     if (!is_cheap(call.op)) return;
     tape->attrs.assign(call.attrs.begin(), call.attrs.end());
-    for (const engine::NodeOperand& operand : call.operands) {
-      TapeOperand& own = tape->operands.emplace_back();
+    tape->operands.resize(call.operands.size());
+    for (size_t k = 0; k < call.operands.size(); ++k) {
+      const engine::NodeOperand& operand = call.operands[k];
+      TapeOperand& own = tape->operands[k];
       own.is_tensor = operand.node != nullptr;
       own.scalar = operand.scalar;
       if (operand.node == nullptr) continue;
@@ -95,10 +117,16 @@ void look_up(Tape* tape, engine::Queue* queue) {
   });
 }
 
+bool make_recipe(Tape* tape, int depth, engine::Queue* queue);
+
 // True once the entry, of a value that is pending in this thread's queue, is a recipe: what it
 // needs is kept, as recipes of at most `depth` ops where that will do.
-bool keep_recipe(Tape* tape, int depth, engine::Queue* queue) {
+inline bool keep_recipe(Tape* tape, int depth, engine::Queue* queue) {
   if (tape->is_recipe.load(std::memory_order_acquire)) return tape->depth <= depth;
+  return make_recipe(tape, depth, queue);
+}
+
+bool make_recipe(Tape* tape, int depth, engine::Queue* queue) {
   if (depth == 0) return false;
   if (tape->is_constant && tape->op == Op::kInput) look_up(tape, queue);
   if (!is_cheap(tape->op)) return false;
@@ -127,80 +155,71 @@ bool keep_recipe(Tape* tape, int depth, engine::Queue* queue) {
 
 SLUICE_FAST_TLS GradMode grad_mode;
 
-TapeRef::TapeRef(Tape* tape) : tape_(tape) {
-  if (tape != nullptr) tape->references.fetch_add(1, std::memory_order_relaxed);
-}
-
-TapeRef::~TapeRef() {
-  if (tape_ != nullptr) drop(tape_);
+void TapeRef::drop(Tape* tape) {
+  if (tape->references.fetch_sub(1, std::memory_order_acq_rel) == 1) collect(tape);
 }
 
 std::atomic<bool> any_entry{false};
 
-void attach(Node* node, Tape* tape) {
-  any_entry.store(true, std::memory_order_relaxed);
-  tape->references.fetch_add(1, std::memory_order_relaxed);
-  tape->node_is_gone = forget_node;
-  tape->node.store(node, std::memory_order_release);
-  node->attachment.store(tape, std::memory_order_release);
+void forget_node(engine::Attachment* self, Node* node) {
+  auto* const tape = static_cast<Tape*>(self);
+  tape->node.compare_exchange_strong(node, nullptr, std::memory_order_acq_rel);
+  if (tape->references.fetch_sub(1, std::memory_order_acq_rel) == 1) collect(tape);
 }
 
 TapeRef make_tape(const engine::OpCall& call) {
   if (!grad_mode.is_on || !is_float(call.dtype)) return {};
   const OpRule& rule = rule_of(call.op);
   if (rule.gradient == nullptr) return {};
+  TapeRef tape = new_tape();
+  const engine::NodeOperand* const from = call.operands.data();
+  const size_t count = call.operands.size();
+  tape->operands.resize(count);
+  TapeOperand* const operands = tape->operands.begin();
   uint8_t needs = 0;
   bool is_needed = false;
-  for (size_t k = 0; k < call.operands.size(); ++k) {
-    const Node* const node = call.operands[k].node;
-    if (node == nullptr || tape_of(node) == nullptr || !rule.has(k)) continue;
+  for (size_t k = 0; k < count; ++k) {
+    const Node* const node = from[k].node;
+    operands[k].is_tensor = node != nullptr;
+    operands[k].scalar = from[k].scalar;
+    if (node == nullptr) continue;
+    Tape* const source = tape_of(node);
+    if (source == nullptr || !rule.has(k)) continue;
+    operands[k].tape = TapeRef(source);
     is_needed = true;
     needs |= rule.needs_of(k);
   }
   if (!is_needed) return {};
-  TapeRef tape(new Tape);
-  tape->op = call.op;
-  tape->dtype = call.dtype;
-  tape->operand_dtype = call.operand_dtype;
-  tape->device = call.device;
-  tape->name = call.caller.name;
-  tape->shape = call.shape;
-  tape->attrs.assign(call.attrs.begin(), call.attrs.end());
-  tape->checkpoint = grad_mode.checkpoint;
-  tape->operands.resize(call.operands.size());
+  set_op(tape.get(), call);
+  if (!call.attrs.empty()) tape->attrs.assign(call.attrs.begin(), call.attrs.end());
   engine::Queue& queue = engine::Queue::current(call.device);
+  const bool is_kept = is_cheap(call.op);
   int depth = 1;
-  bool is_recipe = true;
-  for (size_t k = 0; k < call.operands.size(); ++k) {
-    TapeOperand& operand = tape->operands[k];
-    Node* const node = call.operands[k].node;
-    operand.is_tensor = node != nullptr;
-    operand.scalar = call.operands[k].scalar;
+  bool is_recipe = is_kept;
+  for (size_t k = 0; k < count; ++k) {
+    Node* const node = from[k].node;
     if (node == nullptr) continue;
     if (call.op == Op::kConcat) {
-      operand.scalar = static_cast<uint64_t>(node->layout.shape[static_cast<int>(call.attrs[0])]);
+      operands[k].scalar =
+          static_cast<uint64_t>(node->layout.shape[static_cast<int>(call.attrs[0])]);
     }
-    if (tape_of(node) != nullptr && rule.has(k)) operand.tape = TapeRef(tape_of(node));
+    const bool is_needed_later = (needs & (1 << std::min<size_t>(k, 2) | kResult)) != 0;
+    if (!is_needed_later && !is_kept) continue;
     const bool is_pending =
         !node->submitted() && node->queue.load(std::memory_order_relaxed) == &queue;
-    const bool is_needed_later = (needs & (1 << std::min<size_t>(k, 2) | kResult)) != 0;
-    if (!is_needed_later && !is_cheap(call.op)) continue;
     if (is_pending) {
       Tape* const source = constant_of(node);
-      if (!is_needed_later) {
-        operand.tape = TapeRef(source);
-        is_recipe = false;
-        continue;
-      }
-      if (keep_recipe(source, kMaxDepth, &queue)) {
-        operand.tape = TapeRef(source);
+      const bool is_known = is_needed_later && keep_recipe(source, kMaxDepth, &queue);
+      if (is_known || !is_needed_later) {
+        if (operands[k].tape.get() != source) operands[k].tape = TapeRef(source);
         depth = std::max(depth, source->depth + 1);
+        is_recipe = is_recipe && is_known;
         continue;
       }
     }
-    operand.value = handle_on(node);
+    operands[k].value = handle_on(node);
   }
-  if (is_recipe && is_cheap(call.op)) {
+  if (is_recipe) {
     tape->depth = static_cast<uint8_t>(depth);
     tape->is_recipe.store(true, std::memory_order_relaxed);
   }
@@ -210,14 +229,15 @@ TapeRef make_tape(const engine::OpCall& call) {
 Tensor renamed(const char* name, const Tensor& x) { return reshaped(name, x, x.shape()); }
 
 Tensor leaf_of(const char* name, const Tensor& x) {
-  TapeRef tape(new Tape);
+  TapeRef tape = new_tape();
   tape->dtype = tape->operand_dtype = x.dtype();
   tape->device = x.device();
+  tape->name = nullptr;
   tape->shape = x.shape();
-  tape->checkpoint = grad_mode.checkpoint;
+  tape->source = std::make_unique<TapeSource>();
   const GradModeScope constants(false);
   Tensor leaf = renamed(name, x);
-  attach(leaf.node_ref().get(), tape.get());
+  attach(leaf.node_ref().get(), std::move(tape));
   return leaf;
 }
 
@@ -228,9 +248,10 @@ Tensor with_gradient(const Tensor& y, const std::vector<TapeRef>& xs, Rule rule,
   if (!grad_mode.is_on || !is_needed || !is_float(y.dtype())) return y;
   Tensor result = leaf_of("with_gradient", y);
   Tape& tape = *tape_of(result);
-  tape.rule = std::move(rule);
-  if (keeps_result) tape.result = y.node_ref();
-  for (const TapeRef& x : xs) tape.operands.push_back({.tape = x, .value = {}});
+  tape.source->rule = std::move(rule);
+  if (keeps_result) tape.source->result = y.node_ref();
+  tape.operands.resize(xs.size());
+  for (size_t k = 0; k < xs.size(); ++k) tape.operands[k].tape = xs[k];
   return result;
 }
 
@@ -238,6 +259,19 @@ Tensor with_gradient(const Tensor& y, std::span<const Tensor> xs, Rule rule, boo
   std::vector<TapeRef> sources;
   for (const Tensor& x : xs) sources.emplace_back(tape_of(x));
   return with_gradient(y, sources, std::move(rule), keeps_result);
+}
+
+std::vector<Tensor> checked_gradients(const char* name, std::vector<Tensor> gradients,
+                                      std::span<const Tensor> xs) {
+  if (gradients.size() != xs.size()) {
+    fail(name, "the rule gave ", gradients.size(), " gradients, for ", xs.size(), " inputs");
+  }
+  for (size_t k = 0; k < xs.size(); ++k) {
+    if (!gradients[k].defined() || gradients[k].shape() == xs[k].shape()) continue;
+    fail(name, "the rule gave ", describe(gradients[k]), " as the gradient of input ", k, ", ",
+         describe(xs[k]));
+  }
+  return gradients;
 }
 
 }  // namespace sluice::frontend

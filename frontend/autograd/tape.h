@@ -8,6 +8,7 @@
 #ifndef SLUICE_FRONTEND_AUTOGRAD_TAPE_H_
 #define SLUICE_FRONTEND_AUTOGRAD_TAPE_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -30,21 +31,27 @@ struct Tape;
 class TapeRef {
  public:
   TapeRef() = default;
-  explicit TapeRef(Tape* tape);  // counts another one
+  inline explicit TapeRef(Tape* tape);  // counts another one
   TapeRef(const TapeRef& other) : TapeRef(other.tape_) {}
   TapeRef(TapeRef&& other) noexcept : tape_(std::exchange(other.tape_, nullptr)) {}
   TapeRef& operator=(TapeRef other) noexcept {
     std::swap(tape_, other.tape_);
     return *this;
   }
-  ~TapeRef();
+  ~TapeRef() { reset(); }
 
+  void reset() {
+    if (tape_ != nullptr) drop(std::exchange(tape_, nullptr));
+  }
   Tape* get() const { return tape_; }
+  Tape* release() { return std::exchange(tape_, nullptr); }
   Tape* operator->() const { return tape_; }
   Tape& operator*() const { return *tape_; }
   explicit operator bool() const { return tape_ != nullptr; }
 
  private:
+  static void drop(Tape* tape);
+
   Tape* tape_ = nullptr;
 };
 
@@ -56,40 +63,82 @@ struct TapeOperand {
   bool is_tensor = true;
 };
 
+// Those of an op, of which few have more than three.
+class TapeOperands {
+ public:
+  size_t size() const { return size_; }
+  TapeOperand& operator[](size_t k) { return begin()[k]; }
+  const TapeOperand& operator[](size_t k) const { return begin()[k]; }
+  TapeOperand* begin() { return size_ <= kInline ? inline_.data() : more_.data(); }
+  TapeOperand* end() { return begin() + size_; }
+  const TapeOperand* begin() const { return size_ <= kInline ? inline_.data() : more_.data(); }
+  const TapeOperand* end() const { return begin() + size_; }
+
+  // There were none.
+  void resize(size_t size) {
+    size_ = static_cast<uint32_t>(size);
+    if (size > kInline) more_.resize(size);
+  }
+  void clear() {
+    for (TapeOperand& operand : *this) {
+      operand.tape.reset();
+      if (!(operand.value == nullptr)) operand.value = {};
+    }
+    size_ = 0;
+    if (!more_.empty()) more_.clear();
+  }
+
+ private:
+  static constexpr size_t kInline = 3;
+
+  uint32_t size_ = 0;
+  std::array<TapeOperand, kInline> inline_;
+  std::vector<TapeOperand> more_;
+};
+
 // The gradient of each operand, given that of the result and the result. An undefined tensor: none.
 using Rule = std::function<std::vector<Tensor>(const Tensor& g, const Tensor& y)>;
 
+// What an entry has that is of no op: that of a leaf, or of the result of a rule of its own.
+struct TapeSource {
+  Rule rule;               // of a leaf: none
+  engine::NodeRef result;  // what the rule is given: the value, of a node without an entry
+  std::mutex mutex;        // of `grad`
+  Tensor grad;             // of a leaf: what backward() has added up
+};
+
+// Entries are recycled: one comes from new_tape() alone.
 struct Tape : engine::Attachment {
   std::atomic<uint32_t> references{0};
-  fusion::Op op = fusion::Op::kInput;  // kInput: a leaf, or what `rule` is of
+  // Of the checkpoint within which it was recorded; 0: none.
+  uint32_t checkpoint = 0;
+  // A node with the value while there is one; another thread may be about to clear it.
+  std::atomic<engine::Node*> node{nullptr};
+  const char* name = nullptr;  // what the user called, if that is another name than the op's
+  fusion::Op op = fusion::Op::kInput;
   DType dtype = DType::kFloat32;
   DType operand_dtype = DType::kFloat32;
   Device device = Device::cpu();
-  const char* name = nullptr;  // what the user called, if that is another name than the op's
-  Shape shape;
-  absl::InlinedVector<TapeOperand, 2> operands;
-  absl::InlinedVector<int64_t, 2> attrs;
-
   // Needs no gradient. The entry is there for recipes of what reads it, and for those alone: its op
   // and operands are looked up when they are needed.
   bool is_constant = false;
-  // A node with the value while there is one; another thread may be about to clear it.
-  std::atomic<engine::Node*> node{nullptr};
   // The value can be had from the operands, by at most `depth` ops one after another.
   std::atomic<bool> is_recipe{false};
   uint8_t depth = 0;
-  // Of the checkpoint within which it was recorded; 0: none.
-  uint32_t checkpoint = 0;
-
-  Rule rule;               // if `op` is kInput
-  engine::NodeRef result;  // what it is given: the value, of a node without an entry
-  std::mutex mutex;        // of `grad`
-  Tensor grad;             // of a leaf: what backward() has added up
+  Shape shape;
+  TapeOperands operands;
+  absl::InlinedVector<int64_t, 2> attrs;
+  std::unique_ptr<TapeSource> source;  // if `op` is kInput, of what is no constant
 
   Tape* next_to_free = nullptr;
 
-  bool is_leaf() const { return op == fusion::Op::kInput && !rule && !is_constant; }
+  bool is_leaf() const { return source != nullptr && !source->rule; }
+  bool has_own_rule() const { return source != nullptr && source->rule; }
 };
+
+inline TapeRef::TapeRef(Tape* tape) : tape_(tape) {
+  if (tape != nullptr) tape->references.fetch_add(1, std::memory_order_relaxed);
+}
 
 // What the calling thread records has gradients.
 struct GradMode {
@@ -126,7 +175,13 @@ extern __attribute__((visibility("hidden"))) std::atomic<bool> any_entry;
 inline bool may_have_entries() { return any_entry.load(std::memory_order_relaxed); }
 
 // Hangs the entry on a node that nobody else knows yet.
-void attach(engine::Node* node, Tape* tape);
+void forget_node(engine::Attachment* self, engine::Node* node);
+inline void attach(engine::Node* node, TapeRef tape) {
+  any_entry.store(true, std::memory_order_relaxed);
+  tape->node_is_gone = forget_node;
+  tape->node.store(node, std::memory_order_release);
+  node->attachment.store(tape.release(), std::memory_order_release);
+}
 
 // The entry of a call that is about to be recorded; null if its result needs no gradient.
 TapeRef make_tape(const engine::OpCall& call);
@@ -155,6 +210,11 @@ Tensor with_gradient(const Tensor& y, std::span<const Tensor> xs, Rule rule,
 // Likewise by what these are the entries of.
 Tensor with_gradient(const Tensor& y, const std::vector<TapeRef>& xs, Rule rule,
                      bool keeps_result = true);
+
+// The gradients that a rule of the user's gave of xs. Throws Error (kInvalidArgument), in the name
+// of `name`, unless there is one for each, of its shape or undefined.
+std::vector<Tensor> checked_gradients(const char* name, std::vector<Tensor> gradients,
+                                      std::span<const Tensor> xs);
 
 // A leaf with x's value.
 Tensor leaf_of(const char* name, const Tensor& x);

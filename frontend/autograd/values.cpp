@@ -65,11 +65,11 @@ Tensor Values::compute(Tape* tape) {
       fusion::is_view(tape->op) ? engine::record_view(call) : engine::record(call);
   if (engine::is_recording()) engine::note_origin(node.get());
   // The same value to gradients of this gradient.
-  if (entry_of(node.get()) == nullptr) attach(node.get(), tape);
+  if (entry_of(node.get()) == nullptr) attach(node.get(), TapeRef(tape));
   return Tensor(std::move(node));
 }
 
-const OpRule& rule_of(fusion::Op op) {
+const RuleTable& rules() {
   static const RuleTable* const table = [] {
     auto* made = new RuleTable;
     add_pointwise_rules(made);
@@ -79,7 +79,7 @@ const OpRule& rule_of(fusion::Op op) {
     add_linalg_rules(made);
     return made;
   }();
-  return (*table)[static_cast<size_t>(op)];
+  return *table;
 }
 
 }  // namespace sluice::frontend

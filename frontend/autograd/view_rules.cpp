@@ -93,11 +93,11 @@ Tensor of_concat(const Backward& backward, size_t k) {
   int64_t start = 0;
   for (size_t i = 0; i < k; ++i) start += static_cast<int64_t>(backward.tape.operands[i].scalar);
   const auto extent = static_cast<int64_t>(backward.tape.operands[k].scalar);
-  return slice(backward.g, static_cast<int>(backward.tape.attrs[0]), start, start + extent);
+  return slice(backward.g, backward.axis(), start, start + extent);
 }
 
 Tensor of_roll(const Backward& backward, size_t) {
-  return roll(backward.g, -backward.tape.attrs[1], static_cast<int>(backward.tape.attrs[0]));
+  return roll(backward.g, -backward.tape.attrs[1], backward.axis());
 }
 
 }  // namespace

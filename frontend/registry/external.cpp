@@ -116,18 +116,8 @@ std::vector<Tensor> gradients_by(const ExternalDefinition& definition, const Ten
     throw Error(ErrorCode::kUnimplemented,
                 absl::StrCat(name, ": its definition has no function `gradient`"));
   }
-  std::vector<Tensor> all =
-      in_name_of(name, [&] { return definition.gradient(g, inputs, attributes); });
-  if (all.size() != inputs.size()) {
-    fail(name, "its function `gradient` gave ", all.size(), " tensors for ", inputs.size(),
-         " inputs");
-  }
-  for (size_t k = 0; k < all.size(); ++k) {
-    if (!all[k].defined() || all[k].shape() == inputs[k].shape()) continue;
-    fail(name, "its function `gradient` gave ", describe(all[k]), " for input ", k, ", ",
-         describe(inputs[k]));
-  }
-  return all;
+  return checked_gradients(
+      name, in_name_of(name, [&] { return definition.gradient(g, inputs, attributes); }), inputs);
 }
 
 }  // namespace

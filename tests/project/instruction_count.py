@@ -59,8 +59,10 @@ def main():
 
     op = of_a_chain(program, 1000, 20) / 1000
     scalar_op = of_a_chain(program, 1000, 20, "scalars") / 1000
+    gradient_op = of_a_chain(program, 1000, 20, "gradients") / 1000
     flush = of_a_chain(program, 10, 1000) - 10 * op
-    measured = {"op": round(op, 1), "op with a scalar": round(scalar_op, 1), "flush": round(flush)}
+    measured = {"op": round(op, 1), "op with a scalar": round(scalar_op, 1),
+                "op that needs a gradient": round(gradient_op, 1), "flush": round(flush)}
     if recording:
         records[build] = measured
         RECORD.write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
