@@ -15,6 +15,7 @@
 #include "engine/observe/names.h"
 #include "engine/observe/recorder.h"
 #include "engine/record/node_slab.h"
+#include "engine/run/reclaim.h"
 #include "fusion/graph/index_map.h"
 #include "runtime/backend.h"
 #include "runtime/host_copies.h"
@@ -70,6 +71,8 @@ NodeRef submitted(
   runtime::Backend& backend = runtime::backend(device);
   backend.set_memory_limit(config().memory_limit);
   absl::StatusOr<runtime::BufferRef> buffer = make(backend);
+  const int64_t bytes = shape.numel() * static_cast<int64_t>(size_of(dtype));
+  while (!buffer.ok() && reclaim(device, bytes)) buffer = make(backend);
   if (!buffer.ok()) {
     throw Error(code_of(buffer.status()),
                 absl::StrCat(op_name, ": ", name_of(dtype), to_string(shape), ": ",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/observe/call_site.h"
+#include "frontend/autograd/eviction.h"
 #include "frontend/autograd/tape.h"
 #include "frontend/checks.h"
 #include "frontend/dims.h"
@@ -13,7 +14,7 @@ namespace {
 // What `record` makes of the call, with what its gradient needs.
 template <typename Record>
 Tensor recorded(const engine::OpCall& call, Record record) {
-  TapeRef tape = has_tape(call) ? make_tape(call) : TapeRef();
+  TapeRef tape = has_tape(call) || may_be_constant() ? make_tape(call) : TapeRef();
   engine::NodeRef node = record(call);
   if (tape) attach(node.get(), std::move(tape));
   if (engine::is_recording()) engine::note_origin(node.get());

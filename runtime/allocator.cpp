@@ -39,6 +39,8 @@ class Allocator {
     std::unique_lock lock(mutex_);
     if (bytes > size_t{1} << 60) return exhausted(bytes);
     const size_t capacity = size_class(bytes);
+    if (held_ > limit()) [[unlikely]]
+      trim_locked();  // the limit is lower than it was
     Buffer* buffer = take_cached(capacity);
     if (buffer == nullptr) {
       if (held_ + static_cast<int64_t>(capacity) > limit()) {

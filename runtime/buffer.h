@@ -132,7 +132,8 @@ class BufferRef {
   Buffer* operator->() const { return buffer_; }
   explicit operator bool() const { return buffer_ != nullptr; }
   // True if this is the only reference, so that nobody else can observe a write.
-  bool unique() const { return buffer_->references_.load(std::memory_order_acquire) == 1; }
+  bool unique() const { return count() == 1; }
+  int32_t count() const { return buffer_->references_.load(std::memory_order_acquire); }
 
  private:
   void acquire() {

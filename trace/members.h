@@ -126,6 +126,9 @@ struct Members<Window> {
     f("compile_duration", &Window::compile_duration, Range::kCount);
     f("bind_duration", &Window::bind_duration, Range::kCount);
     f("submit_duration", &Window::submit_duration, Range::kCount);
+    f("values_evicted", &Window::values_evicted, Range::kCount);
+    f("bytes_evicted", &Window::bytes_evicted, Range::kCount);
+    f("values_recomputed", &Window::values_recomputed, Range::kCount);
     f("steps", &Window::steps);
   }
 };

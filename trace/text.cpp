@@ -63,6 +63,7 @@ class Writer {
     if (!options_.details) return;
     write_cause_text(group);
     if (options_.times) write_host_times(group);
+    write_evictions(group);
     write_steps(graph, group);
     write_carried(graph);
     write_cuts(graph);
@@ -170,6 +171,19 @@ class Writer {
     if (!first.empty()) {
       absl::StrAppend(&text_, "  ", first, differs ? " (and others)" : "", "\n");
     }
+  }
+
+  void write_evictions(const WindowGroup& group) {
+    int64_t evicted = 0, bytes = 0, recomputed = 0;
+    for (const int32_t window : group.windows) {
+      evicted += trace_.windows[window].values_evicted;
+      bytes += trace_.windows[window].bytes_evicted;
+      recomputed += trace_.windows[window].values_recomputed;
+    }
+    if (evicted + recomputed == 0) return;
+    absl::StrAppend(&text_, "  memory was short: ", count_of(evicted, "value"), " (",
+                    format_bytes(bytes), ") given up, ", format_count(recomputed),
+                    " computed again\n");
   }
 
   void write_host_times(const WindowGroup& group) {

@@ -97,6 +97,11 @@ struct Window {
   int64_t compile_duration = 0;  // to wait for its kernels to be made
   int64_t bind_duration = 0;     // to find memory for it
   int64_t submit_duration = 0;
+  // Memory was short: values given up for this window's, their bytes, and how many of those given
+  // up before its ops compute again.
+  int64_t values_evicted = 0;
+  int64_t bytes_evicted = 0;
+  int64_t values_recomputed = 0;
   std::vector<StepRun> steps;  // by Graph::steps; empty: not known (yet)
 };
 

@@ -51,6 +51,10 @@ std::string explain(FlushCause cause, const Node* target, const Origin& origin) 
       return absl::StrCat(config().window_ops, " ops were pending (Config::window_ops)");
     case FlushCause::kLoop: return "the ops began to repeat: it ends where a loop's body does";
     case FlushCause::kBytes:
+      if (config().memory_limit != 0) {
+        return absl::StrCat("what is pending would take much of the limit of ",
+                            config().memory_limit, " bytes (Config::memory_limit)");
+      }
       return absl::StrCat("what is pending would take more than ", config().max_pending_bytes,
                           " bytes (Config::max_pending_bytes)");
     case FlushCause::kOtherThread:

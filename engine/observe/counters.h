@@ -11,7 +11,8 @@ namespace sluice::engine {
 struct Counters {
   std::atomic<int64_t> ops_executed{0}, windows{0}, kernels_launched{0}, library_calls{0},
       plan_hits{0}, plan_misses{0}, temporaries_elided{0}, bytes_elided{0}, bytes_read{0},
-      bytes_written{0}, generic_tier_launches{0}, syncs{0};
+      bytes_written{0}, generic_tier_launches{0}, syncs{0}, values_evicted{0}, bytes_evicted{0},
+      values_recomputed{0};
 };
 
 Counters& counters();

@@ -1,9 +1,11 @@
 #include "engine/observe/flush_record.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "engine/describe/wording.h"
+#include "engine/observe/counters.h"
 #include "engine/observe/recorder.h"
 
 namespace sluice::engine {
@@ -12,6 +14,8 @@ FlushRecord::FlushRecord(FlushCause cause, const Node* target, runtime::Stream* 
                          const Lane& lane, int thread, int64_t begin)
     : flushed(TraceClock::host_time()),
       delay(lane.recorder_time()),
+      values_evicted_(counters().values_evicted),
+      bytes_evicted_(counters().bytes_evicted),
       stream_(stream),
       flusher_delay_(Lane::current().recorder_time()) {
   window.cause = name_of(cause);
@@ -46,6 +50,14 @@ void FlushRecord::submitted(bool has_work) {
   window.compile_duration = duration_of(FlushStage::kCompile);
   window.bind_duration = duration_of(FlushStage::kBind);
   window.submit_duration = duration_of(FlushStage::kSubmit);
+  // What other threads do meanwhile is counted here as well.
+  const Counters& now = counters();
+  window.values_evicted = now.values_evicted - values_evicted_;
+  window.bytes_evicted = now.bytes_evicted - bytes_evicted_;
+  static std::atomic<int64_t> recomputed_before{0};
+  const int64_t recomputed = now.values_recomputed;
+  window.values_recomputed =
+      std::max<int64_t>(0, recomputed - recomputed_before.exchange(recomputed));
   Recorder::get().keep(shared_from_this(), has_work);
 }
 

@@ -46,6 +46,7 @@ class FlushRecord : public FlushObserver, public std::enable_shared_from_this<Fl
   bool is_finished = false;
 
  private:
+  const int64_t values_evicted_, bytes_evicted_;  // by all of the process before
   runtime::Stream* const stream_;
   const std::chrono::nanoseconds flusher_delay_;  // of the flushing thread, when the flush began
   FlushStage stage_ = FlushStage::kOther;

@@ -38,6 +38,9 @@ constexpr Field kFields[] = {
     {"bytes_written", &Stats::bytes_written},
     {"generic_tier_launches", &Stats::generic_tier_launches},
     {"syncs", &Stats::syncs},
+    {"values_evicted", &Stats::values_evicted},
+    {"bytes_evicted", &Stats::bytes_evicted},
+    {"values_recomputed", &Stats::values_recomputed},
 };
 
 // Counts since the start of the process; the public ones are relative to the last reset.
@@ -63,6 +66,9 @@ Stats total() {
   s.bytes_written = c.bytes_written;
   s.generic_tier_launches = c.generic_tier_launches;
   s.syncs = c.syncs;
+  s.values_evicted = c.values_evicted;
+  s.bytes_evicted = c.bytes_evicted;
+  s.values_recomputed = c.values_recomputed;
   return s;
 }
 

@@ -70,8 +70,9 @@ void Queue::flush_full() {
   if (aligner_.is_due()) {
     cause = FlushCause::kLoop;
   } else if (static_cast<int64_t>(pending_.size()) < settings_.window_ops) {
+    const bool is_large = is_large_for_memory();
     bytes_since_scan_ = live_bytes();
-    if (bytes_since_scan_ <= settings_.max_pending_bytes / 2) return;
+    if (!is_large && bytes_since_scan_ <= settings_.max_pending_bytes / 2) return;
     cause = FlushCause::kBytes;
   }
   run(cause, runtime::SubmitMode::kDetached, {.end = aligner_.cut(pending_)});

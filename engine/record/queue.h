@@ -85,6 +85,7 @@ class Queue {
   void count_recorded();
   void bring_here(const NodeOperand& operand);
   void bring_from(Queue* other, Node* operand);
+  bool is_large_for_memory() const;
   bool is_full() const;
   void flush_full();
   void flush_before_last();

@@ -21,11 +21,18 @@ inline void Queue::bring_here(const NodeOperand& operand) {
     bring_from(queue, operand.node);
 }
 
+// Under a limit of memory windows are short: what they read and write cannot be given up.
+inline bool Queue::is_large_for_memory() const {
+  constexpr int kPartOfMemory = 8;
+  return settings_.memory_limit != 0 && bytes_since_scan_ > settings_.memory_limit / kPartOfMemory;
+}
+
 // A full window is flushed by the next op: by then the temporaries of the statement that filled it
 // are gone.
 inline bool Queue::is_full() const {
   return static_cast<int64_t>(pending_.size()) >= settings_.window_ops ||
-         bytes_since_scan_ > settings_.max_pending_bytes || aligner_.is_due();
+         bytes_since_scan_ > settings_.max_pending_bytes || is_large_for_memory() ||
+         aligner_.is_due();
 }
 
 // Written only by the queue's own thread.

@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "engine/run/reclaim.h"
 #include "engine/run/scheduler.h"
 #include "runtime/size_class.h"
 
@@ -135,10 +136,11 @@ class Binder {
       }
     }
     absl::StatusOr<runtime::BufferRef> buffer = backend_.allocate(bytes, stream_);
-    if (!buffer.ok()) {
-      // Work in flight will free memory.
+    while (!buffer.ok()) {
+      // Work in flight will free memory, and keeps what is given up until it is done.
       stream_->wait(stream_->next_ticket() - 1);
       buffer = backend_.allocate(bytes, stream_);
+      if (buffer.ok() || !reclaim(window_.node(0)->device, plan_.results[r].bytes)) break;
     }
     if (buffer.ok()) {
       set(r, *std::move(buffer));

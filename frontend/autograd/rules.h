@@ -17,6 +17,11 @@ namespace sluice::frontend {
 // The values that rules ask for: what the tape keeps, or computed again. Each is computed once.
 class Values {
  public:
+  Values() : outer_(std::exchange(innermost_, this)) {}
+  ~Values() { innermost_ = outer_; }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+
   // Operand k of the op, in `dtype`. A scalar is a tensor without axes.
   Tensor operand(const Tape& tape, size_t k, DType dtype);
   // What the entry is of. Its values are known to be there: is_recipe, or a rule that needs
@@ -25,9 +30,23 @@ class Values {
   // Won't be asked for again.
   void forget(Tape* tape) { computed_.erase(tape); }
 
+  // For eviction.h: those of this thread, and what they keep.
+  static Values* innermost() { return innermost_; }
+  Values* outer() const { return outer_; }
+  template <typename F>
+  void for_each_computed(F f) const {
+    for (const auto& [tape, value] : computed_) f(tape, value);
+  }
+  engine::NodeRef take_computed(Tape* tape) {
+    return std::move(computed_.extract(tape).mapped()).release();
+  }
+
  private:
+  static SLUICE_FAST_TLS Values* innermost_;
+
   Tensor compute(Tape* tape);
 
+  Values* const outer_;
   absl::flat_hash_map<Tape*, Tensor> computed_;
 };
 

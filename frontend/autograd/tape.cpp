@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/autograd/eviction.h"
 #include "frontend/autograd/rules.h"
 #include "frontend/checks.h"
 #include "frontend/record.h"
@@ -29,10 +30,12 @@ TapeRef new_tape() {
 }
 
 void free_tape(Tape* tape) {
+  if (tape->listed_by != nullptr) unlist_values(tape);
   tape->op = Op::kInput;
   tape->is_constant = false;
   tape->node.store(nullptr, std::memory_order_relaxed);
   tape->is_recipe.store(false, std::memory_order_relaxed);
+  tape->is_computable = tape->is_evicted = false;
   tape->operands.clear();
   if (!tape->attrs.empty()) tape->attrs.clear();
   if (tape->source != nullptr) tape->source.reset();
@@ -167,10 +170,38 @@ void forget_node(engine::Attachment* self, Node* node) {
   if (tape->references.fetch_sub(1, std::memory_order_acq_rel) == 1) collect(tape);
 }
 
+// Under a limit of memory: of what is computed from no tensor, such as a mask of random numbers. An
+// entry that reads it needs no value then, even if a flush comes in between.
+TapeRef make_constant(const engine::OpCall& call) {
+  if (!may_evict() || !grad_mode.is_on || !is_cheap(call.op)) return {};
+  int depth = 1;
+  for (const engine::NodeOperand& operand : call.operands) {
+    if (operand.node == nullptr) continue;
+    const Tape* const source = entry_of(operand.node);
+    if (source == nullptr || !source->is_constant || !source->is_computable) return {};
+    depth = std::max(depth, source->depth + 1);
+  }
+  if (depth > kMaxDepth) return {};
+  TapeRef tape = new_tape();
+  set_op(tape.get(), call);
+  tape->attrs.assign(call.attrs.begin(), call.attrs.end());
+  tape->operands.resize(call.operands.size());
+  for (size_t k = 0; k < call.operands.size(); ++k) {
+    const engine::NodeOperand& operand = call.operands[k];
+    tape->operands[k].is_tensor = operand.node != nullptr;
+    tape->operands[k].scalar = operand.scalar;
+    if (operand.node != nullptr) tape->operands[k].tape = TapeRef(entry_of(operand.node));
+  }
+  tape->is_constant = tape->is_computable = true;
+  tape->depth = static_cast<uint8_t>(depth);
+  tape->is_recipe.store(true, std::memory_order_relaxed);
+  return tape;
+}
+
 TapeRef make_tape(const engine::OpCall& call) {
-  if (!grad_mode.is_on || !is_float(call.dtype)) return {};
+  if (!grad_mode.is_on) return {};
   const OpRule& rule = rule_of(call.op);
-  if (rule.gradient == nullptr) return {};
+  if (!is_float(call.dtype) || rule.gradient == nullptr) return make_constant(call);
   TapeRef tape = new_tape();
   const engine::NodeOperand* const from = call.operands.data();
   const size_t count = call.operands.size();
@@ -189,13 +220,15 @@ TapeRef make_tape(const engine::OpCall& call) {
     is_needed = true;
     needs |= rule.needs_of(k);
   }
-  if (!is_needed) return {};
+  if (!is_needed) return make_constant(call);
   set_op(tape.get(), call);
   if (!call.attrs.empty()) tape->attrs.assign(call.attrs.begin(), call.attrs.end());
   engine::Queue& queue = engine::Queue::current(call.device);
-  const bool is_kept = is_cheap(call.op);
+  const bool may_be_evicted = may_evict() && call.op != Op::kExternal;
+  bool is_recipe = is_cheap(call.op);
+  const bool is_kept = is_recipe || may_be_evicted;
+  bool keeps_value = false;
   int depth = 1;
-  bool is_recipe = is_kept;
   for (size_t k = 0; k < count; ++k) {
     Node* const node = from[k].node;
     if (node == nullptr) continue;
@@ -203,7 +236,8 @@ TapeRef make_tape(const engine::OpCall& call) {
       operands[k].scalar =
           static_cast<uint64_t>(node->layout.shape[static_cast<int>(call.attrs[0])]);
     }
-    const bool is_needed_later = (needs & (1 << std::min<size_t>(k, 2) | kResult)) != 0;
+    const bool is_needed_later =
+        may_be_evicted || (needs & (1 << std::min<size_t>(k, 2) | kResult)) != 0;
     if (!is_needed_later && !is_kept) continue;
     const bool is_pending =
         !node->submitted() && node->queue.load(std::memory_order_relaxed) == &queue;
@@ -217,11 +251,22 @@ TapeRef make_tape(const engine::OpCall& call) {
         continue;
       }
     }
+    Tape* const entry = entry_of(node);
+    if (entry != nullptr && entry->is_constant && entry->is_computable) {
+      operands[k].tape = TapeRef(entry);
+      depth = std::max(depth, entry->depth + 1);
+      continue;
+    }
     operands[k].value = handle_on(node);
+    keeps_value = true;
   }
   if (is_recipe) {
     tape->depth = static_cast<uint8_t>(depth);
     tape->is_recipe.store(true, std::memory_order_relaxed);
+  }
+  if (may_be_evicted) [[unlikely]] {
+    tape->is_computable = true;
+    if (keeps_value) list_values(tape.get());
   }
   return tape;
 }

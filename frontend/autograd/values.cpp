@@ -3,6 +3,8 @@
 #include <sluice/creation.h>
 #include <sluice/ops.h>
 #include "absl/container/inlined_vector.h"
+#include "engine/observe/counters.h"
+#include "frontend/autograd/eviction.h"
 #include "frontend/autograd/rules.h"
 #include "frontend/record.h"
 
@@ -22,6 +24,8 @@ Tensor scalar_tensor(uint64_t bits, DType dtype, Device device) {
 
 }  // namespace
 
+SLUICE_FAST_TLS Values* Values::innermost_ = nullptr;
+
 Tensor Values::operand(const Tape& tape, size_t k, DType dtype) {
   const TapeOperand& operand = tape.operands[k];
   if (!operand.is_tensor) {
@@ -29,7 +33,8 @@ Tensor Values::operand(const Tape& tape, size_t k, DType dtype) {
     const DType own = is_condition ? DType::kBool : tape.operand_dtype;
     return astype(scalar_tensor(operand.scalar, own, tape.device), dtype);
   }
-  Tensor value = operand.value == nullptr ? result(operand.tape.get()) : Tensor(operand.value);
+  engine::NodeRef kept = value_of(tape, k);
+  Tensor value = kept == nullptr ? result(operand.tape.get()) : Tensor(std::move(kept));
   return astype(std::move(value), dtype);
 }
 
@@ -45,10 +50,13 @@ Tensor Values::result(Tape* tape) {
 Tensor Values::compute(Tape* tape) {
   absl::InlinedVector<Tensor, 3> values;
   absl::InlinedVector<engine::NodeOperand, 3> operands;
-  for (const TapeOperand& operand : tape->operands) {
+  if (tape->is_evicted) engine::count(engine::counters().values_recomputed);
+  for (size_t k = 0; k < tape->operands.size(); ++k) {
+    const TapeOperand& operand = tape->operands[k];
     values.emplace_back();
     if (operand.is_tensor) {
-      values.back() = operand.value == nullptr ? result(operand.tape.get()) : Tensor(operand.value);
+      engine::NodeRef kept = value_of(*tape, k);
+      values.back() = kept == nullptr ? result(operand.tape.get()) : Tensor(std::move(kept));
     }
     operands.push_back({values.back().node_ref().get(), operand.is_tensor ? 0 : operand.scalar});
   }

@@ -45,7 +45,8 @@ struct Config {
   int64_t max_pending_bytes = 1LL << 30;  // SLUICE_MAX_PENDING_BYTES: bytes that pending results
                                           // with a handle will need; more forces a flush
   int64_t memory_limit = 0;               // SLUICE_MEMORY_LIMIT: bytes of device memory the engine
-                                          // may hold; 0: 90 % of the machine's
+                                          // may hold; 0: 90 % of the machine's. Under a limit
+                                          // what gradients need is computed again if need be
   int64_t plan_cache_entries = 1024;      // SLUICE_PLAN_CACHE_ENTRIES: least recently used go first
 };
 

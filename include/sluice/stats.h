@@ -48,6 +48,11 @@ struct Stats {
   int64_t generic_tier_launches = 0;
   // Calls of sync().
   int64_t syncs = 0;
+  // Values that only gradients will ask for, given up since memory was short
+  // (Config::memory_limit), their bytes, and how many were computed again.
+  int64_t values_evicted = 0;
+  int64_t bytes_evicted = 0;
+  int64_t values_recomputed = 0;
 };
 
 // The totals of a kernel, or of a kind of library call.

@@ -22,6 +22,15 @@ function shareBar(time, longest, all) {
       html('span', {style: `width: ${Math.max(2, Math.round(time / longest * 100))}%`}));
 }
 
+// What was given up for want of memory, and computed again: of all these windows.
+function evictions(windows) {
+  const sum = (member) => windows.reduce((total, window) => total + window[member], 0);
+  const evicted = sum('values_evicted'), recomputed = sum('values_recomputed');
+  return evicted + recomputed === 0 ? '' :
+    `${plural(evicted, 'value')}, ${formatBytes(sum('bytes_evicted'))}; ` +
+    `${formatCount(recomputed)} computed again`;
+}
+
 function traceDetails(trace) {
   const hits = trace.windows.filter((window) => window.plan_hit).length;
   const sum = (values) => values.reduce((total, value) => total + (value ?? 0), 0);
@@ -46,6 +55,7 @@ function traceDetails(trace) {
       ['host time', formatTime(sum(trace.windows.map(hostTime)))],
       ['device time', device > 0 ? formatTime(device) : ''],
       ['bytes elided', formatBytes(elided)],
+      ['given up', evictions(trace.windows)],
       ['threads', trace.threads.join(', ')],
       ['deterministic', trace.deterministic ? 'yes' : ''],
       ['build', trace.build && html('div', {class: 'lines'}, trace.build)],
@@ -121,6 +131,7 @@ function windowDetails(graph, window) {
       ['ops', formatCount(graph.recorded)],
       ['steps', stepCount(graph)],
       ['elided', graph.elided()],
+      ['given up', evictions([window])],
       ['device', graph.device],
       ['device time', device === null ? 'not known' : formatTime(device)],
       ['thread', thread],

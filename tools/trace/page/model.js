@@ -24,7 +24,7 @@ const DEFAULTS = {
   window: {
     number: 0, graph: -1, thread: -1, cause: '', cause_text: '', plan_hit: false, begin: 0,
     flushed: 0, plan_duration: 0, compile_duration: 0, bind_duration: 0, submit_duration: 0,
-    steps: [],
+    values_evicted: 0, bytes_evicted: 0, values_recomputed: 0, steps: [],
   },
   run: {begin: 0, duration: 0, generic: false},
   event: {lane: '', name: '', begin: 0, duration: 0, kernel: -1},

@@ -1,0 +1,199 @@
+#include "frontend/autograd/eviction.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/observe/counters.h"
+#include "engine/run/reclaim.h"
+#include "frontend/autograd/rules.h"
+
+namespace sluice::frontend {
+namespace {
+
+using engine::Node;
+using engine::NodeRef;
+using fusion::Op;
+
+// Guards the list, and the operands' values of the entries in it.
+std::mutex mutex;
+Tape* newest = nullptr;
+
+// Says which thread an entry is of: only that one evicts, as others may be recording what reads it.
+const void* this_thread() { return &grad_mode; }
+
+bool can_compute(const Tape& tape) {
+  return tape.is_computable || tape.is_recipe.load(std::memory_order_acquire);
+}
+
+const Shape& shape_of(const TapeOperand& operand) {
+  return operand.tape ? operand.tape->shape : operand.value->layout.shape;
+}
+
+// Of one op, in bytes that a simple op would move in that time.
+double own_work(const Tape& tape) {
+  constexpr double kMultiplicationsPerByte = 4;
+  const auto count = static_cast<double>(tape.shape.numel());
+  double bytes = count * static_cast<double>(size_of(tape.dtype));
+  for (const TapeOperand& operand : tape.operands) {
+    if (operand.is_tensor) bytes += static_cast<double>(shape_of(operand).numel() * 4);
+  }
+  if (tape.op == Op::kMatmul) {
+    bytes +=
+        count * static_cast<double>(shape_of(tape.operands[0]).back()) / kMultiplicationsPerByte;
+  }
+  return bytes;
+}
+
+// Of computing a value again, with what it needs and is in memory no more.
+double work_of(const Tape& tape, int* steps) {
+  if (--*steps < 0) return 0;
+  double work = own_work(tape);
+  for (const TapeOperand& operand : tape.operands) {
+    if (operand.is_tensor && operand.value == nullptr) work += work_of(*operand.tape, steps);
+  }
+  return work;
+}
+
+// Who keeps a value: operand `k` of an entry, or what a pass has computed again.
+struct Holder {
+  Tape* tape;
+  size_t k;
+  Values* pass;
+};
+
+// A node with a value that can be computed again.
+struct Value {
+  const Tape* source = nullptr;  // computes it
+  std::vector<Holder> holders;
+};
+
+// A block of memory, which views of one another share.
+struct Candidate {
+  std::vector<std::pair<const Node*, Value>> values;
+
+  // Nobody else wants a value, or the memory.
+  bool is_free() const {
+    return values[0].first->buffer.count() == static_cast<int32_t>(values.size()) &&
+           std::all_of(values.begin(), values.end(), [](const auto& value) {
+             return value.first->references.load() == value.second.holders.size();
+           });
+  }
+};
+
+class Eviction {
+ public:
+  explicit Eviction(Device device) : device_(device) {
+    for (Tape* tape = newest; tape != nullptr; tape = tape->previous_listed) {
+      if (tape->listed_by != this_thread() || tape->device != device) continue;
+      for (size_t k = 0; k < tape->operands.size(); ++k) {
+        const TapeOperand& operand = tape->operands[k];
+        if (operand.tape) add(operand.value.get(), operand.tape.get(), {tape, k, nullptr});
+      }
+    }
+    for (Values* pass = Values::innermost(); pass != nullptr; pass = pass->outer()) {
+      pass->for_each_computed([&](Tape* tape, const Tensor& value) {
+        add(value.node_ref().get(), tape, {tape, 0, pass});
+      });
+    }
+    absl::erase_if(candidates_, [](const auto& candidate) { return !candidate.second.is_free(); });
+  }
+
+  // Gives up values of `bytes` or more, which die with what it returns.
+  std::vector<NodeRef> run(int64_t bytes) {
+    std::vector<NodeRef> given_up;
+    int64_t freed = 0;
+    while (freed < bytes && !candidates_.empty()) {
+      const auto cheapest = std::min_element(
+          candidates_.begin(), candidates_.end(),
+          [](const auto& a, const auto& b) { return work_per_byte(a) < work_per_byte(b); });
+      freed += static_cast<int64_t>(cheapest->first->bytes());
+      give_up(cheapest->second, &given_up);
+      engine::count(engine::counters().values_evicted,
+                    static_cast<int64_t>(cheapest->second.values.size()));
+      candidates_.erase(cheapest);
+    }
+    engine::count(engine::counters().bytes_evicted, freed);
+    return given_up;
+  }
+
+ private:
+  using Candidates = absl::flat_hash_map<const runtime::Buffer*, Candidate>;
+
+  void add(Node* node, Tape* source, Holder holder) {
+    if (node == nullptr || node->device != device_ || !node->submitted() || !can_compute(*source)) {
+      return;
+    }
+    auto& values = candidates_[node->buffer.get()].values;
+    auto value = std::find_if(values.begin(), values.end(),
+                              [node](const auto& known) { return known.first == node; });
+    if (value == values.end()) value = values.insert(value, {node, {source, {}}});
+    value->second.holders.push_back(holder);
+  }
+
+  static double work_per_byte(const Candidates::value_type& candidate) {
+    int steps = 64;
+    double work = 0;
+    for (const auto& [node, value] : candidate.second.values)
+      work += work_of(*value.source, &steps);
+    return work / static_cast<double>(std::max<size_t>(candidate.first->bytes(), 1));
+  }
+
+  static void give_up(const Candidate& candidate, std::vector<NodeRef>* given_up) {
+    for (const auto& [node, value] : candidate.values) {
+      for (const Holder& holder : value.holders) {
+        if (holder.pass != nullptr) {
+          given_up->push_back(holder.pass->take_computed(holder.tape));
+          holder.tape->is_evicted = true;
+        } else {
+          TapeOperand& operand = holder.tape->operands[holder.k];
+          given_up->push_back(std::exchange(operand.value, {}));
+          operand.tape->is_evicted = true;
+        }
+      }
+    }
+  }
+
+  const Device device_;
+  Candidates candidates_;
+};
+
+bool give_up(Device device, int64_t bytes) {
+  // More than is needed now: the next allocation is near, and looking for candidates takes time.
+  constexpr int64_t kPartOfMemory = 16;
+  std::vector<NodeRef> given_up;  // dies without the lock
+  const std::lock_guard lock(mutex);
+  given_up = Eviction(device).run(std::max(bytes, config().memory_limit / kPartOfMemory));
+  return !given_up.empty();
+}
+
+}  // namespace
+
+void list_values(Tape* tape) {
+  static const bool is_set = (engine::set_reclaimer(give_up), true);
+  static_cast<void>(is_set);
+  const std::lock_guard lock(mutex);
+  tape->listed_by = this_thread();
+  tape->previous_listed = newest;
+  tape->next_listed = nullptr;
+  if (newest != nullptr) newest->next_listed = tape;
+  newest = tape;
+}
+
+void unlist_values(Tape* tape) {
+  const std::lock_guard lock(mutex);
+  if (tape->previous_listed != nullptr) tape->previous_listed->next_listed = tape->next_listed;
+  (tape->next_listed != nullptr ? tape->next_listed->previous_listed : newest) =
+      tape->previous_listed;
+  tape->listed_by = nullptr;
+}
+
+NodeRef value_of(const Tape& tape, size_t k) {
+  if (tape.listed_by == nullptr) return tape.operands[k].value;
+  const std::lock_guard lock(mutex);
+  return tape.operands[k].value;
+}
+
+}  // namespace sluice::frontend
