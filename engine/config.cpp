@@ -91,8 +91,8 @@ Config from_environment() {
 }  // namespace
 
 Config& config() {
-  static Config* config = new Config(from_environment());
-  return *config;
+  static Config config = from_environment();
+  return config;
 }
 
 }  // namespace sluice

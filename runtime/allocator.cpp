@@ -39,8 +39,6 @@ class Allocator {
     std::unique_lock lock(mutex_);
     if (bytes > size_t{1} << 60) return exhausted(bytes);
     const size_t capacity = size_class(bytes);
-    if (held_ > limit()) [[unlikely]]
-      trim_locked();  // the limit is lower than it was
     Buffer* buffer = take_cached(capacity);
     if (buffer == nullptr) {
       if (held_ + static_cast<int64_t>(capacity) > limit()) {
@@ -76,7 +74,12 @@ class Allocator {
     free_[buffer->capacity()].push_back(buffer);
   }
 
-  void set_limit(int64_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
+  void set_limit(int64_t bytes) {
+    if (limit_.load(std::memory_order_relaxed) == bytes) [[likely]]
+      return;
+    limit_.store(bytes, std::memory_order_relaxed);
+    trim();  // what is held may be more than the new limit
+  }
 
   void trim() {
     std::lock_guard lock(mutex_);

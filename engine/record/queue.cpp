@@ -70,9 +70,10 @@ void Queue::flush_full() {
   if (aligner_.is_due()) {
     cause = FlushCause::kLoop;
   } else if (static_cast<int64_t>(pending_.size()) < settings_.window_ops) {
-    const bool is_large = is_large_for_memory();
+    // Under a limit of memory temporaries count as well.
+    const bool is_large = most_bytes_ < settings_.max_pending_bytes;
     bytes_since_scan_ = live_bytes();
-    if (!is_large && bytes_since_scan_ <= settings_.max_pending_bytes / 2) return;
+    if (!is_large && bytes_since_scan_ <= most_bytes_ / 2) return;
     cause = FlushCause::kBytes;
   }
   run(cause, runtime::SubmitMode::kDetached, {.end = aligner_.cut(pending_)});
@@ -130,11 +131,6 @@ bool Queue::is_worth_starting() const {
   for (const Node* input : pending_.inputs()) bytes += input->bytes();
   for (size_t i = 0; i < pending_.size(); ++i) bytes += pending_.node(i)->bytes();
   return bytes >= kWorthStarting;
-}
-
-// On the CPU, work that starts by itself competes with the host.
-bool Queue::starts_by_itself() const {
-  return device_.type() != DeviceType::kCpu && !settings_.deterministic;
 }
 
 bool Queue::start_if_idle() {

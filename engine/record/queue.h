@@ -85,7 +85,7 @@ class Queue {
   void count_recorded();
   void bring_here(const NodeOperand& operand);
   void bring_from(Queue* other, Node* operand);
-  bool is_large_for_memory() const;
+  void begin_window();
   bool is_full() const;
   void flush_full();
   void flush_before_last();
@@ -106,6 +106,7 @@ class Queue {
   QueueMutex mutex_;
   Window pending_;
   int64_t bytes_since_scan_ = 0;
+  int64_t most_bytes_ = 0;  // more pending bytes than that are looked into
   LoopAligner aligner_;
   std::atomic<int64_t> ops_recorded_{0};
   const Config& settings_;

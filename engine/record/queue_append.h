@@ -3,6 +3,7 @@
 #ifndef SLUICE_ENGINE_RECORD_QUEUE_APPEND_H_
 #define SLUICE_ENGINE_RECORD_QUEUE_APPEND_H_
 
+#include <algorithm>
 #include <mutex>
 
 #include "engine/record/idle_starter.h"
@@ -21,18 +22,25 @@ inline void Queue::bring_here(const NodeOperand& operand) {
     bring_from(queue, operand.node);
 }
 
-// Under a limit of memory windows are short: what they read and write cannot be given up.
-inline bool Queue::is_large_for_memory() const {
-  constexpr int kPartOfMemory = 8;
-  return settings_.memory_limit != 0 && bytes_since_scan_ > settings_.memory_limit / kPartOfMemory;
-}
-
 // A full window is flushed by the next op: by then the temporaries of the statement that filled it
 // are gone.
 inline bool Queue::is_full() const {
   return static_cast<int64_t>(pending_.size()) >= settings_.window_ops ||
-         bytes_since_scan_ > settings_.max_pending_bytes || is_large_for_memory() ||
-         aligner_.is_due();
+         bytes_since_scan_ > most_bytes_ || aligner_.is_due();
+}
+
+// On the CPU, work that starts by itself competes with the host.
+inline bool Queue::starts_by_itself() const {
+  return device_.type() != DeviceType::kCpu && !settings_.deterministic;
+}
+
+inline void Queue::begin_window() {
+  // Under a limit of memory windows are short: what they read and write cannot be given up.
+  constexpr int kPartOfMemory = 8;
+  most_bytes_ = settings_.max_pending_bytes;
+  if (settings_.memory_limit != 0) [[unlikely]]
+    most_bytes_ = std::min(most_bytes_, settings_.memory_limit / kPartOfMemory);
+  if (starts_by_itself()) IdleStarter::wake();
 }
 
 // Written only by the queue's own thread.
@@ -67,7 +75,7 @@ template <typename Size>
   pending_.add(node, call, num_operands);
   bytes_since_scan_ += node->bytes();
   count_recorded();
-  if (node->position == 0 && starts_by_itself()) IdleStarter::wake();
+  if (node->position == 0) begin_window();
   if (aligner_.ends_loop(pending_)) [[unlikely]]
     flush_before_last();
   for_each_index(num_operands, [&](size_t k) {

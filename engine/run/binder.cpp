@@ -28,7 +28,7 @@ class Binder {
     written_ = {stream, stream->next_ticket()};
   }
 
-  void bind() {
+  void bind(kernels::Tier tier) {
     bind_inputs();
     batch_->bindings.scalars.assign(window_.scalars().begin(), window_.scalars().end());
     batch_->results.resize(plan_.results.size());
@@ -47,7 +47,7 @@ class Binder {
         if (!given_away_[r]) free_.push_back(batch_->results[r]);
       }
     }
-    if (num_steps > 0) make_run();
+    if (num_steps > 0) make_run(tier);
   }
 
  private:
@@ -71,9 +71,8 @@ class Binder {
     }
   }
 
-  void make_run() {
-    absl::StatusOr<std::unique_ptr<kernels::Run>> run =
-        ready_.code->make_run(stream_, tier_in_use());
+  void make_run(kernels::Tier tier) {
+    absl::StatusOr<std::unique_ptr<kernels::Run>> run = ready_.code->make_run(stream_, tier);
     if (run.ok()) {
       batch_->code = *std::move(run);
       return;
@@ -209,9 +208,9 @@ class Binder {
 
 }  // namespace
 
-void bind(const Window& window, const ReadyPlan& plan, Batch* batch, runtime::Backend* backend,
-          runtime::Stream* stream) {
-  Binder(window, plan, batch, backend, stream).bind();
+void bind(const Window& window, const ReadyPlan& plan, kernels::Tier tier, Batch* batch,
+          runtime::Backend* backend, runtime::Stream* stream) {
+  Binder(window, plan, batch, backend, stream).bind(tier);
 }
 
 }  // namespace sluice::engine

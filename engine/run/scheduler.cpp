@@ -78,6 +78,15 @@ std::string label_of_step(const fusion::Graph& graph, const fusion::Step& step) 
   return absl::StrCat(join_names(graph, nodes, kNamed), is_long ? "+...+" : "+", last);
 }
 
+kernels::Tier tier_of(CompileMode mode) {
+  switch (mode) {
+    case CompileMode::kOff: return kernels::Tier::kInterpreted;
+    case CompileMode::kBlocking: return kernels::Tier::kCompiled;
+    case CompileMode::kAsync: break;
+  }
+  return kernels::Tier::kAsync;
+}
+
 // Gives every live node of the window its value.
 void publish_results(const Window& window, const ReadyPlan& plan, const Batch& batch) {
   const auto num_inputs = static_cast<fusion::NodeId>(window.inputs().size());
@@ -95,14 +104,7 @@ void publish_results(const Window& window, const ReadyPlan& plan, const Batch& b
 
 }  // namespace
 
-kernels::Tier tier_in_use() {
-  switch (config().compile) {
-    case CompileMode::kOff: return kernels::Tier::kInterpreted;
-    case CompileMode::kBlocking: return kernels::Tier::kCompiled;
-    case CompileMode::kAsync: break;
-  }
-  return kernels::Tier::kAsync;
-}
+kernels::Tier tier_in_use() { return tier_of(config().compile); }
 
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
                                          FlushObserver* observer) {
@@ -153,7 +155,7 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
   for (const uint32_t op : plan->labeled) batch->callers.push_back(window.caller(op));
   {
     const StageScope stage(observer.get(), FlushStage::kBind);
-    bind(window, *plan, batch.get(), backend, stream);
+    bind(window, *plan, tier_of(settings.compile), batch.get(), backend, stream);
     publish_results(window, *plan, *batch);
   }
   const bool has_work = !plan->plan().steps.empty() || !batch->failures().empty();

@@ -12,7 +12,10 @@
 namespace sluice::frontend {
 
 // Entries keep all operands then, or recipes of them, so that every value can be computed again.
-inline bool may_evict() { return config().memory_limit != 0; }
+inline bool may_evict() {
+  static const Config& settings = config();
+  return settings.memory_limit != 0;
+}
 
 // Entries may be of use for what depends on no leaf.
 inline bool may_be_constant() { return may_have_entries() && may_evict(); }
