@@ -199,7 +199,9 @@ struct Lanes : Element<T, S> {
 #if defined(__clang__) || __GNUC__ >= 12
     return __builtin_shufflevector(x, y, kFrom...);
 #else
-    using Index = std::conditional_t<sizeof(S) == 4, int32_t, int64_t>;
+    using Narrow = std::conditional_t<sizeof(S) == 1, int8_t, int16_t>;
+    using Wide = std::conditional_t<sizeof(S) == 4, int32_t, int64_t>;
+    using Index = std::conditional_t<sizeof(S) <= 2, Narrow, Wide>;
     typedef Index Indices __attribute__((vector_size(kBytes)));
     return __builtin_shuffle(x, y, Indices{kFrom...});
 #endif
