@@ -156,6 +156,29 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(code, CANNOT_COMPUTE, said)
         self.assertIn("gpu-check: there is no NVRTC", said)
 
+    def test_suites_run_in_each_mode(self):
+        self.assertEqual(self.run_check("--bundle")[0], 0)
+        seen = pathlib.Path(self.folder.name) / "seen"
+        suite = f"""#!/bin/sh
+if [ "$1" = --gtest_list_tests ]; then printf 'Fuzz.\\n  All\\n'; exit; fi
+echo "compile=$SLUICE_COMPILE cublaslt=$SLUICE_CUBLASLT deterministic=$SLUICE_DETERMINISTIC" >> {seen}
+echo '[ RUN      ] Fuzz.All'
+echo '[       OK ] Fuzz.All (1 ms)'
+"""
+        for name, text in (("gpu_bench", "#!/bin/sh\necho '{}'\n"), ("fusion_test", suite),
+                           ("epilogue_test", suite)):
+            program = self.bundle / "bin" / name
+            program.write_text(text)
+            program.chmod(0o755)
+        code, said = self.run_check("--only", "tests", "--suite", "fusion_test,epilogue_test",
+                                    SLUICE_COMPILE="off", **self.use_driver(0, devices=1))
+        self.assertEqual(code, 0, said)
+        usual, compiled, own_products = (
+            f"compile={compile} cublaslt={cublaslt} deterministic=1" for compile, cublaslt in
+            (("", ""), ("blocking", ""), ("blocking", "off")))
+        self.assertEqual(sorted(seen.read_text().splitlines()),
+                         sorted(2 * [usual, compiled] + [own_products]))
+
     def test_a_suite_fails(self):
         self.assertEqual(self.run_check("--bundle")[0], 0)
         for name, text in (("gpu_bench", "echo '{}'"), ("ops_test", "kill -SEGV $$")):
