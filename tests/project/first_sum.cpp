@@ -1,7 +1,7 @@
 // Computes a sum on the device of a program that asks for none, and says which it is.
-#include <cstdio>
+#include <sluice/sluice.h>
 
-#include "sluice/sluice.h"
+#include <cstdio>
 
 int main() {
   try {
