@@ -21,7 +21,6 @@ from gpu_suites import Clock, Outcome
 from gpu_table import Row
 
 PARTS = ("tests", "sanitizer", "bench")
-CANNOT_RUN = 2
 TEST_LIMIT = 150  # seconds of one process
 BENCH_LIMIT = 100  # of one group
 PROBE_LIMIT = 90
@@ -45,6 +44,19 @@ RIGHT, ALL_PASS, NO_ERRORS = "right", "all pass", "no errors"  # goals that deci
 
 class CannotRun(Exception):
     """One sentence for the user."""
+    exit_code = 2  # arguments
+
+
+class NotForThisMachine(CannotRun):
+    exit_code = 4
+
+
+class NoGpu(CannotRun):
+    exit_code = 5
+
+
+class GpuCannotCompute(CannotRun):
+    exit_code = 6
 
 
 def say(text):
@@ -52,33 +64,37 @@ def say(text):
 
 
 def require_gpu():
-    """Raises CannotRun unless the driver lists a device for this process."""
+    """Raises NoGpu unless the driver lists a device for this process."""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        raise CannotRun("there is no NVIDIA driver here: libcuda.so.1 cannot be loaded") from None
+        raise NoGpu("there is no NVIDIA driver here: libcuda.so.1 cannot be loaded") from None
     result, count = cuda.cuInit(0), ctypes.c_int(0)
     if result == 0:
         result = cuda.cuDeviceGetCount(ctypes.byref(count))
     if result == 0 and count.value > 0:
         return
     if hidden is not None and result in (0, 100):
-        raise CannotRun(f"the driver lists no GPU under CUDA_VISIBLE_DEVICES='{hidden}'")
+        raise NoGpu(f"the driver lists no GPU under CUDA_VISIBLE_DEVICES='{hidden}'")
     if result in (0, 100):
-        raise CannotRun("there is an NVIDIA driver here, but it lists no GPU")
-    raise CannotRun(f"the NVIDIA driver does not start: error {result} of cuInit")
+        raise NoGpu("there is an NVIDIA driver here, but it lists no GPU")
+    if result == 34:
+        raise NoGpu("there is no NVIDIA driver here, only the toolkit's stub of it")
+    raise NoGpu(f"the NVIDIA driver does not start: error {result} of cuInit")
 
 
 def require_machine(manifest):
-    """Raises CannotRun if the bundle's programs cannot start here."""
+    """Raises NotForThisMachine if the bundle's programs cannot start here."""
     if platform.machine() != manifest["machine"]:
-        raise CannotRun(f"the bundle is for {manifest['machine']}, this machine is "
-                        f"{platform.machine()}: build it here, scripts/gpu-check --bundle")
+        raise NotForThisMachine(
+            f"the bundle is for {manifest['machine']}, this machine is "
+            f"{platform.machine()}: build it here, scripts/gpu-check --bundle")
     have = os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
     if [int(n) for n in have.split(".")] < [int(n) for n in manifest["glibc"].split(".")]:
-        raise CannotRun(f"the bundle needs glibc {manifest['glibc']} and here is {have}: build it "
-                        "here or on an older system, scripts/gpu-check --bundle")
+        raise NotForThisMachine(
+            f"the bundle needs glibc {manifest['glibc']} and here is {have}: build it "
+            "here or on an older system, scripts/gpu-check --bundle")
 
 
 def driver_text():
@@ -134,7 +150,7 @@ class Check:
     # --- The device itself.
 
     def probe(self):
-        """Adds a row. Raises CannotRun if nothing can work without what is missing."""
+        """Adds a row. Raises GpuCannotCompute if nothing can work without what is missing."""
         device = "cpu" if self.options.rehearse else "cuda"
         code, output, timed_out = gpu_suites.run(
             [self.program("gpu_bench"), "--probe", "--device", device],
@@ -144,7 +160,7 @@ class Check:
             self.device = json.loads(lines[0])
         said = " ".join(line.replace("gpu_bench: ", "") for line in lines if line[:1] != "{")
         if code == 3 and not timed_out:
-            raise CannotRun(said)
+            raise GpuCannotCompute(said)
         if code == 0:
             self.rows.append(Row("a first sum", "right", goal=RIGHT, met=True))
             return
@@ -397,7 +413,7 @@ def main():
         return Check(bundle, options).run()
     except CannotRun as reason:
         say(reason)
-        return CANNOT_RUN
+        return reason.exit_code
 
 
 if __name__ == "__main__":

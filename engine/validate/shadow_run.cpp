@@ -73,7 +73,7 @@ ShadowRun run_shadow(const std::shared_ptr<const ReadyPlan>& plan, absl::Span<No
   if (plan->plan().steps.empty()) return shadow;
 
   kernels::Bindings bindings;
-  bindings.scalars.assign(scalars.begin(), scalars.end());
+  for (const uint64_t scalar : scalars) bindings.scalars.push_back(scalar);
   for (const Node* input : inputs) {
     const int64_t offset = input->layout.offset * static_cast<int64_t>(size_of(input->dtype));
     bindings.inputs.push_back(static_cast<char*>(input->buffer->data()) + offset);

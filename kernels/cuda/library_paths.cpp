@@ -17,11 +17,28 @@ std::string folder_of_executable() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
 }
 
+// Glob patterns of the folders of toolkits.
+std::vector<std::string> toolkit_folders() {
+  std::vector<std::string> folders;
+  for (const char* const name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const std::string root = environment_variable(name); !root.empty()) {
+      folders.push_back(root + "/lib64");
+    }
+  }
+  if (const std::string root = environment_variable("CONDA_PREFIX"); !root.empty()) {
+    folders.push_back(root + "/lib");
+  }
+  folders.emplace_back("/usr/local/cuda/lib64");
+  return folders;
+}
+
 // Glob patterns of the folders of Python packages.
 std::vector<std::string> python_folders() {
   std::vector<std::string> folders;
-  if (const std::string root = environment_variable("VIRTUAL_ENV"); !root.empty()) {
-    folders.push_back(root + "/lib/python3*/site-packages");
+  for (const char* const name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    if (const std::string root = environment_variable(name); !root.empty()) {
+      folders.push_back(root + "/lib/python3*/site-packages");
+    }
   }
   const std::vector<std::string> python_path =
       absl::StrSplit(environment_variable("PYTHONPATH"), ':', absl::SkipEmpty());
@@ -52,7 +69,7 @@ std::string environment_variable(const char* name) {
 std::vector<std::string> library_candidates(absl::Span<const std::string> names,
                                             const std::string& package_folders) {
   std::vector<std::string> paths(names.begin(), names.end());
-  std::vector<std::string> folders = {"/usr/local/cuda/lib64"};
+  std::vector<std::string> folders = toolkit_folders();
   if (const std::string folder = folder_of_executable(); !folder.empty()) {
     folders.push_back(folder);
   }

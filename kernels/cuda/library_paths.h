@@ -15,9 +15,9 @@ namespace sluice::kernels::cuda {
 std::string environment_variable(const char* name);
 
 // Arguments for dlopen(), in the order in which to try them, for `names`, which are in order of
-// preference: first the names, for the loader's own search path, then files that exist in the
-// toolkit's usual folder, next to the executable, and in folders of Python's package `nvidia` that
-// match a pattern ("{cu13,cublas}/lib").
+// preference: first the names, for the loader's own search path, then files that exist in toolkits
+// (CUDA_HOME, CUDA_PATH, CONDA_PREFIX, the usual folder), next to the executable, and in folders of
+// Python's package `nvidia` that match a pattern ("{cu13,cublas}/lib").
 std::vector<std::string> library_candidates(absl::Span<const std::string> names,
                                             const std::string& package_folders);
 

@@ -3,11 +3,14 @@
 // If SLUICE_NVRTC names a libnvrtc.so, the kernels are also compiled by it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <latch>
 #include <memory>
 #include <string>
@@ -31,6 +34,7 @@
 namespace sluice::kernels::cuda {
 namespace {
 
+namespace fs = std::filesystem;
 using emulated::EmulatedCuda;
 using emulated::HostCompiler;
 using fusion::Op;
@@ -477,6 +481,30 @@ TEST(CudaNvrtcTest, SaysThatThereIsNone) {
   const absl::Status none = make_nvrtc_compiler(90, 9000)->compile("", false).status();
   EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(message_of(none), HasSubstr("there is no CUDA compiler: libnvrtc.so was not found"));
+}
+
+// Its code would not load.
+TEST(CudaNvrtcTest, ThatIsTooNewForTheDriverIsNotUsed) {
+  if (const char* named = std::getenv("SLUICE_NVRTC"); named != nullptr && *named != '\0') return;
+  const fs::path home = fs::temp_directory_path() / absl::StrCat("sluice_nvrtc_", getpid());
+  fs::create_directories(home / "lib64");
+  std::ofstream source(home / "nvrtc.c");
+  source << "int nvrtcVersion(int* major, int* minor) { *major = 12; *minor = 1; return 0; }\n"
+            "int nvrtcGetNumSupportedArchs(int* count) { *count = 0; return 0; }\n";
+  for (const char* const name :
+       {"GetErrorString", "GetSupportedArchs", "CreateProgram", "DestroyProgram", "CompileProgram",
+        "GetProgramLogSize", "GetProgramLog", "GetCUBINSize", "GetCUBIN", "GetPTXSize", "GetPTX"}) {
+    source << "int nvrtc" << name << "(void) { return 0; }\n";
+  }
+  source.close();
+  const std::string command = absl::StrCat("cc -shared -fPIC -o ", (home / "lib64").string(),
+                                           "/libnvrtc.so.12 ", (home / "nvrtc.c").string());
+  if (std::system(command.c_str()) != 0) GTEST_SKIP() << "no compiler";
+  setenv("CUDA_HOME", home.c_str(), 1);
+  const absl::Status unfit = make_nvrtc_compiler(90, 11080)->compile("", false).status();
+  unsetenv("CUDA_HOME");
+  EXPECT_THAT(message_of(unfit), HasSubstr("whose code a driver for CUDA 11 does not load"));
+  fs::remove_all(home);
 }
 
 class CudaRealNvrtcTest : public ::testing::Test {

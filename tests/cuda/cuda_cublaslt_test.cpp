@@ -252,6 +252,21 @@ TEST(CudaLibraryPaths, ListsNamesThenFiles) {
   EXPECT_EQ(library_candidates(names, "{cu13,cublas}/lib"),
             (std::vector<std::string>{names[0], names[1], folder / "libno-such.so.12"}));
   unsetenv("PYTHONPATH");
+  // Toolkits that are not where they usually are.
+  fs::create_directories(root / "lib64");
+  fs::create_directories(root / "lib");
+  for (const char* const path : {"lib64/libno-such.so.12", "lib/libno-such.so.13"}) {
+    std::ofstream(root / path) << "x";
+  }
+  for (const auto& [name, path] : {std::pair("CUDA_HOME", "lib64/libno-such.so.12"),
+                                   std::pair("CUDA_PATH", "lib64/libno-such.so.12"),
+                                   std::pair("CONDA_PREFIX", "lib/libno-such.so.13")}) {
+    setenv(name, root.c_str(), 1);
+    EXPECT_EQ(library_candidates(names, "{cu13,cublas}/lib"),
+              (std::vector<std::string>{names[0], names[1], root / path}))
+        << name;
+    unsetenv(name);
+  }
   fs::remove_all(root);
 }
 

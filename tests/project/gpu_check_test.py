@@ -1,6 +1,6 @@
 """scripts/gpu-check where something is missing: gpu_check_test.py <root of the sources>.
 
-Each stage that fails must end it at once, with a sentence of its own and exit code 2, and must leave
+Each stage that fails must end it at once, with a sentence and an exit code of its own, and must leave
 nothing that a later call takes for a bundle. Compilers and their products are shell scripts here."""
 
 import os
@@ -29,6 +29,8 @@ OBJDUMP = """#!/bin/sh
 echo "0 DF *UND* 0 (GLIBC_2.34) memcpy"
 """
 FAILS = "#!/bin/sh\nexit 1\n"
+KERNEL_DRIVER = pathlib.Path("/proc/driver/nvidia")  # the driver's library makes /dev/nvidiactl itself
+FAILED, BAD_ARGUMENTS, NO_BUNDLE, NOT_FOR_THIS_MACHINE, NO_GPU, CANNOT_COMPUTE = 1, 2, 3, 4, 5, 6
 
 
 class GpuCheck(unittest.TestCase):
@@ -67,7 +69,7 @@ class GpuCheck(unittest.TestCase):
 
     def expect_no_bundle(self, sentence):
         code, said = self.run_check("--bundle")
-        self.assertEqual(code, 2, said)
+        self.assertEqual(code, NO_BUNDLE, said)
         self.assertIn(sentence, said)
         self.assertFalse(self.bundle.exists())
         self.assertFalse(pathlib.Path(f"{self.bundle}.tar.gz").exists())
@@ -103,30 +105,93 @@ class GpuCheck(unittest.TestCase):
         self.expect_no_bundle("packing failed")
 
     def test_there_is_no_gpu(self):
-        if pathlib.Path("/dev/nvidiactl").exists():
+        if KERNEL_DRIVER.exists():
             self.skipTest("there is one")
         for arguments in ((), ("--only", "bench")):  # without a bundle it is not built first
             code, said = self.run_check(*arguments)
-            self.assertEqual(code, 2, said)
+            self.assertEqual(code, NO_GPU, said)
             self.assertRegex(said, "there is no NVIDIA driver here|lists no GPU|does not start")
             self.assertFalse(self.bundle.exists())
 
-    def test_the_driver_lists_no_gpu(self):
+    def use_driver(self, init, devices=0):
+        """A driver whose cuInit returns `init` and which lists so many devices."""
         if shutil.which("cc") is None:
             self.skipTest("there is no C compiler")
         source = self.tools / "driver.c"
-        for result, sentence in ((100, "there is an NVIDIA driver here, but it lists no GPU"),
-                                 (999, "the NVIDIA driver does not start: error 999")):
-            source.write_text(f"int cuInit(unsigned flags) {{ (void)flags; return {result}; }}\n")
-            subprocess.run(["cc", "-shared", "-fPIC", "-o", self.tools / "libcuda.so.1", source],
-                           check=True)
-            code, said = self.run_check(LD_LIBRARY_PATH=str(self.tools))
-            self.assertEqual(code, 2, said)
-            self.assertIn(sentence, said)
+        source.write_text(f"int cuInit(unsigned flags) {{ (void)flags; return {init}; }}\n"
+                          f"int cuDeviceGetCount(int* count) {{ *count = {devices}; return 0; }}\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self.tools / "libcuda.so.1", source],
+                       check=True)
+        return {"LD_LIBRARY_PATH": str(self.tools)}
+
+    def test_the_driver_lists_no_gpu(self):
+        for made in (False, True):  # the check of a checkout, and of a bundle
+            if made:
+                self.assertEqual(self.run_check("--bundle")[0], 0)
+            for result, sentence in ((0, "there is an NVIDIA driver here, but it lists no GPU"),
+                                     (100, "there is an NVIDIA driver here, but it lists no GPU"),
+                                     (34, "only the toolkit's stub of it"),
+                                     (999, "the NVIDIA driver does not start: error 999")):
+                driver = self.use_driver(result)
+                for part in ("tests", "sanitizer", "bench"):
+                    code, said = self.run_check("--only", part, **driver)
+                    self.assertEqual(code, NO_GPU, said)
+                    self.assertIn(sentence, said)
+                self.assertEqual(self.bundle.exists(), made)
+
+    def test_a_real_driver_lists_no_gpu(self):
+        folder = os.environ.get("SLUICE_TEST_LIBCUDA")  # Debian's libcuda1, unpacked
+        if not folder or KERNEL_DRIVER.exists():
+            self.skipTest("SLUICE_TEST_LIBCUDA is not set, or there is a GPU")
+        code, said = self.run_check(LD_LIBRARY_PATH=folder)
+        self.assertEqual(code, NO_GPU, said)
+        self.assertIn("there is an NVIDIA driver here, but it lists no GPU", said)
+
+    def test_the_gpu_cannot_compute(self):
+        self.assertEqual(self.run_check("--bundle")[0], 0)
+        bench = self.bundle / "bin/gpu_bench"
+        bench.write_text("#!/bin/sh\necho 'gpu_bench: there is no NVRTC'\nexit 3\n")
+        bench.chmod(0o755)
+        code, said = self.run_check(**self.use_driver(0, devices=1))
+        self.assertEqual(code, CANNOT_COMPUTE, said)
+        self.assertIn("gpu-check: there is no NVRTC", said)
+
+    def test_suites_run_in_each_mode(self):
+        self.assertEqual(self.run_check("--bundle")[0], 0)
+        seen = pathlib.Path(self.folder.name) / "seen"
+        suite = f"""#!/bin/sh
+if [ "$1" = --gtest_list_tests ]; then printf 'Fuzz.\\n  All\\n'; exit; fi
+echo "compile=$SLUICE_COMPILE cublaslt=$SLUICE_CUBLASLT deterministic=$SLUICE_DETERMINISTIC" >> {seen}
+echo '[ RUN      ] Fuzz.All'
+echo '[       OK ] Fuzz.All (1 ms)'
+"""
+        for name, text in (("gpu_bench", "#!/bin/sh\necho '{}'\n"), ("fusion_test", suite),
+                           ("epilogue_test", suite)):
+            program = self.bundle / "bin" / name
+            program.write_text(text)
+            program.chmod(0o755)
+        code, said = self.run_check("--only", "tests", "--suite", "fusion_test,epilogue_test",
+                                    SLUICE_COMPILE="off", **self.use_driver(0, devices=1))
+        self.assertEqual(code, 0, said)
+        usual, compiled, own_products = (
+            f"compile={compile} cublaslt={cublaslt} deterministic=1" for compile, cublaslt in
+            (("", ""), ("blocking", ""), ("blocking", "off")))
+        self.assertEqual(sorted(seen.read_text().splitlines()),
+                         sorted(2 * [usual, compiled] + [own_products]))
+
+    def test_a_suite_fails(self):
+        self.assertEqual(self.run_check("--bundle")[0], 0)
+        for name, text in (("gpu_bench", "echo '{}'"), ("ops_test", "kill -SEGV $$")):
+            program = self.bundle / "bin" / name
+            program.write_text(f"#!/bin/sh\n{text}\n")
+            program.chmod(0o755)
+        code, said = self.run_check("--only", "tests", "--suite", "ops_test",
+                                    **self.use_driver(0, devices=1))
+        self.assertEqual(code, FAILED, said)
 
     def test_arguments_are_wrong(self):
         code, said = self.run_check("--rehearse", "--only", "nonsense")
-        self.assertEqual(code, 2, said)
+        self.assertEqual(code, BAD_ARGUMENTS, said)
         self.assertIn("'nonsense' is none of", said)
 
     def test_the_bundle_is_for_another_machine(self):
@@ -137,7 +202,7 @@ class GpuCheck(unittest.TestCase):
                                    ('"2.34"', '"9.99"', "the bundle needs glibc 9.99")):
             manifest.write_text(text.replace(f": {old}", f": {new}"))
             code, said = self.run_check("--rehearse")
-            self.assertEqual(code, 2, said)
+            self.assertEqual(code, NOT_FOR_THIS_MACHINE, said)
             self.assertIn(sentence, said)
 
 

@@ -1,5 +1,7 @@
 # What is compiled ahead of time by compilers of several kinds: cmake -DCMAKE_FOLDER=<folder of
-# SluiceNvcc.cmake> -DWORK_DIR=<folder> -P nvcc_probe_test.cmake. They are shell scripts.
+# SluiceNvcc.cmake> -DWORK_DIR=<folder> -DKERNEL=<source of the generic kernel> -P
+# nvcc_probe_test.cmake. They are shell scripts, and those that SLUICE_TEST_NVCC names, a list with
+# colons, which must also compile the generic kernel, if the build has printed it.
 include("${CMAKE_FOLDER}/SluiceNvcc.cmake")
 file(REMOVE_RECURSE "${WORK_DIR}")
 file(MAKE_DIRECTORY "${WORK_DIR}")
@@ -37,3 +39,23 @@ expect(nvcc_13_0 13000 "${old} -gencode arch=compute_100,code=sm_100 ${ptx}")
 make_nvcc(nvcc_broken 12.0 sm_)
 expect(nvcc_broken 12000 "")
 expect(no_nvcc 0 "")
+
+string(REPLACE ":" ";" real_compilers "$ENV{SLUICE_TEST_NVCC}")
+foreach(nvcc ${real_compilers})
+  sluice_nvcc_version("${nvcc}" version)
+  sluice_probe_nvcc("${nvcc}" "${WORK_DIR}" arguments)
+  set(expected "${old} ${ptx}")
+  if(version GREATER_EQUAL 12080)
+    set(expected "${old} -gencode arch=compute_100,code=sm_100 ${ptx}")
+  endif()
+  string(REPLACE ";" " " actual "${arguments}")
+  if(version LESS 12000 OR NOT actual STREQUAL expected)
+    message(SEND_ERROR "${nvcc} of ${version}: '${actual}', not '${expected}'")
+  elseif(EXISTS "${KERNEL}")
+    execute_process(COMMAND "${nvcc}" -fatbin -std=c++17 --fmad=false -w ${arguments}
+      -o "${WORK_DIR}/generic_kernel.fatbin" "${KERNEL}" RESULT_VARIABLE result)
+    if(NOT result STREQUAL "0")
+      message(SEND_ERROR "${nvcc} does not compile ${KERNEL}: ${result}")
+    endif()
+  endif()
+endforeach()

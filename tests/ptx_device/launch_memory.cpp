@@ -152,13 +152,14 @@ void Launch::check_global(const Instruction& insn, uint64_t address, int bytes, 
 void Launch::watch(const Instruction& insn, const Place& place, int offset, uint64_t value,
                    const Warp& warp, int lane) {
   if (place.space != kShared && place.space != kGlobal) return;
-  const auto thread = static_cast<uint32_t>(block_ * threads_ + warp_ * kWarp + lane + 1);
-  const RaceWatch::Access me{thread, epoch_, warp.epoch, insn.line};
+  const RaceWatch::Access me{races_.number_of(block_, warp_ * kWarp + lane), epoch_, warp.epoch,
+                             insn.line};
   const int size = bytes_of(insn.type);
-  const std::string wrong = place.space == kShared
-                                ? races_.shared(insn, me, place.address + offset, size, value)
-                                : races_.global(insn, me, place.address + offset, size, value);
-  if (!wrong.empty()) error(insn, lane, wrong);
+  std::string wrong;
+  const bool is_right = place.space == kShared
+                            ? races_.shared(insn, me, place.address + offset, size, value, &wrong)
+                            : races_.global(insn, me, place.address + offset, size, value, &wrong);
+  if (!is_right) error(insn, lane, wrong);
 }
 
 void Launch::atomic(const Instruction& insn, const Group& group, uint8_t* at, int lane) {

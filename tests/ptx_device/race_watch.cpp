@@ -13,27 +13,29 @@ void RaceWatch::begin_block(int shared_bytes) {
   shared_.assign(static_cast<size_t>(shared_bytes), Place{});
 }
 
-std::string RaceWatch::shared(const Instruction& insn, const Access& me, uint64_t at, int bytes,
-                              uint64_t value) {
+bool RaceWatch::shared(const Instruction& insn, const Access& me, uint64_t at, int bytes,
+                       uint64_t value, std::string* wrong) {
   for (int i = 0; i < bytes; ++i) {
     Place& place = shared_[at + i];
-    if (insn.op == kLd && place.writer.thread == 0) return "reads what nobody has written";
-    std::string wrong = watch(insn, me, true, value >> (8 * i) & 0xff, &place);
-    if (!wrong.empty()) return wrong;
+    if (insn.op == kLd && place.writer.thread == 0) {
+      *wrong = "reads what nobody has written";
+      return false;
+    }
+    if (!watch(insn, me, true, value >> (8 * i) & 0xff, &place, wrong)) return false;
   }
-  return {};
+  return true;
 }
 
-std::string RaceWatch::global(const Instruction& insn, const Access& me, uint64_t at, int bytes,
-                              uint64_t value) {
+bool RaceWatch::global(const Instruction& insn, const Access& me, uint64_t at, int bytes,
+                       uint64_t value, std::string* wrong) {
   // Small elements that share a place would be taken for one another.
-  if (bytes < 4 && at % 4 != 0) return {};
+  if (bytes < 4 && at % 4 != 0) return true;
   for (int i = 0; i < bytes; i += 4) {
-    std::string wrong =
-        watch(insn, me, false, value >> (8 * i) & 0xffffffffu, &global_place(at + i));
-    if (!wrong.empty()) return wrong;
+    if (!watch(insn, me, false, value >> (8 * i) & 0xffffffffu, &global_place(at + i), wrong)) {
+      return false;
+    }
   }
-  return {};
+  return true;
 }
 
 RaceWatch::Place& RaceWatch::global_place(uint64_t address) {
@@ -47,12 +49,11 @@ RaceWatch::Place& RaceWatch::global_place(uint64_t address) {
   return last_page_->places[(address & 4095) >> 2];
 }
 
-bool RaceWatch::is_ordered(const Access& before, const Access& me, bool is_shared) const {
-  if (before.thread == 0 || before.thread == me.thread) return true;
+bool RaceWatch::is_ordered_with(const Access& before, const Access& me, bool is_shared) const {
   const uint32_t other = before.thread - 1, mine = me.thread - 1;
-  if (!is_shared && other / threads_ != mine / threads_) return false;
-  if (before.block_epoch != me.block_epoch) return true;
-  return other % threads_ / kWarp == mine % threads_ / kWarp && before.warp_epoch != me.warp_epoch;
+  const bool is_later = before.block_epoch != me.block_epoch;
+  if (other / kWarp == mine / kWarp) return is_later || before.warp_epoch != me.warp_epoch;
+  return is_later && (is_shared || other / threads_ == mine / threads_);
 }
 
 std::string RaceWatch::who(const Access& access) const {
@@ -69,34 +70,43 @@ std::string RaceWatch::race(const char* does, bool is_shared, const Access& othe
 }
 
 // This runs for every access: nothing is allocated unless something is wrong.
-std::string RaceWatch::watch(const Instruction& insn, const Access& me, bool is_shared,
-                             uint64_t value, Place* place) const {
+bool RaceWatch::watch(const Instruction& insn, const Access& me, bool is_shared, uint64_t value,
+                      Place* place, std::string* wrong) const {
   const bool writes = insn.op != kLd;
   // Several threads may write one value to one place: an error slot, a padded row.
   if (!is_atomic(insn) && !is_ordered(place->writer, me, is_shared) &&
       (!writes || place->value != value)) {
-    return race(writes ? "writes" : "reads", is_shared, place->writer, " writes");
+    *wrong = race(writes ? "writes" : "reads", is_shared, place->writer, " writes");
+    return false;
   }
   if (writes) {
     for (const Access* reader : {&place->reader, &place->last_reader}) {
       if (is_ordered(*reader, me, is_shared)) continue;
-      return race("writes", is_shared, *reader, " reads");
+      *wrong = race("writes", is_shared, *reader, " reads");
+      return false;
     }
-    if (place->non_coherent) return "writes memory that is read by ld.global.nc";
+    if (place->non_coherent) {
+      *wrong = "writes memory that is read by ld.global.nc";
+      return false;
+    }
     place->writer = me;
     place->value = value;
-    return {};
+    return true;
   }
   if (insn.nc) {
     place->non_coherent = true;
-    if (place->writer.thread != 0) return "reads by ld.global.nc what is written";
+    if (place->writer.thread != 0) {
+      *wrong = "reads by ld.global.nc what is written";
+      return false;
+    }
   }
   const Access& first = place->reader;
-  const bool is_replaced = first.thread == 0 || first.thread == me.thread ||
-                           ((first.thread - 1) / threads_ == (me.thread - 1) / threads_ &&
-                            is_ordered(first, me, is_shared));
+  const bool is_replaced =
+      first.thread == 0 || first.thread == me.thread ||
+      ((is_shared || (first.thread - 1) / threads_ == (me.thread - 1) / threads_) &&
+       is_ordered(first, me, is_shared));
   (is_replaced ? place->reader : place->last_reader) = me;
-  return {};
+  return true;
 }
 
 }  // namespace sluice::ptx

@@ -21,8 +21,8 @@ struct Fold {
     constexpr auto kFrom = [](int i) {
       return i / kGroup * kGroup + i % kHalf + (i % kGroup < kHalf ? 0 : L::kCount);
     };
-    return __builtin_shufflevector(x, y, kFrom(lane)...) +
-           __builtin_shufflevector(x, y, kFrom(lane) + kHalf...);
+    return L::template shuffled<kFrom(lane)...>(x, y) +
+           L::template shuffled<kFrom(lane) + kHalf...>(x, y);
   }
   // lines[0] alone, in the same order.
   template <int kGroup = L::kCount>
@@ -73,7 +73,7 @@ struct DenseLines {
         return kVector == 1 && place < L::kCount ? place : i;
       };
       return with_vectors<kPlace, kVector + 1>(
-          __builtin_shufflevector(found, vectors[kVector], kFrom(lane)...), lanes);
+          L::template shuffled<kFrom(lane)...>(found, vectors[kVector]), lanes);
     }
   }
 };
