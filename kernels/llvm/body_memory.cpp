@@ -1,5 +1,7 @@
 // Arguments, addresses and memory of a BodyEmitter.
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/executable.h"
 #include "kernels/llvm/body_emitter.h"
@@ -105,14 +107,19 @@ void BodyEmitter::set_reduced(llvm::Value* index) {
   reduced_index_ = index;
   reduced_.assign(program_.reduced_rank, index);
   if (program_.lanes_reduced()) return;
-  llvm::Type* floats = ir_.getDoubleTy();
+  // Faster than a division of integers; for indices below 2^52 the rounded quotient of doubles is
+  // never carried to the next integer. They become doubles by their bits: the instruction that
+  // converts waits for whatever was in its register before, such as what the row has summed so far.
+  auto to_double = [&](llvm::Value* integer) {
+    constexpr double kTwoTo52 = 0x1p52;
+    llvm::Value* bits = ir_.CreateOr(integer, std::bit_cast<int64_t>(kTwoTo52));
+    llvm::Type* type = ir_.getDoubleTy();
+    return ir_.CreateFSub(ir_.CreateBitCast(bits, type), llvm::ConstantFP::get(type, kTwoTo52));
+  };
   for (int d = program_.reduced_rank - 1; d > 0; --d) {
     llvm::Value* count = extent(program_.outer_rank + d);
-    // Faster than a division of integers; for indices below 2^52 the rounded quotient of doubles is
-    // never carried to the next integer.
-    llvm::Value* quotient = ir_.CreateFPToSI(
-        ir_.CreateFDiv(ir_.CreateSIToFP(index, floats), ir_.CreateSIToFP(count, floats)),
-        index->getType());
+    llvm::Value* quotient =
+        ir_.CreateFPToSI(ir_.CreateFDiv(to_double(index), to_double(count)), index->getType());
     reduced_[d] = ir_.CreateSub(index, ir_.CreateMul(quotient, count));
     index = quotient;
   }

@@ -144,32 +144,34 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
       for (const RowPlan::Stage& stage : *stages) body_->splat_operands(stage.instrs, stage.stores);
     }
   };
-  auto emit_wide_panels = [&] {
+  auto emit_wide = [&] {
     LaneScope wide(plan_.lanes);
     splat_operands();
-    emit_panels(first, last, row);
+    if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
+    llvm::Value* rest = first;  // of what panels leave
+    if (has_panels() || has_panels_across_rows()) {
+      const bool takes_all = host().masked_vectors && has_panels();
+      llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
+      rest = takes_all ? last : ir_.CreateAdd(first, whole);
+      has_panels() ? emit_panels(first, rest, row) : emit_panels_across_rows(first, rest, row);
+      if (takes_all) return;
+    }
+    lane_loop(rest, last, {}, [&](llvm::Value* i, const Values&) {
+      body_->set_lane_start(i);
+      emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
+      return Values{};
+    });
+    body_->set_active(nullptr);
   };
-  if (has_narrow_panel()) {
-    const int lanes = plan_.lanes / kNarrowPart;
-    llvm::Value* columns = ir_.CreateSub(last, first);
-    auto emit_narrow = [&] {
-      LaneScope narrow(lanes);
-      splat_operands();
-      emit_narrow_panel(first, last, row);
-    };
-    return builder_.if_then_else(ir_.CreateICmpSLE(columns, builder_.index(lanes)), emit_narrow,
-                                 emit_wide_panels);
-  }
-  if (has_panels()) return emit_wide_panels();
-  LaneScope wide(plan_.lanes);
-  splat_operands();
-  if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
-  lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
-    body_->set_lane_start(i);
-    emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
-    return Values{};
-  });
-  body_->set_active(nullptr);
+  if (!has_narrow_panel()) return emit_wide();
+  const int lanes = plan_.lanes / kNarrowPart;
+  auto emit_narrow = [&] {
+    LaneScope narrow(lanes);
+    splat_operands();
+    emit_narrow_panel(first, last, row);
+  };
+  llvm::Value* columns = ir_.CreateSub(last, first);
+  builder_.if_then_else(ir_.CreateICmpSLE(columns, builder_.index(lanes)), emit_narrow, emit_wide);
 }
 
 void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {

@@ -10,18 +10,19 @@ namespace sluice::kernels {
 using fusion::StrideClass;
 using fusion::ValueId;
 
-bool KernelEmitter::has_panels() const {
+bool KernelEmitter::fits_panels() const {
   // Vectors of long bodies are few as it is.
   constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
-  const bool can_take_turns = !program_.tiled && entry_ != Entry::kFinish && !program_.one_leaf &&
-                              plan_.splits_rows && plan_.passes.size() == 1 &&
-                              plan_.cached.empty() && plan_.before[0].stores.empty() &&
-                              plan_.reductions.size() <= kMaxReductions;
-  if (!can_take_turns) return false;
-  if (program_.schedule == fusion::Schedule::kColumn) {
-    return host().masked_vectors && program_.body.size() <= kMaxInstrs;
-  }
-  return lanes_reduced() && program_.reduced_rank > 1 && find_interleaved() < num_accesses();
+  return !program_.tiled && entry_ != Entry::kFinish && !program_.one_leaf && plan_.splits_rows &&
+         plan_.passes.size() == 1 && plan_.cached.empty() && plan_.before[0].stores.empty() &&
+         plan_.reductions.size() <= kMaxReductions &&
+         (lanes_reduced() || program_.body.size() <= kMaxInstrs);
+}
+
+bool KernelEmitter::has_panels() const {
+  if (!fits_panels() || program_.lanes_across_rows) return false;
+  if (program_.schedule == fusion::Schedule::kColumn) return true;
+  return program_.reduced_rank > 1 && find_interleaved() < num_accesses();
 }
 
 size_t KernelEmitter::find_interleaved() const {
@@ -64,7 +65,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
           body_->set_row(i);
         } else {
           body_->set_lane_start(i);
-          set_active_below(i, last);
+          if (host().masked_vectors) set_active_below(i, last);
         }
         emit_stage(plan_.before[0]);
         body(column, i);
@@ -91,10 +92,13 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
 
 bool KernelEmitter::has_narrow_panel() const {
   const bool has_lanes = plan_.lanes >= 4 * kNarrowPart;
+  // Masked vectors of short elements are scalars where masks are not free.
+  const size_t least_size = host().masked_vectors ? 1 : 4;
   return has_panels() && has_lanes &&
          std::all_of(
-             program_.accesses.begin(), program_.accesses.end(), [](const fusion::Access& access) {
-               return access.lanes == StrideClass::kZero || access.lanes == StrideClass::kUnit;
+             program_.accesses.begin(), program_.accesses.end(), [&](const fusion::Access& access) {
+               return access.lanes == StrideClass::kZero ||
+                      (access.lanes == StrideClass::kUnit && size_of(access.dtype) >= least_size);
              });
 }
 

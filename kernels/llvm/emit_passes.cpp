@@ -152,7 +152,7 @@ KernelEmitter::Accumulators KernelEmitter::add_element(const RowPlan::Stage& pas
 
 KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass, llvm::Value* first,
                                                      llvm::Value* last) {
-  if (program_.lanes_across_rows) return emit_block_across_rows(pass, first, last);
+  if (program_.lanes_across_rows) return emit_leaf_across_rows(pass, first, last);
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
     return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
   };
@@ -179,71 +179,6 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
   for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
   widen_positions(first, &result);
   return result;
-}
-
-KernelEmitter::Accumulators KernelEmitter::emit_block_across_rows(const RowPlan::Stage& pass,
-                                                                  llvm::Value* first,
-                                                                  llvm::Value* last) {
-  // Too many vectors for registers: kLanes of them for each accumulator, in memory.
-  const Values start = flatten(identities(pass.reductions));
-  struct Slots {
-    DType dtype;
-    llvm::Type* type;
-    llvm::Value* memory;
-  };
-  std::vector<Slots> slots;
-  auto add_slots = [&](DType dtype) {
-    llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
-    slots.push_back({dtype, type, builder_.stack(llvm::ArrayType::get(type, kLanes))});
-  };
-  for (const ValueId id : pass.reductions) {
-    add_slots(type_of(id));
-    if (is_arg_reduction(program_.body[id].op)) add_slots(DType::kInt64);
-  }
-  auto write = [&](llvm::Value* lane, const Values& values) {
-    for (size_t k = 0; k < slots.size(); ++k) {
-      ir_.CreateStore(builder_.to_memory(values[k]),
-                      ir_.CreateGEP(slots[k].type, slots[k].memory, lane));
-    }
-  };
-  auto read = [&](llvm::Value* lane) {
-    Values values;
-    for (const Slots& slot : slots) {
-      llvm::Value* stored = ir_.CreateLoad(slot.type, ir_.CreateGEP(slot.type, slot.memory, lane));
-      values.push_back(builder_.from_memory(slot.dtype, stored));
-    }
-    return values;
-  };
-  auto combine_all = [&](const Values& a, const Accumulators& b) {
-    Accumulators state = unflatten(pass.reductions, program_, a);
-    for (size_t k = 0; k < state.size(); ++k) {
-      state[k] = combine(pass.reductions[k], state[k], b[k]);
-    }
-    return flatten(state);
-  };
-  llvm::Value* one = builder_.index(1);
-  builder_.loop(builder_.index(0), builder_.index(kLanes), one, {},
-                [&](llvm::Value* lane, const Values&) {
-                  write(lane, start);
-                  return Values{};
-                });
-  builder_.loop(first, last, one, {}, [&](llvm::Value* r, const Values&) {
-    emit_element(pass, r);
-    Accumulators elements;
-    for (const ValueId id : pass.reductions) elements.push_back(element_of(id, r));
-    llvm::Value* lane = ir_.CreateAnd(r, kLanes - 1);
-    write(lane, combine_all(read(lane), elements));
-    return Values{};
-  });
-  for (int64_t half = kLanes / 2; half >= 1; half /= 2) {
-    builder_.loop(
-        builder_.index(0), builder_.index(half), one, {}, [&](llvm::Value* lane, const Values&) {
-          const Values other = read(ir_.CreateAdd(lane, builder_.index(half)));
-          write(lane, combine_all(read(lane), unflatten(pass.reductions, program_, other)));
-          return Values{};
-        });
-  }
-  return unflatten(pass.reductions, program_, read(builder_.index(0)));
 }
 
 ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) const {

@@ -130,6 +130,7 @@ class KernelEmitter {
   // so that memory is read by runs that the hardware can foresee, and once if it is rows of several
   // reduced dims, of which the next one lies between.
   static constexpr int kWidestPanel = 32;
+  bool fits_panels() const;
   bool has_panels() const;
   size_t num_accesses() const { return program_.accesses.size(); }
   // The first access by whose strides rows may be interleaved, or num_accesses().
@@ -147,9 +148,28 @@ class KernelEmitter {
   std::pair<llvm::Value*, llvm::Value*> element_range();
   // Once a row: the results of pass p, and what follows from them.
   void emit_after_pass(size_t p, const Accumulators& totals);
-  // Lanes across rows: each of the row schedule's lanes is a vector of rows.
-  Accumulators emit_block_across_rows(const RowPlan::Stage& pass, llvm::Value* first,
-                                      llvm::Value* last);
+  // Lanes across rows (emit_across_rows.cpp): each of the row schedule's lanes is a vector of rows,
+  // which are too many for registers and wait in memory, in so many columns of kLanes.
+  struct Slots {
+    struct Plane {
+      DType dtype;
+      llvm::Type* type;
+      llvm::Value* memory;
+    };
+    std::vector<Plane> planes;  // of each accumulator
+    int columns;
+  };
+  Slots make_slots(const std::vector<ValueId>& reductions, int columns);
+  void write_slot(const Slots& slots, llvm::Value* column, llvm::Value* lane,
+                  const Accumulators& state);
+  Accumulators read_slot(const RowPlan::Stage& pass, const Slots& slots, llvm::Value* column,
+                         llvm::Value* lane);
+  Accumulators fold_slots(const RowPlan::Stage& pass, const Slots& slots, llvm::Value* column);
+  Accumulators emit_leaf_across_rows(const RowPlan::Stage& pass, llvm::Value* first,
+                                     llvm::Value* last);
+  bool has_panels_across_rows() const;
+  // Whole vectors of rows.
+  void emit_panels_across_rows(llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Results that wait for their partners, as a binary counter: level k holds the result of 2^k
   // leaves where bit k of the number of leaves so far is set. For each of `width` columns of
   // leaves, which are told apart by number.
