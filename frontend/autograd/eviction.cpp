@@ -29,7 +29,7 @@ bool can_compute(const Tape& tape) {
 }
 
 const Shape& shape_of(const TapeOperand& operand) {
-  return operand.tape ? operand.tape->shape : operand.value->layout.shape;
+  return operand.value == nullptr ? operand.tape->shape : operand.value->layout.shape;
 }
 
 // Of one op, in bytes that a simple op would move in that time.
@@ -136,14 +136,13 @@ class Eviction {
   static double work_per_byte(const Candidates::value_type& candidate) {
     int steps = 64;
     double work = 0;
-    for (const auto& [node, value] : candidate.second.values)
-      work += work_of(*value.source, &steps);
+    for (const auto& value : candidate.second.values) work += work_of(*value.second.source, &steps);
     return work / static_cast<double>(std::max<size_t>(candidate.first->bytes(), 1));
   }
 
   static void give_up(const Candidate& candidate, std::vector<NodeRef>* given_up) {
-    for (const auto& [node, value] : candidate.values) {
-      for (const Holder& holder : value.holders) {
+    for (const auto& value : candidate.values) {
+      for (const Holder& holder : value.second.holders) {
         if (holder.pass != nullptr) {
           given_up->push_back(holder.pass->take_computed(holder.tape));
           holder.tape->is_evicted = true;
