@@ -70,11 +70,15 @@ void Queue::flush_full() {
   if (aligner_.is_due()) {
     cause = FlushCause::kLoop;
   } else if (static_cast<int64_t>(pending_.size()) < settings_.window_ops) {
-    // Under a limit of memory temporaries count as well.
-    const bool is_large = most_bytes_ < settings_.max_pending_bytes;
-    bytes_since_scan_ = live_bytes();
-    if (!is_large && bytes_since_scan_ <= most_bytes_ / 2) return;
     cause = FlushCause::kBytes;
+    bytes_since_scan_ = live_bytes();
+    if (most_bytes_ < settings_.max_pending_bytes) {
+      // Windows are short for want of memory: temporaries count as well.
+      if (pending_.size() <= kOpsOfStatement) return;
+      run(cause, runtime::SubmitMode::kDetached, {.end = pending_.size() - kOpsOfStatement});
+      return;
+    }
+    if (bytes_since_scan_ <= most_bytes_ / 2) return;
   }
   run(cause, runtime::SubmitMode::kDetached, {.end = aligner_.cut(pending_)});
 }

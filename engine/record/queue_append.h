@@ -10,6 +10,7 @@
 #include "engine/record/node_slab.h"
 #include "engine/record/queue.h"
 #include "engine/record/window_add.h"
+#include "engine/run/reclaim.h"
 #include "runtime/for_each_index.h"
 
 namespace sluice::engine {
@@ -35,10 +36,10 @@ inline bool Queue::starts_by_itself() const {
 }
 
 inline void Queue::begin_window() {
-  // Under a limit of memory windows are short: what they read and write cannot be given up.
+  // Where values may be given up, windows are short: what they read and write cannot be.
   constexpr int kPartOfMemory = 8;
   most_bytes_ = settings_.max_pending_bytes;
-  if (settings_.memory_limit != 0) [[unlikely]]
+  if (settings_.memory_limit != 0 && can_reclaim()) [[unlikely]]
     most_bytes_ = std::min(most_bytes_, settings_.memory_limit / kPartOfMemory);
   if (starts_by_itself()) IdleStarter::wake();
 }

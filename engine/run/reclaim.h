@@ -15,6 +15,7 @@ using Reclaimer = bool (*)(Device device, int64_t bytes);
 
 // Null until a frontend that holds such values sets it.
 void set_reclaimer(Reclaimer reclaimer);
+bool can_reclaim();
 bool reclaim(Device device, int64_t bytes);
 
 }  // namespace sluice::engine
