@@ -35,7 +35,6 @@ namespace sluice::kernels::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-using emulated::EmulatedCuda;
 using emulated::HostCompiler;
 using fusion::Op;
 using fusion::Schedule;
@@ -294,7 +293,10 @@ TEST_F(CudaKernelCacheTest, RunsSeveralCallsByTable) {
   written.push_back(*copies.upload(there, table.data(), 8 * table.size()));
   const runtime::Event made = test::submit(
       stream.get(),
-      [&] { return stream->launch(launch_of(*kernel, blocks, &there, 8), kernel->label()); },
+      [&] {
+        return stream->launch(launch_of(*kernel, blocks, static_cast<const void*>(&there), 8),
+                              kernel->label());
+      },
       nullptr, written);
   for (size_t i = 0; i < placed.size(); ++i) {
     expect_near(placed[i]->output(made), jobs[i].expected());
