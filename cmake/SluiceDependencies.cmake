@@ -163,3 +163,18 @@ if(SLUICE_HIGHWAY_LIBRARY AND SLUICE_HIGHWAY_INCLUDE_DIR AND SLUICE_HIGHWAY_BASE
   set(found TRUE)
 endif()
 sluice_feature(HIGHWAY SLUICE_HIGHWAY found "Highway" "(${SLUICE_HIGHWAY_LIBRARY})")
+
+# Of those that have threads, only OpenMP's can be told to have none.
+sluice_option(SLUICE_ONEDNN AUTO "Convolve by oneDNN")
+if(SLUICE_ONEDNN)
+  sluice_find(SLUICE_ONEDNN LIBRARY dnnl HEADER oneapi/dnnl/dnnl.hpp)
+endif()
+set(found FALSE)
+if(SLUICE_ONEDNN_LIBRARY AND SLUICE_ONEDNN_INCLUDE_DIR)
+  file(STRINGS "${SLUICE_ONEDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_config.h" runtime
+    REGEX "#define DNNL_CPU_RUNTIME DNNL_RUNTIME_(OMP|SEQ)")
+  if(runtime)
+    set(found TRUE)
+  endif()
+endif()
+sluice_feature(ONEDNN SLUICE_ONEDNN found "oneDNN" "(${SLUICE_ONEDNN_LIBRARY})")

@@ -28,13 +28,13 @@ else()
   list(FILTER sources EXCLUDE REGEX "/inflate\\.cpp$")
 endif()
 
-if(NOT SLUICE_HAVE_HIGHWAY)
-  list(FILTER sources EXCLUDE REGEX "/(linked_highway|highway|highway_plugin)\\.cpp$")
-elseif(SLUICE_SHARED)
-  list(FILTER sources EXCLUDE REGEX "/(no_highway|linked_highway|highway)\\.cpp$")
-else()
-  list(FILTER sources EXCLUDE REGEX "/(no_highway|highway_plugin)\\.cpp$")
-endif()
+# Libraries that are loaded when they are first used, if sluice is shared.
+foreach(optional HIGHWAY ONEDNN)
+  if(SLUICE_SHARED OR NOT SLUICE_HAVE_${optional})
+    string(TOLOWER "${optional}" name)
+    list(FILTER sources EXCLUDE REGEX "^kernels/library/[a-z]+/${name}\\.cpp$")
+  endif()
+endforeach()
 
 list(FILTER sources EXCLUDE REGEX "^kernels/gpu/generic/print_generic\\.cpp$")
 if(SLUICE_CUDA STREQUAL "OFF")
@@ -78,7 +78,7 @@ function(sluice_library_part target)
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_include_directories(${target} PRIVATE ${SLUICE_INCLUDES})
   target_include_directories(${target} SYSTEM PRIVATE ${SLUICE_JSON_INCLUDES})
-  foreach(feature LLVM NVCC TBB)
+  foreach(feature LLVM NVCC TBB HIGHWAY ONEDNN)
     target_compile_definitions(${target} PRIVATE SLUICE_HAVE_${feature}=${SLUICE_HAVE_${feature}})
   endforeach()
   if(SLUICE_HAVE_LLVM)
@@ -149,7 +149,8 @@ function(sluice_plugin name)
   set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME "${file}"
     INSTALL_RPATH_USE_LINK_PATH ON LINK_DEPENDS "${exports}")
   string(TOUPPER "${name}" upper)
-  set_property(SOURCE kernels/compiled/plugin.cpp kernels/library/sort/highway_plugin.cpp
+  set_property(SOURCE kernels/compiled/plugin.cpp kernels/library/sort/find_vector_sorts.cpp
+    kernels/library/convolution/find_convolutions.cpp
     DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY COMPILE_DEFINITIONS
     "SLUICE_${upper}_PLUGIN_NAME=\"${file}\"")
   add_dependencies(sluice ${target})
@@ -171,15 +172,25 @@ if(SLUICE_HAVE_ZLIB)
   target_include_directories(sluice SYSTEM PRIVATE "${SLUICE_ZLIB_INCLUDE_DIR}")
   target_link_libraries(sluice PRIVATE "${SLUICE_ZLIB_LIBRARY}")
 endif()
-if(SLUICE_HAVE_HIGHWAY)
+# sluice_optional(<name> <source> INCLUDE <folder> LIBRARIES <files>): what needs a library that only
+# some programs have a use for: a plugin, or a part of a static sluice.
+function(sluice_optional name source)
+  cmake_parse_arguments(arg "" "INCLUDE" "LIBRARIES" ${ARGN})
   set(target sluice)
   if(SLUICE_SHARED)
-    set(target sluice_highway)
-    sluice_plugin(highway kernels/library/sort/highway.cpp)
+    set(target sluice_${name})
+    sluice_plugin(${name} ${source})
   endif()
-  target_include_directories(${target} SYSTEM PRIVATE "${SLUICE_HIGHWAY_INCLUDE_DIR}")
-  target_link_libraries(${target} PRIVATE "${SLUICE_HIGHWAY_LIBRARY}"
-    "${SLUICE_HIGHWAY_BASE_LIBRARY}")
+  target_include_directories(${target} SYSTEM PRIVATE "${arg_INCLUDE}")
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+endfunction()
+if(SLUICE_HAVE_HIGHWAY)
+  sluice_optional(highway kernels/library/sort/highway.cpp INCLUDE "${SLUICE_HIGHWAY_INCLUDE_DIR}"
+    LIBRARIES "${SLUICE_HIGHWAY_LIBRARY}" "${SLUICE_HIGHWAY_BASE_LIBRARY}")
+endif()
+if(SLUICE_HAVE_ONEDNN)
+  sluice_optional(onednn kernels/library/convolution/onednn.cpp
+    INCLUDE "${SLUICE_ONEDNN_INCLUDE_DIR}" LIBRARIES "${SLUICE_ONEDNN_LIBRARY}")
 endif()
 
 # The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp

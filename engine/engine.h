@@ -52,6 +52,10 @@ NodeRef copy_to(Node* node, Device device);
 void copy_elements(const Shape& shape, size_t size, const char* from, const Strides& from_strides,
                    char* to, const Strides& to_strides);
 
+// At exit, work under way is waited for before what is loaded by now is torn down: what runs at
+// exit runs in reverse order. For libraries that are loaded late.
+void wait_at_exit();
+
 void flush_all();
 // Throws Error for the first failure that has not been reported.
 void sync_all();

@@ -44,6 +44,19 @@ class SharedLibrary {
   absl::Status status_;
 };
 
+// What a library beside this one, which stays loaded, exports: what its function `symbol` returns.
+// Null if the library is missing.
+template <typename T>
+const T* plugin(const std::string& name, const char* symbol) {
+  absl::StatusOr<SharedLibrary> library = SharedLibrary::open_beside(name);
+  if (!library.ok()) return nullptr;
+  const T* (*exported)() = nullptr;
+  library->find(symbol, &exported);
+  if (exported == nullptr) return nullptr;
+  library->keep();
+  return exported();
+}
+
 }  // namespace sluice::runtime
 
 #endif  // SLUICE_RUNTIME_SHARED_LIBRARY_H_

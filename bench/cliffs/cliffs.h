@@ -68,6 +68,7 @@ void add_movement_programs();
 void add_sorting_programs();
 void add_whole_programs();
 void add_linalg_programs();
+void add_layer_programs();
 
 }  // namespace sluice::bench
 

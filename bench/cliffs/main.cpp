@@ -170,6 +170,7 @@ int serve() {
   add_sorting_programs();
   add_whole_programs();
   add_linalg_programs();
+  add_layer_programs();
   Server server;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {
     std::string answer;

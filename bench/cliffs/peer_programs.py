@@ -363,6 +363,42 @@ program("torch", name="attention")(
     lambda xp, _, q, k, v: xp.nn.functional.scaled_dot_product_attention(q, k, v))
 
 
+# Convolutions and pooling, which NumPy has none of.
+
+def jax_conv2d(a, x, w):
+    return module("jax.lax").conv_general_dilated(
+        x, w, (a[0],) * 2, [(a[1],) * 2] * 2, feature_group_count=a[2])
+
+
+@program("jax", name="conv2d_gradients")
+def jax_conv2d_gradients(xp, a, x, w, g):
+    by_images, by_filters = module("jax").vjp(functools.partial(jax_conv2d, a), x, w)[1](g)
+    return by_images + xp.sum(by_filters)
+
+
+@program("torch", name="conv2d_gradients")
+def torch_conv2d_gradients(xp, a, x, w, g):
+    by_images, by_filters, _ = xp.ops.aten.convolution_backward(
+        g, x, w, None, [a[0]] * 2, [a[1]] * 2, [1, 1], False, [0, 0], a[2], [True, True, False])
+    return by_images + xp.sum(by_filters)
+
+
+def jax_windows(xp, a, x, initial, op):
+    lax = module("jax.lax")
+    return lax.reduce_window(x, xp.asarray(initial, x.dtype), getattr(lax, op),
+                             (1, 1, a[0], a[0]), (1, 1, a[1], a[1]), "valid")
+
+
+program("jax", name="conv2d")(lambda xp, a, x, w: jax_conv2d(a, x, w))
+program("torch", name="conv2d")(lambda xp, a, x, w: xp.nn.functional.conv2d(
+    x, w, None, a[0], a[1], 1, a[2]))
+program("jax", name="max_pool2d")(lambda xp, a, x: jax_windows(xp, a, x, -math.inf, "max"))
+program("jax", name="avg_pool2d")(
+    lambda xp, a, x: jax_windows(xp, a, x, 0, "add") / (a[0] * a[0]))
+program("torch", name="max_pool2d")(lambda xp, a, x: xp.nn.functional.max_pool2d(x, *a))
+program("torch", name="avg_pool2d")(lambda xp, a, x: xp.nn.functional.avg_pool2d(x, *a))
+
+
 @program(name="chain")
 def chain(xp, _, x, y):
     t = x

@@ -527,6 +527,33 @@ def linear_algebra():
                 yield row(f"{program} {dtype} {text}", program, matrices)
 
 
+def layers():
+    def row(name, program, *inputs, args):
+        return Row(name, "layers", program, *inputs, args=args, tolerance=5e-3, lacks=["numpy"])
+
+    # Batch, channels, extent; filters, window, stride, groups.
+    for batch, inputs, extent, outputs, window, stride, groups in (
+            (8, 64, 56, 64, 3, 1, 1), (8, 128, 28, 128, 3, 1, 1), (8, 256, 14, 256, 3, 1, 1),
+            (8, 512, 7, 512, 3, 1, 1), (8, 64, 56, 128, 3, 2, 1), (8, 64, 56, 256, 1, 1, 1),
+            (8, 3, 112, 64, 7, 2, 1), (8, 64, 56, 64, 3, 1, 64), (8, 128, 28, 128, 3, 1, 32),
+            (1, 64, 56, 64, 3, 1, 1), (64, 1, 28, 32, 3, 1, 1), (64, 6, 14, 16, 5, 1, 1)):
+        padding = window // 2
+        places = (extent + 2 * padding - window) // stride + 1
+        images = given("f32", batch, inputs, extent, extent)
+        filters = given("f32", outputs, inputs // groups, window, window)
+        text = f"f32 {batch}x{inputs}x{extent}x{extent} by {outputs} of {window}x{window}"
+        text += (f", stride {stride}" if stride > 1 else "") + (
+            f", {groups} groups" if groups > 1 else "")
+        args = (stride, padding, groups)
+        yield row(f"conv2d {text}", "conv2d", images, filters, args=args)
+        yield row(f"gradients of conv2d {text}", "conv2d_gradients", images, filters,
+                  given("f32", batch, outputs, places, places), args=args)
+    for program in ("max_pool2d", "avg_pool2d"):
+        for window, stride in ((2, 2), (3, 2), (3, 1)):
+            yield row(f"{program} f32 8x64x56x56 of {window}x{window}, stride {stride}", program,
+                      given("f32", 8, 64, 56, 56), args=(window, stride))
+
+
 def whole_programs():
     def row(name, program, *inputs, **more):
         return Row(name, "programs", program, *inputs, **more)
@@ -579,5 +606,5 @@ def whole_programs():
 
 ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations, movement,
                          sorting, random_numbers, tiny, products, linear_algebra,
-                         whole_programs) for row in rows()]
+                         layers, whole_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"

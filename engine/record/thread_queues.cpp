@@ -1,8 +1,10 @@
 // The queues of each thread.
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 
 #include "absl/container/inlined_vector.h"
+#include "engine/engine.h"
 #include "engine/record/idle_starter.h"
 #include "engine/record/queue.h"
 #include "runtime/fast_tls.h"
@@ -28,7 +30,7 @@ class Registry {
       return queue;
     }
     queues_.push_back(std::make_unique<Queue>(device));
-    wait_at_exit(device);
+    wait_at_exit_on(device);
     return queues_.back().get();
   }
 
@@ -45,22 +47,12 @@ class Registry {
   }
 
  private:
-  // At exit, waits for work under way before what it runs on is torn down. What runs at exit runs
-  // in reverse order, so this comes after a device's library has been loaded: it may have been, and
-  // for GPUs is, after the CPU's first queue.
-  static void wait_at_exit(Device device) {
-    struct Guard {
-      ~Guard() {
-        IdleStarter::stop();
-        for (Queue* queue : Registry::get().all()) {
-          queue->stream().wait(queue->stream().next_ticket() - 1);
-        }
-      }
-    };
+  // A device's library may have been loaded, and for GPUs is, after the CPU's first queue.
+  static void wait_at_exit_on(Device device) {
     if (device.type() == DeviceType::kCpu) {
-      static Guard guard;
+      [[maybe_unused]] static const bool once = (wait_at_exit(), true);
     } else {
-      static Guard guard;
+      [[maybe_unused]] static const bool once = (wait_at_exit(), true);
     }
   }
 
@@ -96,5 +88,12 @@ Queue& Queue::find_current(Device device) {
 }
 
 std::vector<Queue*> Queue::all() { return Registry::get().all(); }
+
+void wait_at_exit() {
+  std::atexit([] {
+    IdleStarter::stop();
+    for (Queue* queue : Queue::all()) queue->stream().wait(queue->stream().next_ticket() - 1);
+  });
+}
 
 }  // namespace sluice::engine

@@ -40,11 +40,18 @@ double own_work(const Tape& tape) {
   for (const TapeOperand& operand : tape.operands) {
     if (operand.is_tensor) bytes += static_cast<double>(shape_of(operand).numel() * 4);
   }
+  // Multiplications for each element.
+  double terms = 0;
   if (tape.op == Op::kMatmul) {
-    bytes +=
-        count * static_cast<double>(shape_of(tape.operands[0]).back()) / kMultiplicationsPerByte;
+    terms = static_cast<double>(shape_of(tape.operands[0]).back());
+  } else if (tape.op == Op::kConvolution || tape.op == Op::kConvolutionImages) {
+    const Shape& filters = shape_of(tape.operands[1]);
+    terms = static_cast<double>(filters.numel() / std::max<int64_t>(filters[0], 1));
+  } else if (tape.op == Op::kConvolutionFilters) {
+    const Shape& places = shape_of(tape.operands[1]);
+    terms = static_cast<double>(places.numel() / std::max<int64_t>(places[1], 1));
   }
-  return bytes;
+  return bytes + count * terms / kMultiplicationsPerByte;
 }
 
 // Of computing a value again, with what it needs and is in memory no more.

@@ -95,6 +95,7 @@ void add_view_rules(RuleTable* table);       // views, and what lays tensors tog
 void add_reduction_rules(RuleTable* table);  // reductions, scans, products, gathers and scatters
 void add_order_rules(RuleTable* table);      // sorts, running extrema, scatters of extrema
 void add_linalg_rules(RuleTable* table);
+void add_convolution_rules(RuleTable* table);
 
 inline void add_rule(RuleTable* table, fusion::Op op, std::array<bool, 3> has_gradient,
                      std::array<uint8_t, 3> needs,

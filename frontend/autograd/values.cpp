@@ -85,6 +85,7 @@ const RuleTable& rules() {
     add_reduction_rules(made);
     add_order_rules(made);
     add_linalg_rules(made);
+    add_convolution_rules(made);
     return made;
   }();
   return *table;

@@ -1,4 +1,4 @@
-// Layers that move or repeat elements, and pooling whose windows follow from the result's extents.
+// Layers that move or repeat elements.
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -27,31 +27,6 @@ Tensor along(int axis, int rank, const std::vector<T>& values, const Tensor& lik
 
 Tensor indexed(const Tensor& x, const std::vector<int64_t>& indices, int axis) {
   return take(x, Tensor::from(indices).to(x.device()), axis);
-}
-
-// The means along `axis` of the windows from floor(i n / size) to ceil((i + 1) n / size).
-Tensor adapted(const Tensor& x, int axis, int64_t size) {
-  const int64_t extent = x.shape()[axis];
-  const auto begin = [&](int64_t i) { return i * extent / size; };
-  const auto end = [&](int64_t i) { return ((i + 1) * extent + size - 1) / size; };
-  int64_t longest = 0;
-  for (int64_t i = 0; i < size; ++i) longest = std::max(longest, end(i) - begin(i));
-  // Elements past a window's end have no share in it.
-  std::vector<int64_t> indices;
-  std::vector<double> shares;
-  for (int64_t i = 0; i < size; ++i) {
-    for (int64_t k = 0; k < longest; ++k) {
-      const bool is_inside = begin(i) + k < end(i);
-      indices.push_back(is_inside ? begin(i) + k : begin(i));
-      shares.push_back(is_inside ? 1.0 / static_cast<double>(end(i) - begin(i)) : 0);
-    }
-  }
-  const Tensor factors = along(axis, x.ndim(), shares, x).astype(x.dtype());
-  frontend::Dims dims = frontend::dims_of(x);
-  dims[axis] = size;
-  dims.insert(dims.begin() + axis + 1, longest);
-  frontend::check_rank("adaptive_avg_pool2d", dims.size(), x);
-  return sum(reshape(indexed(x, indices, axis) * factors, Shape(span_of(dims))), axis + 1);
 }
 
 Tensor nearest(const Tensor& x, int axis, int64_t size) {
@@ -90,24 +65,6 @@ Tensor embedding(Arg indices, Arg weight) {
   return composed(indices, weight, "embedding", [](const Tensor& rows, const Tensor& table) {
     if (table.ndim() != 2) fail("embedding", "weight ", describe(table), " is not (count, width)");
     return take(table, rows, 0);
-  });
-}
-
-Tensor adaptive_avg_pool2d(Arg x, Pair size) {
-  constexpr const char* kName = "adaptive_avg_pool2d";
-  return composed(x, kName, [&](const Tensor& tensor) {
-    if (tensor.ndim() < 2) fail(kName, describe(tensor), " has not the axes (.., height, width)");
-    const int64_t height = tensor.shape(-2), width = tensor.shape(-1);
-    if (size.height < 1 || size.width < 1 || height < 1 || width < 1) {
-      fail(kName, describe(tensor), " cannot be pooled to (", size.height, ", ", size.width, ")");
-    }
-    if (height % size.height == 0 && width % size.width == 0) {
-      return avg_pool2d(tensor, {height / size.height, width / size.width});
-    }
-    const DType result = float_type(tensor.dtype());
-    const Tensor values = astype(tensor, compute_type(result));
-    const int rank = tensor.ndim();
-    return astype(adapted(adapted(values, rank - 2, size.height), rank - 1, size.width), result);
   });
 }
 

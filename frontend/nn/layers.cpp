@@ -8,6 +8,7 @@
 #include <sluice/creation.h>
 #include <sluice/nn/init.h>
 #include "frontend/checks.h"
+#include "frontend/layers/windows.h"
 #include "frontend/nn/leaf.h"
 #include "frontend/nn/observed.h"
 
@@ -79,49 +80,108 @@ Tensor Linear::operator()(const Tensor& x) const {
   return observed(*this, std::move(result));
 }
 
+namespace detail {
+namespace {
+
+Tensor convolve(const Tensor& x, const Tensor& w, const sluice::Conv1dOptions& options) {
+  return conv1d(x, w, options);
+}
+Tensor convolve(const Tensor& x, const Tensor& w, const sluice::Conv2dOptions& options) {
+  return conv2d(x, w, options);
+}
+Tensor convolve(const Tensor& x, const Tensor& w, const sluice::Conv3dOptions& options) {
+  return conv3d(x, w, options);
+}
+Tensor convolve(const Tensor& x, const Tensor& w, const sluice::ConvTranspose1dOptions& options) {
+  return conv_transpose1d(x, w, options);
+}
+Tensor convolve(const Tensor& x, const Tensor& w, const sluice::ConvTranspose2dOptions& options) {
+  return conv_transpose2d(x, w, options);
+}
+Tensor convolve(const Tensor& x, const Tensor& w, const sluice::ConvTranspose3dOptions& options) {
+  return conv_transpose3d(x, w, options);
+}
+
+template <typename Extents>
+sluice::ConvOptions<Extents> without_bias(const ConvOptions<Extents>& options) {
+  return {options.stride, options.padding, options.dilation, options.groups};
+}
+template <typename Extents>
+sluice::ConvTransposeOptions<Extents> without_bias(const ConvTransposeOptions<Extents>& options) {
+  return {options.stride, options.padding, options.output_padding, options.dilation,
+          options.groups};
+}
+
+}  // namespace
+
+template <typename Options>
+Convolution<Options>::Convolution(const char* name, int64_t inputs, int64_t outputs,
+                                  std::vector<int64_t> window, const Options& options,
+                                  bool has_bias)
+    : options_(options) {
+  constexpr bool kIsTransposed = requires { options.output_padding; };
+  Values values = drawn_convolution(name, inputs, outputs, options.groups, std::move(window),
+                                    kIsTransposed, has_bias);
+  weight = std::move(values.weight);
+  bias = std::move(values.bias);
+  register_parameter("weight", weight);
+  register_parameter("bias", bias);
+}
+
+template <typename Options>
+Tensor Convolution<Options>::operator()(const Tensor& x) const {
+  return observed(*this, biased(convolve(x, weight, options_), bias));
+}
+
+template <auto kPool, typename Window, typename... Options>
+Tensor Pool<kPool, Window, Options...>::operator()(const Tensor& x) const {
+  return observed(
+      *this, std::apply([&](const Options&... options) { return kPool(x, window_, options...); },
+                        options_));
+}
+
+template class Convolution<sluice::Conv1dOptions>;
+template class Convolution<sluice::Conv2dOptions>;
+template class Convolution<sluice::Conv3dOptions>;
+template class Convolution<sluice::ConvTranspose1dOptions>;
+template class Convolution<sluice::ConvTranspose2dOptions>;
+template class Convolution<sluice::ConvTranspose3dOptions>;
+template class Pool<&max_pool1d, int64_t, Pool1dOptions>;
+template class Pool<&max_pool2d, Pair, Pool2dOptions>;
+template class Pool<&max_pool3d, Triple, Pool3dOptions>;
+template class Pool<&avg_pool1d, int64_t, Pool1dOptions>;
+template class Pool<&avg_pool2d, Pair, Pool2dOptions>;
+template class Pool<&avg_pool3d, Triple, Pool3dOptions>;
+template class Pool<&adaptive_avg_pool1d, int64_t>;
+template class Pool<&adaptive_avg_pool2d, Pair>;
+template class Pool<&adaptive_avg_pool3d, Triple>;
+template class Pool<&adaptive_max_pool1d, int64_t>;
+template class Pool<&adaptive_max_pool2d, Pair>;
+template class Pool<&adaptive_max_pool3d, Triple>;
+
+}  // namespace detail
+
 Conv1d::Conv1d(int64_t inputs, int64_t outputs, int64_t window, const Conv1dOptions& options)
-    : options_{options.stride, options.padding, options.dilation, options.groups} {
-  Values values =
-      drawn_convolution("Conv1d", inputs, outputs, options.groups, {window}, false, options.bias);
-  weight = std::move(values.weight);
-  bias = std::move(values.bias);
-  register_parameter("weight", weight);
-  register_parameter("bias", bias);
-}
-
-Tensor Conv1d::operator()(const Tensor& x) const {
-  return observed(*this, biased(conv1d(x, weight, options_), bias));
-}
-
+    : Convolution("Conv1d", inputs, outputs, frontend::extents_of(window),
+                  detail::without_bias(options), options.bias) {}
 Conv2d::Conv2d(int64_t inputs, int64_t outputs, Pair window, const Conv2dOptions& options)
-    : options_{options.stride, options.padding, options.dilation, options.groups} {
-  Values values = drawn_convolution("Conv2d", inputs, outputs, options.groups,
-                                    {window.height, window.width}, false, options.bias);
-  weight = std::move(values.weight);
-  bias = std::move(values.bias);
-  register_parameter("weight", weight);
-  register_parameter("bias", bias);
-}
-
-Tensor Conv2d::operator()(const Tensor& x) const {
-  return observed(*this, biased(conv2d(x, weight, options_), bias));
-}
-
+    : Convolution("Conv2d", inputs, outputs, frontend::extents_of(window),
+                  detail::without_bias(options), options.bias) {}
+Conv3d::Conv3d(int64_t inputs, int64_t outputs, Triple window, const Conv3dOptions& options)
+    : Convolution("Conv3d", inputs, outputs, frontend::extents_of(window),
+                  detail::without_bias(options), options.bias) {}
+ConvTranspose1d::ConvTranspose1d(int64_t inputs, int64_t outputs, int64_t window,
+                                 const ConvTranspose1dOptions& options)
+    : Convolution("ConvTranspose1d", inputs, outputs, frontend::extents_of(window),
+                  detail::without_bias(options), options.bias) {}
 ConvTranspose2d::ConvTranspose2d(int64_t inputs, int64_t outputs, Pair window,
                                  const ConvTranspose2dOptions& options)
-    : options_{options.stride, options.padding, options.output_padding, options.dilation,
-               options.groups} {
-  Values values = drawn_convolution("ConvTranspose2d", inputs, outputs, options.groups,
-                                    {window.height, window.width}, true, options.bias);
-  weight = std::move(values.weight);
-  bias = std::move(values.bias);
-  register_parameter("weight", weight);
-  register_parameter("bias", bias);
-}
-
-Tensor ConvTranspose2d::operator()(const Tensor& x) const {
-  return observed(*this, biased(conv_transpose2d(x, weight, options_), bias));
-}
+    : Convolution("ConvTranspose2d", inputs, outputs, frontend::extents_of(window),
+                  detail::without_bias(options), options.bias) {}
+ConvTranspose3d::ConvTranspose3d(int64_t inputs, int64_t outputs, Triple window,
+                                 const ConvTranspose3dOptions& options)
+    : Convolution("ConvTranspose3d", inputs, outputs, frontend::extents_of(window),
+                  detail::without_bias(options), options.bias) {}
 
 Embedding::Embedding(int64_t count, int64_t width) : weight(init::normal({count, width})) {
   register_parameter("weight", weight);
@@ -219,18 +279,6 @@ Dropout::Dropout(double p) : p_(p) {
 
 Tensor Dropout::operator()(const Tensor& x) const {
   return observed(*this, is_training() && p_ > 0 ? dropout(x, p_) : x);
-}
-
-Tensor MaxPool2d::operator()(const Tensor& x) const {
-  return observed(*this, max_pool2d(x, window_, options_));
-}
-
-Tensor AvgPool2d::operator()(const Tensor& x) const {
-  return observed(*this, avg_pool2d(x, window_, options_));
-}
-
-Tensor AdaptiveAvgPool2d::operator()(const Tensor& x) const {
-  return observed(*this, adaptive_avg_pool2d(x, size_));
 }
 
 Tensor Flatten::operator()(const Tensor& x) const {

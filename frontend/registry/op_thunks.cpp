@@ -106,64 +106,91 @@ struct Parameter<std::span<const std::pair<int64_t, int64_t>>>
   }
 };
 
-// Numbers that a struct is made of, in its order.
-const Ints& numbers(const Frame& frame, size_t k, const char* type, size_t least, size_t most) {
-  const Ints& list = frame.attribute<Ints>(k);
-  if (list.size() != least && list.size() != most) {
-    fail("call", list.size(), " numbers for ", type, ", which has ", most);
+// Numbers that structs are made of, in their order.
+struct Numbers {
+  const Ints& list;
+  size_t next = 0;
+
+  bool has_next() const { return next < list.size(); }
+  void read(int64_t& number) { number = list[next++]; }
+  void read(bool& flag) { flag = list[next++] != 0; }
+  void read(Pair& pair) {
+    for (int64_t* number : {&pair.height, &pair.width}) read(*number);
   }
-  return list;
-}
+  void read(Triple& triple) {
+    for (int64_t* number : {&triple.depth, &triple.height, &triple.width}) read(*number);
+  }
+};
+template <typename T>
+constexpr size_t kCount = 1;
 template <>
-struct Parameter<Pair> : ParameterOf<ParameterType::kInts> {
-  static Pair get(const Frame& frame, size_t k) {
-    const Ints& n = numbers(frame, k, "Pair", 1, 2);
-    return {n.front(), n.back()};
+constexpr size_t kCount<Pair> = 2;
+template <>
+constexpr size_t kCount<Triple> = 3;
+
+// An extent for each axis, or the same for all.
+template <typename Extents>
+struct ParameterOfExtents : ParameterOf<ParameterType::kInts> {
+  static Extents get(const Frame& frame, size_t k) {
+    const Ints& list = frame.attribute<Ints>(k);
+    if (list.size() == 1) return list[0];
+    constexpr size_t kAll = kCount<Extents>;
+    if (list.size() != kAll) {
+      fail("call", list.size(), " numbers for ", kAll == 2 ? "Pair" : "Triple", ", which has ",
+           kAll);
+    }
+    Extents extents = 0;
+    Numbers{list}.read(extents);
+    return extents;
   }
 };
 template <>
-struct Parameter<const Conv2dOptions&> : ParameterOf<ParameterType::kInts> {
-  static Conv2dOptions get(const Frame& frame, size_t k) {
-    const Ints& n = numbers(frame, k, "Conv2dOptions", 0, 7);
-    if (n.empty()) return {};
-    return {
-        .stride = {n[0], n[1]}, .padding = {n[2], n[3]}, .dilation = {n[4], n[5]}, .groups = n[6]};
+struct Parameter<Pair> : ParameterOfExtents<Pair> {};
+template <>
+struct Parameter<Triple> : ParameterOfExtents<Triple> {};
+
+// Those of the first members; what is not there is as it is by default.
+template <typename Options, typename... Members>
+struct ParameterOfOptions : ParameterOf<ParameterType::kInts> {
+  static Options read(const Frame& frame, size_t k, Members Options::*... members) {
+    const Ints& list = frame.attribute<Ints>(k);
+    Options options;
+    Numbers numbers{list};
+    const auto read_one = [&](auto& member) {
+      using Member = std::remove_reference_t<decltype(member)>;
+      if (!numbers.has_next()) return;
+      if (list.size() - numbers.next < kCount<Member>) refuse(list);
+      numbers.read(member);
+    };
+    (read_one(options.*members), ...);
+    if (numbers.has_next()) refuse(list);
+    return options;
+  }
+  [[noreturn]] static void refuse(const Ints& list) {
+    fail("call", list.size(), " numbers for options that have ", (kCount<Members> + ...));
   }
 };
-template <>
-struct Parameter<const Pool2dOptions&> : ParameterOf<ParameterType::kInts> {
-  static Pool2dOptions get(const Frame& frame, size_t k) {
-    const Ints& n = numbers(frame, k, "Pool2dOptions", 0, 5);
-    if (n.empty()) return {};
-    return {.stride = {n[0], n[1]}, .padding = {n[2], n[3]}, .count_include_pad = n[4] != 0};
+template <typename E>
+struct Parameter<const ConvOptions<E>&> : ParameterOfOptions<ConvOptions<E>, E, E, E, int64_t> {
+  using O = ConvOptions<E>;
+  static O get(const Frame& frame, size_t k) {
+    return Parameter::read(frame, k, &O::stride, &O::padding, &O::dilation, &O::groups);
   }
 };
-template <>
-struct Parameter<const Conv1dOptions&> : ParameterOf<ParameterType::kInts> {
-  static Conv1dOptions get(const Frame& frame, size_t k) {
-    const Ints& n = numbers(frame, k, "Conv1dOptions", 0, 4);
-    if (n.empty()) return {};
-    return {.stride = n[0], .padding = n[1], .dilation = n[2], .groups = n[3]};
+template <typename E>
+struct Parameter<const ConvTransposeOptions<E>&>
+    : ParameterOfOptions<ConvTransposeOptions<E>, E, E, E, E, int64_t> {
+  using O = ConvTransposeOptions<E>;
+  static O get(const Frame& frame, size_t k) {
+    return Parameter::read(frame, k, &O::stride, &O::padding, &O::output_padding, &O::dilation,
+                           &O::groups);
   }
 };
-template <>
-struct Parameter<const ConvTranspose2dOptions&> : ParameterOf<ParameterType::kInts> {
-  static ConvTranspose2dOptions get(const Frame& frame, size_t k) {
-    const Ints& n = numbers(frame, k, "ConvTranspose2dOptions", 0, 9);
-    if (n.empty()) return {};
-    return {.stride = {n[0], n[1]},
-            .padding = {n[2], n[3]},
-            .output_padding = {n[4], n[5]},
-            .dilation = {n[6], n[7]},
-            .groups = n[8]};
-  }
-};
-template <>
-struct Parameter<const Pool1dOptions&> : ParameterOf<ParameterType::kInts> {
-  static Pool1dOptions get(const Frame& frame, size_t k) {
-    const Ints& n = numbers(frame, k, "Pool1dOptions", 0, 3);
-    if (n.empty()) return {};
-    return {.stride = n[0], .padding = n[1], .count_include_pad = n[2] != 0};
+template <typename E>
+struct Parameter<const PoolOptions<E>&> : ParameterOfOptions<PoolOptions<E>, E, E, bool, bool> {
+  using O = PoolOptions<E>;
+  static O get(const Frame& frame, size_t k) {
+    return Parameter::read(frame, k, &O::stride, &O::padding, &O::count_include_pad, &O::ceil_mode);
   }
 };
 

@@ -8,46 +8,56 @@
 
 namespace SLUICE_EXPORT sluice {
 
-// An extent for each spatial axis, or the same one for both.
+// An extent for each of two spatial axes, or the same one for both.
 struct Pair {
   int64_t height, width;
   Pair(int64_t both) : height(both), width(both) {}
   Pair(int64_t rows, int64_t columns) : height(rows), width(columns) {}
 };
 
-struct Conv2dOptions {
-  Pair stride = 1;
-  Pair padding = 0;
-  Pair dilation = 1;
-  int64_t groups = 1;
+// Likewise for each of three.
+struct Triple {
+  int64_t depth, height, width;
+  Triple(int64_t all) : depth(all), height(all), width(all) {}
+  Triple(int64_t planes, int64_t rows, int64_t columns)
+      : depth(planes), height(rows), width(columns) {}
 };
 
-struct Conv1dOptions {
-  int64_t stride = 1;
-  int64_t padding = 0;
-  int64_t dilation = 1;
+// Options of windows over axes that have an extent each: an int64_t, a Pair or a Triple.
+template <typename Extents>
+struct ConvOptions {
+  Extents stride = 1;
+  Extents padding = 0;  // zeros at either end
+  Extents dilation = 1;
   int64_t groups = 1;
 };
+using Conv1dOptions = ConvOptions<int64_t>;
+using Conv2dOptions = ConvOptions<Pair>;
+using Conv3dOptions = ConvOptions<Triple>;
 
-struct ConvTranspose2dOptions {
-  Pair stride = 1;
-  Pair padding = 0;
-  Pair output_padding = 0;  // rows and columns more at the end; less than the stride or dilation
-  Pair dilation = 1;
+template <typename Extents>
+struct ConvTransposeOptions {
+  Extents stride = 1;
+  Extents padding = 0;
+  Extents output_padding = 0;  // elements more at the end; less than the stride or the dilation
+  Extents dilation = 1;
   int64_t groups = 1;
 };
+using ConvTranspose1dOptions = ConvTransposeOptions<int64_t>;
+using ConvTranspose2dOptions = ConvTransposeOptions<Pair>;
+using ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
 
-struct Pool1dOptions {
-  int64_t stride = 0;  // 0: the window's extent
-  int64_t padding = 0;
+template <typename Extents>
+struct PoolOptions {
+  Extents stride = 0;  // 0: the window's extent
+  Extents padding = 0;
   bool count_include_pad = true;
+  // The last window may reach beyond the padding, where there is nothing.
+  bool ceil_mode = false;
 };
-
-struct Pool2dOptions {
-  Pair stride = 0;  // 0: the window's extents
-  Pair padding = 0;
-  bool count_include_pad = true;
-};
+using Pool1dOptions = PoolOptions<int64_t>;
+using Pool2dOptions = PoolOptions<Pair>;
+using Pool3dOptions = PoolOptions<Triple>;
 
 }  // namespace sluice
 

@@ -885,35 +885,66 @@ Tensor glu(Arg x, int axis = -1);
 
 // Windows.
 //
-// Over the last two axes; see convolution.h for the options.
+// Over the last axes; see convolution.h for the options.
 
-// The cross-correlation of x (n, c, h, w) with weight (o, c / groups, kh, kw); gives (n, o, (h + 2
-// padding - dilation (kh - 1) - 1) / stride + 1, ...). Sums as matmul() does.
-Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options = {});
-
-// The greatest element of each window, in x's dtype; NaN wins. Padding never does.
-Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
-
-// The mean of each window, a float: its sum over the window's size, or over how many of its
-// elements are no padding.
-Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
-
-// The cross-correlation of x (n, c, length) with weight (o, c / groups, k), as conv2d().
+// The cross-correlation of x (n, c, length) with weight (o, c / groups, k); gives (n, o, (length +
+// 2 padding - dilation (k - 1) - 1) / stride + 1). Sums as matmul() does.
 Tensor conv1d(Arg x, Arg weight, const Conv1dOptions& options = {});
 
-// The gradient of conv2d() with regard to its x, of weight (c, o / groups, kh, kw): x (n, c, h, w)
-// gives (n, o, (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1, ...).
+// Likewise of x (n, c, h, w) with weight (o, c / groups, kh, kw).
+Tensor conv2d(Arg x, Arg weight, const Conv2dOptions& options = {});
+
+// Likewise of x (n, c, d, h, w) with weight (o, c / groups, kd, kh, kw).
+Tensor conv3d(Arg x, Arg weight, const Conv3dOptions& options = {});
+
+// The gradient of conv1d() with regard to its x, of weight (c, o / groups, k): x (n, c, length)
+// gives (n, o, (length - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1).
+Tensor conv_transpose1d(Arg x, Arg weight, const ConvTranspose1dOptions& options = {});
+
+// Likewise of conv2d(), of x (n, c, h, w) and weight (c, o / groups, kh, kw).
 Tensor conv_transpose2d(Arg x, Arg weight, const ConvTranspose2dOptions& options = {});
 
-// max_pool2d() over the last axis alone.
+// Likewise of conv3d(), of x (n, c, d, h, w) and weight (c, o / groups, kd, kh, kw).
+Tensor conv_transpose3d(Arg x, Arg weight, const ConvTranspose3dOptions& options = {});
+
+// The greatest element of each window along the last axis, in x's dtype; NaN wins. Padding never
+// does.
 Tensor max_pool1d(Arg x, int64_t window, const Pool1dOptions& options = {});
 
-// avg_pool2d() over the last axis alone.
+// Likewise over the last two axes.
+Tensor max_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
+
+// Likewise over the last three.
+Tensor max_pool3d(Arg x, Triple window, const Pool3dOptions& options = {});
+
+// The mean of each window along the last axis, a float: its sum over the window's size, or over how
+// many of its elements are no padding.
 Tensor avg_pool1d(Arg x, int64_t window, const Pool1dOptions& options = {});
 
-// Means, floats, of so many windows: of n elements, from floor(i n / size) to ceil((i + 1) n /
-// size).
+// Likewise over the last two axes.
+Tensor avg_pool2d(Arg x, Pair window, const Pool2dOptions& options = {});
+
+// Likewise over the last three.
+Tensor avg_pool3d(Arg x, Triple window, const Pool3dOptions& options = {});
+
+// Means, floats, of so many windows along the last axis: of n elements, from floor(i n / size) to
+// ceil((i + 1) n / size).
+Tensor adaptive_avg_pool1d(Arg x, int64_t size);
+
+// Likewise over the last two axes.
 Tensor adaptive_avg_pool2d(Arg x, Pair size);
+
+// Likewise over the last three.
+Tensor adaptive_avg_pool3d(Arg x, Triple size);
+
+// The greatest element, in x's dtype, of each of the windows of adaptive_avg_pool1d().
+Tensor adaptive_max_pool1d(Arg x, int64_t size);
+
+// Likewise over the last two axes.
+Tensor adaptive_max_pool2d(Arg x, Pair size);
+
+// Likewise over the last three.
+Tensor adaptive_max_pool3d(Arg x, Triple size);
 
 // Of (.., c * factor * factor, h, w), (.., c, h * factor, w * factor): channels become pixels (Shi
 // et al., 2016).

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kMaxKept = 4;                      // blocks of a thread
-constexpr size_t kMaxKeptBytes = size_t{32} << 20;  // of one
+constexpr size_t kMaxKeptBytes = size_t{64} << 20;  // of one
 
 struct Block {
   char* data;

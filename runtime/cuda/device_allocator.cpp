@@ -189,7 +189,9 @@ void DeviceAllocator::give_access_to(int ordinal) {
 
 void DeviceAllocator::set_limit(int64_t bytes) {
   std::lock_guard lock(mutex_);
+  if (limit_ == bytes) return;
   limit_ = bytes;
+  give_back_cached();  // what is held may be more than the new limit
 }
 
 void DeviceAllocator::trim() {

@@ -239,6 +239,57 @@ inline bool make_matmul(G& g, Step& step) {
   return g.value(step.args[0]).rank() < 3 || g.value(step.args[0]).shape[0] > 0;
 }
 
+// conv1d or conv2d, by a leaf. ints: stride, padding, dilation.
+inline bool make_convolution(G& g, Step& step) {
+  const int rank = step.op == "conv1d" ? 3 : 4;
+  if (!operand(g, step, [&](const NdArray& x) {
+        return x.rank() == rank && is_float(x.dtype) && x.numel() > 0 && x.numel() <= 2000;
+      })) {
+    return false;
+  }
+  const NdArray& x = g.value(step.args[0]);
+  step.ints = {g.pick(1, 2), g.pick(0, 2), g.pick(1, 2)};
+  std::vector<int64_t> dims{g.pick(1, 12), x.shape[1]};
+  for (int axis = 2; axis < rank; ++axis) {
+    const int64_t most = (x.shape[axis] + 2 * step.ints[1] - 1) / step.ints[2] + 1;
+    dims.push_back(g.pick(1, std::min<int64_t>(most, 3)));
+  }
+  step.args.push_back(g.add_leaf(Shape(std::span<const int64_t>(dims)), x.dtype));
+  return true;
+}
+// One product: filters by what lies under them.
+inline NdArray compute_convolution(const Step& step, const Arrays& x) {
+  const int64_t stride = step.ints[0], padding = step.ints[1], dilation = step.ints[2];
+  const Shape& images = x[0].shape;
+  const Shape& filters = x[1].shape;
+  const int rank = images.rank();
+  std::vector<std::pair<int64_t, int64_t>> widths(rank, {padding, padding});
+  widths[0] = widths[1] = {0, 0};
+  std::vector<NdArray> parts{oracle::pad(x[0], widths, 0)};
+  std::vector<int64_t> result{images[0], filters[0]};
+  int64_t window = 1, places = 1;
+  for (int axis = 2; axis < rank; ++axis) {
+    const int64_t reach = dilation * (filters[axis] - 1) + 1;
+    const int64_t count = (images[axis] + 2 * padding - reach) / stride + 1;
+    std::vector<NdArray> cut;
+    for (const NdArray& part : parts) {
+      for (int64_t i = 0; i < filters[axis]; ++i) {
+        const int64_t begin = i * dilation, end = begin + (count - 1) * stride + 1;
+        cut.push_back(oracle::slice(part, axis, begin, end, stride));
+      }
+    }
+    parts = std::move(cut);
+    result.push_back(count);
+    window *= filters[axis];
+    places *= count;
+  }
+  const int64_t terms = images[1] * window;
+  return oracle::reshape(
+      oracle::matmul(oracle::reshape(x[1], {filters[0], terms}),
+                     oracle::reshape(oracle::stack(parts, 2), {images[0], terms, places})),
+      Shape(std::span<const int64_t>(result)));
+}
+
 inline bool make_take(G& g, Step& step) {
   const bool along = step.op == "take_along_axis";
   if (!operand(g, step, [](const NdArray& x) {
@@ -399,6 +450,18 @@ inline const std::vector<OpRow>& op_table() {
         {"matmul", make_matmul,
          [](const Step&, Tensors&& t) { return matmul(std::move(t[0]), std::move(t[1])); },
          [](const Step&, const Arrays& x) { return oracle::matmul(x[0], x[1]); }});
+    rows.push_back(
+        {"conv1d", make_convolution,
+         [](const Step& s, Tensors&& t) {
+           return conv1d(std::move(t[0]), std::move(t[1]), {s.ints[0], s.ints[1], s.ints[2]});
+         },
+         compute_convolution});
+    rows.push_back(
+        {"conv2d", make_convolution,
+         [](const Step& s, Tensors&& t) {
+           return conv2d(std::move(t[0]), std::move(t[1]), {s.ints[0], s.ints[1], s.ints[2]});
+         },
+         compute_convolution});
 
     rows.push_back({"reshape",
                     [](G& g, Step& s) {

@@ -47,7 +47,6 @@ const std::map<std::string, std::string>& not_fuzzed() {
       {"rms_norm", "composed; tests/engine/layers_test.cpp"},
       {"batch_norm", "composed; tests/engine/layers_test.cpp"},
       {"scaled_dot_product_attention", "composed; tests/engine/layers_test.cpp"},
-      {"conv2d", "composed; tests/engine/layers_test.cpp"},
       {"max_pool2d", "composed; tests/engine/layers_test.cpp"},
       {"avg_pool2d", "composed; tests/engine/layers_test.cpp"}};
   return reasons;
@@ -152,18 +151,24 @@ TEST(Registry, EveryOpCanBeCalledByName) {
     if (info.name == "searchsorted" || info.name == "interp")
       std::fill(inputs.begin(), inputs.end(), x[0]);
     if (info.name == "prelu") inputs[1] = x[0];
-    if (info.name == "conv1d") inputs.assign(2, x.reshape({1, 2, 2}));
-    const bool takes_images =
-        info.name == "conv2d" || info.name == "conv_transpose2d" || info.name == "pixel_shuffle";
-    if (takes_images) inputs.assign(inputs.size(), x.reshape({1, 1, 2, 2}));
+    // conv1d, conv_transpose3d, max_pool2d, ..: over so many axes.
+    const bool convolves = info.name.starts_with("conv");
+    const bool pools = info.name.find("_pool") != std::string::npos;
+    const int axes = convolves || pools ? info.name[info.name.size() - 2] - '0' : 0;
+    if (info.name == "pixel_shuffle" || convolves) {
+      std::vector<int64_t> dims(convolves ? 2 + axes : 4, 1);
+      dims.back() = 4;
+      inputs.assign(inputs.size(), x.reshape(Shape(dims)));
+    }
+    if (pools) inputs[0] = x.reshape({1, 2, 2});
     Attributes attributes;
     for (const AttributeInfo& attribute : info.attributes) {
       if (!attribute.default_value) attributes[attribute.name] = some_value(attribute);
     }
     if (info.name == "split") attributes["sections"] = 2;
-    for (const char* pair : {"window", "size"}) {
-      if (info.name.ends_with("_pool2d") && attributes.contains(pair)) {
-        attributes[pair] = std::vector<int64_t>{2, 1};
+    for (const char* extents : {"window", "size"}) {
+      if (axes > 1 && attributes.contains(extents)) {
+        attributes[extents] = std::vector<int64_t>(axes, 1);
       }
     }
     if (info.name == "interpolate") attributes["size"] = std::vector<int64_t>{3};

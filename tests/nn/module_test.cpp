@@ -196,6 +196,17 @@ TEST(Layers, CallTheirFunctions) {
   EXPECT_EQ(read_bytes(conv(image)), read_bytes(expected));
   EXPECT_EQ(nn::Conv1d(4, 2, 3)(signal).shape(), (Shape{2, 2, 7}));
   EXPECT_EQ(nn::ConvTranspose2d(4, 2, {2, 2}, {.stride = 2})(image).shape(), (Shape{2, 2, 12, 12}));
+  const Tensor volume = randn({2, 4, 4, 6, 6});
+  EXPECT_EQ(nn::ConvTranspose1d(4, 2, 3, {.stride = 2})(signal).shape(), (Shape{2, 2, 19}));
+  const nn::Conv3d conv3d_layer(4, 2, {3, 3, 1}, {.padding = {1, 0, 0}, .bias = false});
+  EXPECT_FALSE(conv3d_layer.bias.defined());
+  EXPECT_EQ(read_bytes(conv3d_layer(volume)),
+            read_bytes(conv3d(volume, conv3d_layer.weight, {.padding = {1, 0, 0}})));
+  EXPECT_EQ(nn::ConvTranspose3d(4, 2, 2, {.stride = 2})(volume).shape(), (Shape{2, 2, 8, 12, 12}));
+  EXPECT_EQ(nn::MaxPool1d(2, {.ceil_mode = true})(signal).shape(), (Shape{2, 4, 5}));
+  EXPECT_EQ(nn::AvgPool3d(2)(volume).shape(), (Shape{2, 4, 2, 3, 3}));
+  EXPECT_EQ(read_bytes(nn::AdaptiveMaxPool3d({1, 2, 3})(volume)),
+            read_bytes(adaptive_max_pool3d(volume, {1, 2, 3})));
   EXPECT_EQ(nn::GroupNorm(2, 4)(image).shape(), image.shape());
   EXPECT_EQ(nn::MaxPool2d(2)(image).shape(), (Shape{2, 4, 3, 3}));
   EXPECT_EQ(nn::AvgPool2d(2, {.stride = 1})(image).shape(), (Shape{2, 4, 5, 5}));

@@ -49,6 +49,7 @@ ROOMS = {
 # Headers that only some folders may include.
 PRIVATE = [
     (re.compile(r"^llvm(-c)?/"), ["kernels/llvm"]),
+    (re.compile(r"^oneapi/"), ["kernels/library/convolution", "bench"]),
     (re.compile(r"^(cuda|nvrtc|cublas|cudnn)"), ["kernels/cuda"]),
     (re.compile(r"^runtime/cuda/"), ["runtime", "kernels/cuda"]),
     # What the public headers keep from programs.

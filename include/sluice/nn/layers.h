@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <tuple>
+#include <vector>
 
 #include <sluice/convolution.h>
 #include <sluice/detail/export.h>
@@ -27,63 +29,98 @@ class Linear : public Module {
   Tensor weight, bias;
 };
 
-struct Conv1dOptions {
-  int64_t stride = 1;
-  int64_t padding = 0;
-  int64_t dilation = 1;
+// An extent for each axis: an int64_t, a Pair or a Triple.
+template <typename Extents>
+struct ConvOptions {
+  Extents stride = 1;
+  Extents padding = 0;
+  Extents dilation = 1;
   int64_t groups = 1;
   bool bias = true;
 };
+using Conv1dOptions = ConvOptions<int64_t>;
+using Conv2dOptions = ConvOptions<Pair>;
+using Conv3dOptions = ConvOptions<Triple>;
+
+template <typename Extents>
+struct ConvTransposeOptions {
+  Extents stride = 1;
+  Extents padding = 0;
+  Extents output_padding = 0;
+  Extents dilation = 1;
+  int64_t groups = 1;
+  bool bias = true;
+};
+using ConvTranspose1dOptions = ConvTransposeOptions<int64_t>;
+using ConvTranspose2dOptions = ConvTransposeOptions<Pair>;
+using ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
+
+namespace detail {
+
+// What convolutions have in common. `Options`: those of the function.
+template <typename Options>
+class Convolution : public Module {
+ public:
+  Tensor operator()(const Tensor& x) const;
+  Tensor forward(const Tensor& x) const { return (*this)(x); }
+  Tensor weight, bias;
+
+ protected:
+  // `name` is for messages.
+  Convolution(const char* name, int64_t inputs, int64_t outputs, std::vector<int64_t> window,
+              const Options& options, bool has_bias);
+
+ private:
+  Options options_;
+};
+
+// What pooling layers have in common. kPool: the function.
+template <auto kPool, typename Window, typename... Options>
+class Pool : public Module {
+ public:
+  explicit Pool(Window window, const Options&... options) : window_(window), options_(options...) {}
+  Tensor operator()(const Tensor& x) const;
+  Tensor forward(const Tensor& x) const { return (*this)(x); }
+
+ private:
+  Window window_;
+  std::tuple<Options...> options_;
+};
+
+}  // namespace detail
+
 // conv1d() of weight (outputs, inputs / groups, window), and a bias for each output.
-class Conv1d : public Module {
+class Conv1d : public detail::Convolution<sluice::Conv1dOptions> {
  public:
   Conv1d(int64_t inputs, int64_t outputs, int64_t window, const Conv1dOptions& options = {});
-  Tensor operator()(const Tensor& x) const;
-  Tensor forward(const Tensor& x) const { return (*this)(x); }
-  Tensor weight, bias;
-
- private:
-  sluice::Conv1dOptions options_;
-};
-
-struct Conv2dOptions {
-  Pair stride = 1;
-  Pair padding = 0;
-  Pair dilation = 1;
-  int64_t groups = 1;
-  bool bias = true;
 };
 // Likewise, conv2d() of weight (outputs, inputs / groups, rows, columns).
-class Conv2d : public Module {
+class Conv2d : public detail::Convolution<sluice::Conv2dOptions> {
  public:
   Conv2d(int64_t inputs, int64_t outputs, Pair window, const Conv2dOptions& options = {});
-  Tensor operator()(const Tensor& x) const;
-  Tensor forward(const Tensor& x) const { return (*this)(x); }
-  Tensor weight, bias;
-
- private:
-  sluice::Conv2dOptions options_;
 };
-
-struct ConvTranspose2dOptions {
-  Pair stride = 1;
-  Pair padding = 0;
-  Pair output_padding = 0;
-  Pair dilation = 1;
-  int64_t groups = 1;
-  bool bias = true;
+// Likewise, conv3d() of weight (outputs, inputs / groups, planes, rows, columns).
+class Conv3d : public detail::Convolution<sluice::Conv3dOptions> {
+ public:
+  Conv3d(int64_t inputs, int64_t outputs, Triple window, const Conv3dOptions& options = {});
+};
+// Likewise, conv_transpose1d() of weight (inputs, outputs / groups, window).
+class ConvTranspose1d : public detail::Convolution<sluice::ConvTranspose1dOptions> {
+ public:
+  ConvTranspose1d(int64_t inputs, int64_t outputs, int64_t window,
+                  const ConvTranspose1dOptions& options = {});
 };
 // Likewise, conv_transpose2d() of weight (inputs, outputs / groups, rows, columns).
-class ConvTranspose2d : public Module {
+class ConvTranspose2d : public detail::Convolution<sluice::ConvTranspose2dOptions> {
  public:
   ConvTranspose2d(int64_t inputs, int64_t outputs, Pair window,
                   const ConvTranspose2dOptions& options = {});
-  Tensor operator()(const Tensor& x) const;
-  Tensor forward(const Tensor& x) const { return (*this)(x); }
-  Tensor weight, bias;
-
- private:
-  sluice::ConvTranspose2dOptions options_;
+};
+// Likewise, conv_transpose3d() of weight (inputs, outputs / groups, planes, rows, columns).
+class ConvTranspose3d : public detail::Convolution<sluice::ConvTranspose3dOptions> {
+ public:
+  ConvTranspose3d(int64_t inputs, int64_t outputs, Triple window,
+                  const ConvTranspose3dOptions& options = {});
 };
 
 // The rows of weight (count, width), standard normal, at indices of any shape.
@@ -188,36 +225,54 @@ class Dropout : public Module {
   double p_;
 };
 
-class MaxPool2d : public Module {
+// The functions of these names.
+class MaxPool1d : public detail::Pool<&max_pool1d, int64_t, Pool1dOptions> {
  public:
-  explicit MaxPool2d(Pair window, const Pool2dOptions& options = {})
-      : window_(window), options_(options) {}
-  Tensor operator()(const Tensor& x) const;
-  Tensor forward(const Tensor& x) const { return (*this)(x); }
-
- private:
-  Pair window_;
-  Pool2dOptions options_;
+  explicit MaxPool1d(int64_t window, const Pool1dOptions& options = {}) : Pool(window, options) {}
 };
-class AvgPool2d : public Module {
+class MaxPool2d : public detail::Pool<&max_pool2d, Pair, Pool2dOptions> {
  public:
-  explicit AvgPool2d(Pair window, const Pool2dOptions& options = {})
-      : window_(window), options_(options) {}
-  Tensor operator()(const Tensor& x) const;
-  Tensor forward(const Tensor& x) const { return (*this)(x); }
-
- private:
-  Pair window_;
-  Pool2dOptions options_;
+  explicit MaxPool2d(Pair window, const Pool2dOptions& options = {}) : Pool(window, options) {}
 };
-class AdaptiveAvgPool2d : public Module {
+class MaxPool3d : public detail::Pool<&max_pool3d, Triple, Pool3dOptions> {
  public:
-  explicit AdaptiveAvgPool2d(Pair size) : size_(size) {}
-  Tensor operator()(const Tensor& x) const;
-  Tensor forward(const Tensor& x) const { return (*this)(x); }
-
- private:
-  Pair size_;
+  explicit MaxPool3d(Triple window, const Pool3dOptions& options = {}) : Pool(window, options) {}
+};
+class AvgPool1d : public detail::Pool<&avg_pool1d, int64_t, Pool1dOptions> {
+ public:
+  explicit AvgPool1d(int64_t window, const Pool1dOptions& options = {}) : Pool(window, options) {}
+};
+class AvgPool2d : public detail::Pool<&avg_pool2d, Pair, Pool2dOptions> {
+ public:
+  explicit AvgPool2d(Pair window, const Pool2dOptions& options = {}) : Pool(window, options) {}
+};
+class AvgPool3d : public detail::Pool<&avg_pool3d, Triple, Pool3dOptions> {
+ public:
+  explicit AvgPool3d(Triple window, const Pool3dOptions& options = {}) : Pool(window, options) {}
+};
+class AdaptiveAvgPool1d : public detail::Pool<&adaptive_avg_pool1d, int64_t> {
+ public:
+  explicit AdaptiveAvgPool1d(int64_t size) : Pool(size) {}
+};
+class AdaptiveAvgPool2d : public detail::Pool<&adaptive_avg_pool2d, Pair> {
+ public:
+  explicit AdaptiveAvgPool2d(Pair size) : Pool(size) {}
+};
+class AdaptiveAvgPool3d : public detail::Pool<&adaptive_avg_pool3d, Triple> {
+ public:
+  explicit AdaptiveAvgPool3d(Triple size) : Pool(size) {}
+};
+class AdaptiveMaxPool1d : public detail::Pool<&adaptive_max_pool1d, int64_t> {
+ public:
+  explicit AdaptiveMaxPool1d(int64_t size) : Pool(size) {}
+};
+class AdaptiveMaxPool2d : public detail::Pool<&adaptive_max_pool2d, Pair> {
+ public:
+  explicit AdaptiveMaxPool2d(Pair size) : Pool(size) {}
+};
+class AdaptiveMaxPool3d : public detail::Pool<&adaptive_max_pool3d, Triple> {
+ public:
+  explicit AdaptiveMaxPool3d(Triple size) : Pool(size) {}
 };
 
 // Axes first to last become one.

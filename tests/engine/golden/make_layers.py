@@ -73,30 +73,61 @@ for shape in [(2, 3, 5), (2, 3, 4, 3)]:
            [shape, shape[1:2], shape[1:2]], DTYPES, 64)
 
 # Windows.
-for stride, padding, dilation, groups in itertools.product((1, 2), (0, 2), (1, 2), (1, 2, 4)):
-    options = [stride, padding, dilation, groups]
-    floats("conv1d", lambda x, w: F.conv1d(x, w, None, *options), [(2, 4, 9), (4, 4 // groups, 3)],
-           options=options)
-for stride, padding, more, dilation, groups in itertools.product(
-        ((1, 1), (2, 3)), ((0, 0), (1, 2)), ((0, 0), (1, 1)), ((1, 1), (2, 1)), (1, 2)):
-    options = [*stride, *padding, *more, *dilation, groups]
-    floats("conv_transpose2d",
-           lambda x, w: F.conv_transpose2d(x, w, None, stride, padding, more, groups, dilation),
-           [(2, 4, 3, 4), (4, 3, 3, 2)], options=options)
+CONVOLUTIONS = [F.conv1d, F.conv2d, F.conv3d]
+TRANSPOSED = [F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d]
+EXTENTS, WINDOW = (7, 5, 4), (3, 2, 3)
+for axes in (1, 2, 3):
+    for stride, padding, dilation, groups in itertools.product(
+            ((1, 1, 1), (2, 1, 3)), ((0, 0, 0), (2, 0, 1)), ((1, 1, 1), (2, 3, 1)), (1, 2, 4)):
+        lists = [stride[:axes], padding[:axes], dilation[:axes]]
+        options = [*itertools.chain(*lists), groups]
+        floats(f"conv{axes}d", lambda x, w: CONVOLUTIONS[axes - 1](x, w, None, *lists, groups),
+               [(2, 4, *EXTENTS[:axes]), (4, 4 // groups, *WINDOW[:axes])], options=options)
+    for stride, padding, more, dilation, groups in itertools.product(
+            ((1, 1, 1), (2, 3, 1)), ((0, 0, 0), (1, 2, 0)), ((0, 0, 0), (1, 1, 0)),
+            ((1, 1, 1), (2, 1, 3)), (1, 2)):
+        lists = [stride[:axes], padding[:axes], more[:axes], dilation[:axes]]
+        options = [*itertools.chain(*lists), groups]
+        floats(f"conv_transpose{axes}d",
+               lambda x, w: TRANSPOSED[axes - 1](x, w, None, *lists[:3], groups, lists[3]),
+               [(2, 4, 3, 4, 2)[:2 + axes], (4, 3, *WINDOW[:axes])], options=options)
+    floats(f"conv{axes}d", CONVOLUTIONS[axes - 1],
+           [(1, 9, 4, 3, 3)[:2 + axes], (66, 9, *WINDOW[:axes])], ["float32"])
+    floats(f"conv{axes}d", lambda x, w: CONVOLUTIONS[axes - 1](x, w, None, groups=40),
+           [(1, 40, 4, 3, 3)[:2 + axes], (40, 1, *WINDOW[:axes])], ["float32"], options=[1] * axes + [0] * axes +
+           [1] * axes + [40])
+    floats(f"conv_transpose{axes}d", TRANSPOSED[axes - 1],
+           [(2, 5, 4, 3, 2)[:2 + axes], (5, 3, *WINDOW[:axes])], DTYPES)
+    floats(f"conv{axes}d", CONVOLUTIONS[axes - 1],
+           [(2, 5, 4, 3, 4)[:2 + axes], (2, 5, *WINDOW[:axes])], DTYPES)
 floats("conv_transpose2d", F.conv_transpose2d, [(1, 2, 1, 1), (2, 3, 1, 1)])
-for window, stride, padding in itertools.product((1, 2, 3), (1, 2, 3), (0, 1)):
-    if 2 * padding > window:
-        continue
-    options = [stride, padding, 1]
-    floats("max_pool1d", lambda x: F.max_pool1d(x, window, stride, padding), [(2, 3, 8)], tolerance=0,
-           window=window, options=options)
-    floats("avg_pool1d", lambda x: F.avg_pool1d(x, window, stride, padding), [(2, 3, 8)],
-           window=window, options=options)
-    floats("avg_pool1d", lambda x: F.avg_pool1d(x, window, stride, padding, False, False), [(2, 3, 8)],
-           window=window, options=[stride, padding, 0])
-for size in ((1, 1), (2, 3), (3, 2), (5, 7), (6, 6)):
-    floats("adaptive_avg_pool2d", lambda x: F.adaptive_avg_pool2d(x, size), [(1, 2, 6, 7)], DTYPES,
-           size=list(size))
+floats("conv2d", F.conv2d, [(1, 2, 4, 4), (3, 2, 5, 1)])
+
+MAX_POOLS = [F.max_pool1d, F.max_pool2d, F.max_pool3d]
+AVG_POOLS = [F.avg_pool1d, F.avg_pool2d, F.avg_pool3d]
+for axes in (1, 2, 3):
+    for window, stride, padding, ceil in itertools.product(
+            ((1, 2, 1), (2, 1, 3), (3, 3, 2)), ((1, 2, 1), (2, 3, 2), (3, 1, 3)), (0, 1), (False, True)):
+        kernel, step, shape = window[:axes], stride[:axes], (1, 2, 8, 7, 5)[:2 + axes]
+        if 2 * padding > min(kernel):
+            continue
+        begin = [*step, *[padding] * axes]
+        words = {"window": list(kernel) if axes > 1 else kernel[0], "options": [*begin, 1, int(ceil)]}
+        floats(f"max_pool{axes}d",
+               lambda x: MAX_POOLS[axes - 1](x, kernel, step, padding, ceil_mode=ceil), [shape],
+               tolerance=0, **words)
+        for counts in (True, False):
+            words["options"] = [*begin, int(counts), int(ceil)]
+            floats(f"avg_pool{axes}d",
+                   lambda x: AVG_POOLS[axes - 1](x, kernel, step, padding, ceil, counts), [shape], **words)
+ADAPTIVE = {"avg": [F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d],
+            "max": [F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d]}
+for kind, axes in itertools.product(ADAPTIVE, (1, 2, 3)):
+    for size in ((1, 1, 1), (2, 3, 3), (3, 2, 4), (5, 7, 2), (6, 6, 8)):
+        size = size[:axes]
+        floats(f"adaptive_{kind}_pool{axes}d", lambda x: ADAPTIVE[kind][axes - 1](x, size),
+               [(1, 2, 6, 7, 4)[:2 + axes]], DTYPES, 0 if kind == "max" else 16,
+               size=list(size) if axes > 1 else size[0])
 
 # Moving and resampling.
 for factor in (1, 2, 3):

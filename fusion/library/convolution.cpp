@@ -1,0 +1,78 @@
+#include "fusion/library/convolution.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "fusion/library/library.h"
+
+namespace sluice::fusion {
+namespace {
+
+// Where images, filters and places are among the shapes of a node: its operands, then its own.
+struct Roles {
+  int images, filters, places;
+};
+
+Roles roles_of(ConvolutionResult result) {
+  switch (result) {
+    case ConvolutionResult::kPlaces: return {0, 1, 2};
+    case ConvolutionResult::kImages: return {2, 1, 0};
+    case ConvolutionResult::kFilters: return {0, 2, 1};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string ConvolutionAttributes::text() const {
+  const auto extents = [&](int64_t WindowAxis::*number) {
+    return absl::StrJoin(
+        axes.begin(), axes.begin() + rank, "x",
+        [&](std::string* out, const WindowAxis& axis) { absl::StrAppend(out, axis.*number); });
+  };
+  std::string text = absl::StrCat(batch, "x", inputs, "x", extents(&WindowAxis::extent), ", ",
+                                  outputs, " filters of ", extents(&WindowAxis::window));
+  if (groups > 1) absl::StrAppend(&text, ", ", groups, " groups");
+  return text;
+}
+
+double ConvolutionAttributes::cost() const {
+  constexpr double kFlopsOfNanosecond = 60, kOfCall = 2000;
+  return static_cast<double>(flops()) / kFlopsOfNanosecond + kOfCall;
+}
+
+std::shared_ptr<const LibraryAttributes> make_convolution_attributes(
+    const GraphNode& node, absl::Span<const Layout> operands) {
+  auto result = std::make_shared<ConvolutionAttributes>();
+  result->result = node.op == Op::kConvolution         ? ConvolutionResult::kPlaces
+                   : node.op == Op::kConvolutionImages ? ConvolutionResult::kImages
+                                                       : ConvolutionResult::kFilters;
+  const Shape* const shapes[] = {&operands[0].shape, &operands[1].shape, &node.shape};
+  const Roles roles = roles_of(result->result);
+  const Shape &images = *shapes[roles.images], &filters = *shapes[roles.filters];
+  const Shape& places = *shapes[roles.places];
+  result->rank = node.shape.rank() - 2;
+  result->batch = images[0];
+  result->inputs = images[1];
+  result->outputs = places[1];
+  result->groups = node.attrs.back();
+  for (int i = 0; i < result->rank; ++i) {
+    const int64_t* const attrs = &node.attrs[4 * i];
+    result->axes[i] = {.extent = images[2 + i],
+                       .window = filters[2 + i],
+                       .places = places[2 + i],
+                       .stride = attrs[0],
+                       .dilation = attrs[1],
+                       .before = attrs[2],
+                       .after = attrs[3]};
+  }
+  for (int k = 0; k < 2; ++k) {
+    result->operands[k].offset = operands[k].offset;
+    std::copy_n(operands[k].strides.begin(), node.shape.rank(),
+                result->operands[k].strides.begin());
+  }
+  return result;
+}
+
+}  // namespace sluice::fusion
