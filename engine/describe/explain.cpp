@@ -202,6 +202,9 @@ class Explainer {
       case CutReason::kBudget:
         return absl::StrCat("a kernel of both ", value(p), " and ", value(c),
                             " would grow past its limits");
+      case CutReason::kRuns:
+        return absl::StrCat(value(p), " repeats an operand within rows that the kernel of ",
+                            value(c), " would have to walk in short runs");
       case CutReason::kCost:
         return absl::StrCat("computing ", value(p), " again wherever ", value(c),
                             " reads it would cost more than reading it");

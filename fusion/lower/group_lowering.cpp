@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
+#include "fusion/lower/short_runs.h"
 #include "runtime/layout.h"
 
 namespace sluice::fusion {
@@ -53,6 +54,20 @@ std::optional<KernelCall> GroupLowering::run_part(const ConcatPart& part, int64_
   std::sort(call.nodes.begin(), call.nodes.end());
   call.nodes.erase(std::unique(call.nodes.begin(), call.nodes.end()), call.nodes.end());
   return call;
+}
+
+bool GroupLowering::mend_short_runs(const KernelCall& call) {
+  if (!constraints_->unrolls_rows) return false;
+  for (const ValueId value : values_that_break_runs(call)) {
+    for (const auto& [place, computed] : values_) {
+      const NodeId n = std::get<0>(place);
+      if (computed != value || !is_pointwise(node(n).op) || in_memory(n)) continue;
+      if (node(n).shape.numel() != group_.space.numel()) continue;
+      constraints_->breaks_runs[n] = true;
+      return true;
+    }
+  }
+  return false;
 }
 
 absl::Span<const int> GroupLowering::axes_without(NodeId n) const {

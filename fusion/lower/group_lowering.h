@@ -48,6 +48,10 @@ class GroupLowering {
 
   std::optional<SplitDim> split() const { return split_; }
 
+  // Of the call that run() gave: if its rows fall into short runs, adds the constraint that puts
+  // them together, and returns true.
+  bool mend_short_runs(const KernelCall& call);
+
  private:
   const GraphNode& node(NodeId n) const { return graph_.nodes[n]; }
 

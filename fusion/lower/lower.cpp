@@ -46,6 +46,7 @@ bool lower_call(const Graph& graph, const Partition& partition, const Group& gro
         part == nullptr ? lowering.run(&step->bytes_read, &step->bytes_written)
                         : lowering.run_part(*part, &step->bytes_read, &step->bytes_written);
     if (call) {
+      if (lowering.mend_short_runs(*call)) return false;
       step->cost +=
           cost_of_point(call->program) *
           static_cast<double>(group.space.numel() / row_length(group.space, group.unrolled));

@@ -7,12 +7,14 @@ namespace {
 
 // Rows of more points waste few lanes of their last vector.
 constexpr int64_t kMaxPoints = 40;
-// As many are whole vectors, or nearly; only bounds inside the row are then in the way.
+// As many along the last dim are whole vectors, or nearly; only bounds inside the row are then in
+// the way.
 constexpr int64_t kWholeVector = 16;
 // A dim before the packed ones that is shorter is packed too, if there is room.
 constexpr int64_t kShortDim = 64;
-// Fewer rows take no time worth a kernel of their own for every length.
-constexpr int64_t kMinRows = 1024;
+// Fewer rows take no time worth a kernel of their own for every length: along the dim before the
+// packed ones, or in all, if there are enough along that dim to fill a vector.
+constexpr int64_t kMinRows = 1024, kMinRowsInAll = 8192, kFillsVector = 8;
 // The body is emitted twice for each point of a row; instructions.
 constexpr int64_t kMaxCode = 512;
 
@@ -34,8 +36,12 @@ int packed_rank(const LoopNest& nest, const Program& program) {
     points *= extent;
     ++rank;
   }
-  if (rank == 0 || points < 2 || dims[outer - 1 - rank].extent < kMinRows) return 0;
-  if (points % kWholeVector == 0 && !has_bounds(program)) return 0;
+  if (rank == 0 || points < 2) return 0;
+  const int64_t rows = dims[outer - 1 - rank].extent;
+  int64_t rows_in_all = 1;
+  for (int d = 0; d < outer - rank; ++d) rows_in_all *= dims[d].extent;
+  if (rows < kMinRows && (rows < kFillsVector || rows_in_all < kMinRowsInAll)) return 0;
+  if (dims.back().extent % kWholeVector == 0 && !has_bounds(program)) return 0;
   const auto code = static_cast<int64_t>(program.body.size() + program.stores.size());
   return points * code <= kMaxCode ? rank : 0;
 }

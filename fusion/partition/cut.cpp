@@ -13,6 +13,7 @@ const char* name_of(CutReason reason) {
     case CutReason::kOrder: return "order";
     case CutReason::kView: return "view";
     case CutReason::kBudget: return "budget";
+    case CutReason::kRuns: return "runs";
     case CutReason::kCost: return "cost";
     case CutReason::kFusionOff: break;
   }

@@ -19,6 +19,7 @@ enum class CutReason : uint8_t {
   kOrder,      // fusing its readers would make two kernels wait for each other
   kView,       // it is read through a view that no index map can express
   kBudget,     // the kernel would grow past its limits
+  kRuns,       // its reader would walk its rows in short runs
   kCost,       // computing it again at every read would cost more than reading it
   kFusionOff,
 };

@@ -209,7 +209,8 @@ class Placer {
   // Stores `n` from the first of `readers` that can, or from a new group.
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
     reasons_.note_stored(n);
-    if (constraints_.over_budget[n]) readers = {};  // the point is to leave their kernels
+    // The point is to leave their kernels.
+    if (constraints_.over_budget[n] || constraints_.breaks_runs[n]) readers = {};
     for (int g : readers) {
       if (is_view(node(n).op) || group(g).library || !groups_.has_room(g, n)) continue;
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;

@@ -24,6 +24,7 @@ class Planner {
     constraints_.copied_view.resize(count, false);
     constraints_.in_memory.resize(count, false);
     constraints_.over_budget.resize(count, false);
+    constraints_.breaks_runs.resize(count, false);
     constraints_.unrolls_rows = options_.unrolls_rows;
     memory_.input.resize(count, -1);
     int32_t inputs = 0;

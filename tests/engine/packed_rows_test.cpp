@@ -110,6 +110,25 @@ TEST(PackedRows, HaveTheBitsOfInterpretedOnes) {
   }
 }
 
+// Rows of which there are many in all, but few along the last dims before them: of images, windows.
+TEST(PackedRows, AlongDimsOfFewRows) {
+  const ConfigGuard guard;
+  for (const Shape& shape :
+       {Shape{450, 19, 2}, Shape{400, 9, 2, 13, 3}, Shape{2300, 2, 5, 2}, Shape{500, 17, 2, 8, 2},
+        Shape{70, 130, 16}, Shape{150, 7, 2, 28, 2}, Shape{1100, 2, 3, 5}}) {
+    std::vector<int64_t> every_second(shape.begin(), shape.end());
+    for (int axis = shape.rank() - 1; axis > 0; axis -= 2) every_second[axis] = 1;
+    const Tensor x = randn(shape), y = randn(Shape(every_second)), z = randn(shape) > 0.f;
+    const Tensor last = randn({shape.back()});
+    for (const Tensor* tensor : {&x, &y, &z, &last}) tensor->eval();
+    const auto f = [&] { return where(z, x * y, last) + astype(z, DType::kFloat32); };
+    config().compile = CompileMode::kOff;
+    const auto interpreted = read_bytes(f());
+    config().compile = CompileMode::kBlocking;
+    EXPECT_EQ(read_bytes(f()), interpreted) << to_string(shape);
+  }
+}
+
 // Too few to be packed: bounds cut a vector once, or several do, and its lanes decide.
 TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;

@@ -121,6 +121,29 @@ TEST(ShortRowsOfAnotherReduction, AreUnrolledInItsKernel) {
   EXPECT_EQ(read_bytes(fused), read_bytes(forces(points, masses)));
 }
 
+// What repeats an operand within rows is stored: its kernel packs the runs, and the rows are whole.
+TEST(ShortRuns, AreNotWalkedByReductions) {
+  if (default_device() != Device::cpu()) GTEST_SKIP() << "GPUs take what comes";
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  const Tensor windows = randn({6, 5, 9, 2, 8, 2}) > 0.f, g = randn({6, 5, 9, 1, 8, 1});
+  const Tensor x = randn({6, 5, 18, 16});
+  for (const Tensor* tensor : {&windows, &g, &x}) tensor->eval();
+  const auto slope = [&] { return reshape(where(windows, g, 0.f), x.shape()); };
+  const Tensor stored = slope();
+  stored.eval();
+  const auto expected = read_bytes(sum(stored * x, {0, 2, 3}));
+  sync();
+  reset_stats();
+  EXPECT_EQ(read_bytes(sum(slope() * x, {0, 2, 3})), expected);
+  EXPECT_EQ(stats().kernels_launched, 2);
+  // Rows that nothing repeats in are one kernel, and so are few.
+  reset_stats();
+  read_bytes(sum(exp(x) * x, {0, 2, 3}));
+  read_bytes(sum(where(windows, g, 0.f).slice(0, 0, 1), {2, 3, 4, 5}));
+  EXPECT_EQ(stats().kernels_launched, 2);
+}
+
 TEST(ShortRowsOfAnotherReduction, MayBeHeld) {
   const ConfigGuard guard;
   std::mt19937_64 rng(24);
