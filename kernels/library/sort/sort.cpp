@@ -30,8 +30,10 @@ constexpr int64_t kTile = 16;
 template <typename Word>
 constexpr int64_t kShortLine = std::is_same_v<Word, WideWord> ? 16 : 64;
 constexpr int64_t kFewLines = 4;
-// Elements that are compared with the greatest of the first at a time.
-constexpr int64_t kFiltered = 64;
+// Elements that are compared with the greatest of the first at a time; of them, if some are less.
+constexpr int64_t kFiltered = 64, kFilteredOnce = 16;
+// So few are kept in order as they are found.
+constexpr int64_t kFew = 16;
 // Of a line that is at least so many times as long the first are selected; else it is sorted.
 constexpr int64_t kSelected = 4;
 
@@ -260,9 +262,47 @@ class Sort {
   // How many words find_first() needs.
   int64_t room() const { return 2 * a_.count + 4 * kFiltered; }
 
+  // Calls f(i) for elements [begin, end) of a line, in order, but not for runs of them that are all
+  // greater than limit().
+  template <typename Limit, typename F>
+  void for_each_candidate(const Bits* x, int64_t begin, int64_t end, Limit limit, F f) const {
+    for (int64_t i = begin; i < end; i += kFiltered) {
+      const int64_t tried = std::min(end, i + kFiltered);
+      if (!any_up_to<kFiltered>(limit(), x, i, tried)) continue;
+      for (int64_t j = i; j < tried; j += kFilteredOnce) {
+        const int64_t last = std::min(tried, j + kFilteredOnce);
+        if (!any_up_to<kFilteredOnce>(limit(), x, j, last)) continue;
+        for (int64_t element = j; element < last; ++element) f(element);
+      }
+    }
+  }
+
+  // find_first(), of few.
+  int64_t find_few(const Bits* x, int64_t begin, int64_t end, Word* found) const {
+    const int64_t count = std::min(a_.count, end - begin);
+    const auto insert = [&](Word word, int64_t place) {
+      for (; place > 0 && word < found[place - 1]; --place) found[place] = found[place - 1];
+      found[place] = word;
+    };
+    const auto word_of = [&](int64_t i) {
+      return Codec::word(x[i * a_.lines.stride], i, reverse_);
+    };
+    for (int64_t i = 0; i < count; ++i) insert(word_of(begin + i), i);
+    for_each_candidate(
+        x, begin + count, end, [&] { return Codec::key(found[count - 1]); },
+        [&](int64_t i) {
+          const Word word = word_of(i);
+          if (word < found[count - 1]) insert(word, count - 1);
+        });
+    return count;
+  }
+
   // The least a_.count words of elements [begin, end) of a line, or all if there are fewer; sorted.
   // Returns how many.
   int64_t find_first(const Bits* x, int64_t begin, int64_t end, Word* found) const {
+    if constexpr (!kIsValues) {
+      if (a_.count <= kFew) return find_few(x, begin, end, found);
+    }
     int64_t count = std::min(room(), end - begin);
     read(x, begin, begin + count, found);
     sort_words(found, count);
@@ -276,7 +316,7 @@ class Sort {
         int64_t more = count;
         for (; i < end && more + kFiltered <= room(); i += kFiltered) {
           const int64_t tried = std::min(kFiltered, end - i);
-          if (!any_up_to(limit_key, x, i, tried)) continue;
+          if (!any_up_to<kFiltered>(limit_key, x, i, i + tried)) continue;
           for (int64_t j = i; j < i + tried; ++j) {
             found[more] = Codec::word(x[j * a_.lines.stride], j, reverse_);
             more += found[more] < limit;
@@ -287,14 +327,16 @@ class Sort {
     }
     return std::min(count, a_.count);
   }
-  bool any_up_to(Bits limit, const Bits* x, int64_t begin, int64_t count) const {
+  // Whether any key of elements [begin, end), mostly kCount of them, is at most `limit`.
+  template <int64_t kCount>
+  bool any_up_to(Bits limit, const Bits* x, int64_t begin, int64_t end) const {
     const int64_t stride = a_.lines.stride;
     x += begin * stride;
     int any = 0;
-    if (stride == 1 && count == kFiltered) {
-      for (int64_t i = 0; i < kFiltered; ++i) any |= Order::joined_key(x[i], reverse_) <= limit;
+    if (stride == 1 && end - begin == kCount) {
+      for (int64_t i = 0; i < kCount; ++i) any |= Order::joined_key(x[i], reverse_) <= limit;
     } else {
-      for (int64_t i = 0; i < count; ++i) {
+      for (int64_t i = 0; i < end - begin; ++i) {
         any |= Order::joined_key(x[i * stride], reverse_) <= limit;
       }
     }
