@@ -27,6 +27,14 @@ bool reads_under_predicates(const fusion::Program& program) {
   });
 }
 
+// Each load by steps is emitted twice, and ends the block in which interleaved ones share vectors.
+bool serves_flips(const fusion::Program& program) {
+  constexpr std::ptrdiff_t kMost = 4;
+  const auto has_steps = [](const Access& access) { return access.lanes == StrideClass::kAny; };
+  return program.interleaved.empty() &&
+         std::count_if(program.accesses.begin(), program.accesses.end(), has_steps) <= kMost;
+}
+
 bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == Op::kMul; }
 
 // Of halves these give halves, so that there is nothing to round.
@@ -49,6 +57,7 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
                          llvm::Value* args)
     : program_(program),
       moves_halves_(moves_halves(program)),
+      serves_flips_(serves_flips(program)),
       builder_(ir::Builder::current()),
       ir_(*builder_),
       args_block_(args_block),
@@ -85,7 +94,8 @@ llvm::Value* BodyEmitter::value(ValueId id) {
   llvm::Value* value = values_[id];
   const int lanes = builder_.lanes();
   if (lanes == 1 || value->getType()->isVectorTy()) return value;
-  if (splats_[id].first == value) return splats_[id].second;
+  const auto& [scalar, splat] = splats_[id];
+  if (scalar == value && splat->getType() == builder_.with_lanes(value->getType())) return splat;
   return builder_.splat(value, lanes);
 }
 
@@ -188,6 +198,9 @@ llvm::Value* BodyEmitter::emit_gather(const Instr& instr) {
   const Address start = address(instr.aux, instr.level);
   const ValueId predicate = instr.operands[1];
   llvm::Value* index = values_[instr.operands[0]];
+  if (const std::optional<Address> at = packed_run(instr)) {
+    return emit_read(*at, instr.dtype, fusion::kNoValue);
+  }
   auto read_at = [&](llvm::Value* distance) {
     Address at = start;
     at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);

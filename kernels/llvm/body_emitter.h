@@ -4,6 +4,7 @@
 #define SLUICE_KERNELS_LLVM_BODY_EMITTER_H_
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,7 @@ class BodyEmitter {
     llvm::Value* base = nullptr;     // a pointer, or an int64 for an access with no buffer
     llvm::Value* scalar = nullptr;   // null: 0
     llvm::Value* offsets = nullptr;  // kAny: of each lane
+    llvm::Value* step = nullptr;     // kAny: from lane to lane, if that is always the same
   };
 
   // Loads `KernelArgs.*field[index]`, in the arguments' block.
@@ -101,12 +103,17 @@ class BodyEmitter {
   // Of each lane's row and column, in vector `v` of a block of packed rows.
   llvm::Value* packed_offsets(uint16_t access, int v);
   llvm::Value* load_window(const fusion::Instr& instr);
+  // Of a gather: where its lanes are consecutive, if they are all of one row, whose index they
+  // share.
+  std::optional<Address> packed_run(const fusion::Instr& gather);
   llvm::Value* interleave(fusion::ValueId id);
   llvm::Value* scalar_pointer(const Address& address, DType dtype);
   llvm::Value* lane_pointers(const Address& address, DType dtype);
   llvm::Value* lane_indices(const Address& address);
 
   llvm::Value* load(const Address& address, DType dtype, llvm::Value* mask);
+  // Lanes that are some step apart, as memory holds them: whole vectors, if the step is -1.
+  llvm::Value* load_flipped(const Address& address, DType dtype);
   // `mostly_same`: this is not where lanes mostly come from.
   llvm::Value* load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask,
                           bool mostly_same = false);
@@ -159,6 +166,7 @@ class BodyEmitter {
 
   const fusion::Program& program_;
   const bool moves_halves_;
+  const bool serves_flips_;  // with loads of both kinds
   ir::Builder& builder_;
   llvm::IRBuilder<>& ir_;
   llvm::BasicBlock* args_block_;
@@ -166,7 +174,7 @@ class BodyEmitter {
   llvm::AllocaInst* zeros_;  // a vector of zeros: inactive lanes read from here
   llvm::AllocaInst* sink_;   // and write to here
   std::map<std::pair<size_t, size_t>, llvm::Value*> arguments_;
-  std::map<uint16_t, llvm::Value*> lane_strides_;
+  std::map<std::pair<uint16_t, int>, llvm::Value*> lane_strides_;  // by access and lane count
 
   std::vector<llvm::Value*> outer_bases_;  // by access: its address at the outer indices
   std::vector<llvm::Value*> bases_;        // likewise, and in the row

@@ -16,8 +16,7 @@ BodyEmitter::Interleaved* BodyEmitter::interleaved(uint16_t access) {
   const bool is_counted = active_ == nullptr || active_count_ != nullptr;
   if (it == interleaved_of_.end() || builder_.lanes() == 1 || !is_counted) return nullptr;
   Interleaved* const group = &interleaved_[it->second];
-  const bool is_masked = active_ != nullptr || unread(*group) > 0;
-  return is_masked && !host().masked_vectors ? nullptr : group;
+  return active_ != nullptr && !host().masked_vectors ? nullptr : group;
 }
 
 int BodyEmitter::unread(const Interleaved& group) {
@@ -31,7 +30,7 @@ llvm::Value* BodyEmitter::mask_of_part(int part, const Interleaved& group) {
   const int lanes = builder_.lanes();
   // Elements after the last that is needed may lie outside the operand.
   const bool is_whole = unread(group) == 0 || part < parts - 1;
-  if (active_ == nullptr && is_whole) return nullptr;
+  if (active_ == nullptr && (is_whole || !host().masked_vectors)) return nullptr;
   llvm::Type* word = ir_.getInt32Ty();
   llvm::Value* count = active_ == nullptr ? ir_.getInt32(lanes) : active_count_;
   llvm::Value* end = ir_.CreateMul(count, ir_.getInt32(parts));
@@ -53,13 +52,24 @@ llvm::Value* BodyEmitter::load_interleaved(Interleaved* group, const fusion::Ins
     const int parts = static_cast<int>(accesses.size());
     llvm::Value* start = scalar_pointer(address(accesses[0], instr.level), instr.dtype);
     std::vector<llvm::Value*> vectors;
+    const int lanes = builder_.lanes();
     for (int part = 0; part < parts; ++part) {
-      llvm::Value* from = ir_.CreateGEP(type, start, builder_.index(part * builder_.lanes()));
       llvm::Value* mask = mask_of_part(part, *group);
-      vectors.push_back(mask == nullptr
-                            ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(vector, from, align))
-                            : ir_.CreateMaskedLoad(vector, from, align, mask,
-                                                   llvm::Constant::getNullValue(vector)));
+      // Without a mask the last vector ends with the last element that is needed.
+      const int early = mask == nullptr && part == parts - 1 ? unread(*group) : 0;
+      llvm::Value* from = ir_.CreateGEP(type, start, builder_.index(part * lanes - early));
+      if (mask != nullptr) {
+        vectors.push_back(
+            ir_.CreateMaskedLoad(vector, from, align, mask, llvm::Constant::getNullValue(vector)));
+        continue;
+      }
+      llvm::Value* loaded = ir_.CreateAlignedLoad(vector, from, align);
+      if (early > 0) {
+        std::vector<int> places(lanes);
+        for (int i = 0; i < lanes; ++i) places[i] = std::min(i + early, lanes - 1);
+        loaded = ir_.CreateShuffleVector(loaded, places);
+      }
+      vectors.push_back(loaded);
     }
     group->vectors = ir::deinterleave(ir_, std::move(vectors));
   }

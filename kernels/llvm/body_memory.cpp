@@ -47,7 +47,8 @@ llvm::Value* BodyEmitter::buffer(uint16_t access) {
 }
 
 llvm::Value* BodyEmitter::lane_strides(uint16_t access) {
-  llvm::Value*& offsets = lane_strides_[access];
+  if (builder_.lanes() == 1) return builder_.index(0);
+  llvm::Value*& offsets = lane_strides_[{access, builder_.lanes()}];
   if (offsets == nullptr) {
     llvm::Value* step = stride(access, program_.lane_dim());
     llvm::IRBuilder<> at_args(args_block_);
@@ -177,6 +178,7 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
     if (info.lanes == StrideClass::kAny) {
       advance(ir_.CreateMul(start, stride(access, program_.lane_dim())));
       result.offsets = lane_strides(access);
+      result.step = stride(access, program_.lane_dim());
     }
   };
   if (!program_.lanes_reduced()) {
@@ -232,7 +234,10 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
     return ir_.CreateSelect(predicate, element, llvm::Constant::getNullValue(element->getType()));
   }
   llvm::Value* mask = builder_.both(predicate, active_);
-  if (address.lanes == StrideClass::kAny) {
+  if (address.lanes == StrideClass::kAny || builder_.lanes() == 1) {
+    if (mask == nullptr && address.step != nullptr && builder_.lanes() > 1 && serves_flips_) {
+      return decode(dtype, load_flipped(address, dtype));
+    }
     return decode(dtype, load_lanes(lane_pointers(address, dtype), dtype, mask));
   }
   llvm::Type* vector = builder_.with_lanes(type);
@@ -243,6 +248,22 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
   if (predicate != nullptr) pointer = ir_.CreateSelect(builder_.any(mask), pointer, zeros_);
   return decode(dtype, ir_.CreateMaskedLoad(vector, pointer, align, mask,
                                             llvm::Constant::getNullValue(vector)));
+}
+
+llvm::Value* BodyEmitter::load_flipped(const Address& address, DType dtype) {
+  const int lanes = builder_.lanes();
+  llvm::Type* type = builder_.memory_type(dtype);
+  auto reversed = [&]() -> llvm::Value* {
+    llvm::Value* last = scalar_pointer(address, dtype);
+    llvm::Value* from = ir_.CreateGEP(type, last, builder_.index(1 - lanes));
+    llvm::Value* loaded =
+        ir_.CreateAlignedLoad(builder_.with_lanes(type), from, llvm::Align(size_of(dtype)));
+    return ir_.CreateVectorReverse(loaded);
+  };
+  llvm::Value* is_flipped = ir_.CreateICmpEQ(address.step, builder_.index(-1));
+  return builder_.choose(is_flipped, reversed, [&] {
+    return load_lanes(lane_pointers(address, dtype), dtype, /*mask=*/nullptr);
+  });
 }
 
 llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask,

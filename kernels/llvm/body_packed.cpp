@@ -1,4 +1,8 @@
 // Addresses and loads of packed rows (kernels/llvm/packed_plan.h).
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
 #include "kernels/llvm/body_emitter.h"
 
 namespace sluice::kernels {
@@ -79,6 +83,32 @@ BodyEmitter::Address BodyEmitter::packed_address(uint16_t access) {
   }
   if (builder_.lanes() > 1 && result.lanes == StrideClass::kAny) {
     result.offsets = packed_offsets(access, v);
+  }
+  return result;
+}
+
+std::optional<BodyEmitter::Address> BodyEmitter::packed_run(const Instr& gather) {
+  const Access& info = program_.accesses[gather.aux];
+  const int v = packed_.vector, last = builder_.lanes() - 1;
+  if (packed_.plan == nullptr || v < 0 || last == 0 || gather.operands[1] != fusion::kNoValue ||
+      program_.packed_rank > 1 || info.lanes != StrideClass::kUnit) {
+    return std::nullopt;
+  }
+  const PackedPlan& plan = *packed_.plan;
+  const ValueId index = gather.operands[0];
+  if (plan.row_of(v, 0) != plan.row_of(v, last) ||
+      std::find(plan.rows.begin(), plan.rows.end(), index) == plan.rows.end()) {
+    return std::nullopt;
+  }
+  Address result;
+  result.lanes = StrideClass::kUnit;
+  result.base = base(gather.aux);
+  result.scalar = ir_.CreateAdd(ir_.CreateExtractElement(values_[index], uint64_t{0}),
+                                builder_.index(plan.column_of(v, 0)));
+  if (info.rows != StrideClass::kZero) {
+    llvm::Value* row = ir_.CreateAdd(packed_.row, builder_.index(plan.row_of(v, 0)));
+    llvm::Value* step = stride(gather.aux, program_.packed_row_dim());
+    result.scalar = ir_.CreateAdd(result.scalar, ir_.CreateMul(row, step));
   }
   return result;
 }

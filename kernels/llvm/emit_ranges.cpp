@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "fusion/ir/cost.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
@@ -138,7 +139,7 @@ void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Ou
     before.emplace_back(id, body_->scalar(id));
     body_->set_value(id, ir_.getInt1(*outcome));
   }
-  auto emit_vector = [&](llvm::Value* i, const Values&) {
+  auto emit_vector = [&](llvm::Value* i) {
     body_->set_lane_start(i);
     for (const ValueId id : instrs) {
       const fusion::Instr& instr = program_.body[id];
@@ -149,11 +150,57 @@ void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Ou
       }
     }
     for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
-    return Values{};
   };
-  lane_loop(first, last, {}, emit_vector);
-  body_->set_active(nullptr);
+  if (has_narrow_tail(instrs)) {
+    emit_with_narrow_tail(first, last, emit_vector);
+  } else {
+    lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
+      emit_vector(i);
+      return Values{};
+    });
+    body_->set_active(nullptr);
+  }
   for (const auto& [id, value] : before) body_->set_value(id, value);
+}
+
+bool KernelEmitter::has_narrow_tail(const std::vector<ValueId>& instrs) const {
+  constexpr int kMaxWeight = 12;
+  if (host().masked_vectors) return false;
+  int weight = 0;
+  for (const ValueId id : instrs) {
+    const fusion::Instr& instr = program_.body[id];
+    weight += fusion::weight_of(instr.op, instr.dtype);
+  }
+  return weight <= kMaxWeight;
+}
+
+void KernelEmitter::emit_with_narrow_tail(llvm::Value* first, llvm::Value* last,
+                                          const std::function<void(llvm::Value*)>& body) {
+  constexpr int kFewestLanes = 4;
+  body_->set_active(nullptr);
+  auto rounds = [&](llvm::Value* begin, llvm::Value* end) {
+    builder_.loop(begin, end, builder_.index(builder_.lanes()), {},
+                  [&](llvm::Value* i, const Values&) {
+                    body(i);
+                    return Values{};
+                  });
+  };
+  auto end_of_whole = [&](llvm::Value* begin) {
+    llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, begin), -int64_t{builder_.lanes()});
+    return ir_.CreateAdd(begin, whole);
+  };
+  llvm::Value* tail = end_of_whole(first);
+  rounds(first, tail);
+  builder_.if_then(ir_.CreateICmpSLT(tail, last), /*likely=*/true, [&] {
+    for (int lanes = builder_.lanes() / 2; lanes >= kFewestLanes; lanes /= 2) {
+      LaneScope narrow(lanes);
+      llvm::Value* end = end_of_whole(tail);
+      rounds(tail, end);
+      tail = end;
+    }
+    LaneScope scalar(1);
+    rounds(tail, last);
+  });
 }
 
 }  // namespace sluice::kernels

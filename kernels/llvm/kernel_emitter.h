@@ -53,6 +53,11 @@ class KernelEmitter {
   void emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known);
   void emit_version(llvm::Value* first, llvm::Value* last, const Outcomes& known,
                     const std::vector<ValueId>& instrs);
+  // Whether `instrs`, in several lane counts, are less code and faster than under a mask.
+  bool has_narrow_tail(const std::vector<ValueId>& instrs) const;
+  // What whole vectors leave of [first, last) goes by halves of them, and then one by one.
+  void emit_with_narrow_tail(llvm::Value* first, llvm::Value* last,
+                             const std::function<void(llvm::Value*)>& body);
   // Pointwise with reads by tiles.
   void emit_tiles();
   // `corner` are the indices of the tile's first point; `height` and `width` may be less than a

@@ -125,20 +125,41 @@ int register_size(DType dtype, bool moves_halves) {
   return static_cast<int>(size_of(moves_halves ? dtype : compute_type(dtype)));
 }
 
+// By value: it has lanes. What only such values need that are `uniform` has none.
+std::vector<bool> find_varying(const Program& program, const std::vector<bool>& uniform) {
+  std::vector<bool> varying(program.body.size(), false);
+  for (const Store& store : program.stores) varying[store.value] = true;
+  for (size_t i = varying.size(); i-- > 0;) {
+    const Instr& instr = program.body[i];
+    if (instr.op == Op::kCheckIndex || is_reduction(instr.op)) varying[i] = true;
+    if (uniform[i] || instr.level == Level::kUniform) varying[i] = false;
+    if (!varying[i]) continue;
+    for (int k = 0; k < instr.num_operands; ++k) varying[instr.operands[k]] = true;
+  }
+  return varying;
+}
+
 // Lanes that fill one vector with values of the type that most of the body computes in.
-int lanes_of_vector(const Program& program) {
+int lanes_of_vector(const Program& program, const std::vector<bool>& uniform) {
   int narrow = 1;
   int wide_instrs = 0;
   int instrs = 0;
   const bool moves = moves_halves(program);
-  for (const Instr& instr : program.body) {
-    if (instr.level == Level::kUniform || instr.dtype == DType::kBool) continue;
+  const std::vector<bool> varying = find_varying(program, uniform);
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    if (!varying[i] || instr.dtype == DType::kBool) continue;
     const int size = register_size(instr.dtype, moves);
     ++instrs;
     if (size == 8)
       ++wide_instrs;
     else
       narrow = std::max(narrow, size);
+  }
+  for (const Store& store : program.stores) {
+    const Instr& value = program.body[store.value];
+    if (value.level != Level::kUniform)
+      narrow = std::max(narrow, register_size(value.dtype, moves));
   }
   const int size = 2 * wide_instrs > instrs ? 8 : narrow;
   return std::clamp(host().vector_bytes / size, 4, 64);
@@ -159,13 +180,14 @@ int pointwise_vectors(const Program& program) {
 // Packed rows are emitted once for each point of a row: one vector, and no wider one for bytes.
 constexpr int kPackedLanes = 16;
 
-int lanes_of(const Program& program) {
-  if (program.packed_rank > 0) return std::min(lanes_of_vector(program), kPackedLanes);
-  if (program.schedule == Schedule::kPointwise) {
-    return std::min(64, lanes_of_vector(program) * pointwise_vectors(program));
-  }
+// `uniform`: by value, the same in all lanes of nearly every vector.
+int lanes_of(const Program& program, const std::vector<bool>& uniform) {
   if (program.lanes_reduced()) return static_cast<int>(kLanes);
-  return std::min(64, lanes_of_vector(program) * column_vectors(program));
+  const int lanes = lanes_of_vector(program, uniform);
+  if (program.packed_rank > 0) return std::min(lanes, kPackedLanes);
+  const bool is_pointwise = program.schedule == Schedule::kPointwise;
+  return std::min(64,
+                  lanes * (is_pointwise ? pointwise_vectors(program) : column_vectors(program)));
 }
 
 }  // namespace
@@ -204,7 +226,6 @@ RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
       before(plan.rows.size()),
       passes(plan.passes.size()),
       reductions(plan.reductions),
-      lanes(lanes_of(program)),
       splits_rows(plan.splits_rows()) {
   const std::vector<bool> is_invariant = find_invariant(program);
   for (size_t r = 0; r < before.size(); ++r) {
@@ -229,6 +250,7 @@ RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
   if (program.schedule == Schedule::kPointwise && program.packed_rank == 0) {
     ranges = find_ranges(program, is_invariant, before[0].instrs);
   }
+  lanes = lanes_of(program, ranges.values.empty() ? is_invariant : ranges.uniform);
 }
 
 }  // namespace sluice::kernels

@@ -1,0 +1,115 @@
+// Slices with steps, flips and rows that end anywhere in a vector: compiled code reads them by
+// whole vectors, and computes what those leave of a row in narrower ones. The same bits as
+// interpreted.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+constexpr DType kDTypes[] = {DType::kBool,    DType::kInt8,     DType::kInt32,   DType::kInt64,
+                             DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
+
+struct Case {
+  std::string name;
+  Tensor (*f)(const Tensor& x, const Tensor& y);
+};
+
+// `x` and `y` have equal shapes of rank 2.
+const Case kCases[] = {
+    {"move",
+     [](const Tensor& x, const Tensor&) {
+       return concat({x, x}, 0);
+     }},
+    {"select", [](const Tensor& x, const Tensor& y) { return where(x == y, x, y); }},
+    {"first of a row", [](const Tensor& x, const Tensor& y) { return x == y.slice(1, 0, 1); }},
+    {"bounds",
+     [](const Tensor& x, const Tensor& y) {
+       return concat({pad(x, {{1, 0}, {2, 1}}), pad(y, {{0, 1}, {0, 3}})}, 0);
+     }},
+    {"roll", [](const Tensor& x, const Tensor&) { return roll(x, 1, 1); }},
+    {"to floats",
+     [](const Tensor& x, const Tensor& y) {
+       return astype(x, DType::kFloat32) * astype(y, DType::kFloat32);
+     }},
+    {"long",
+     [](const Tensor& x, const Tensor& y) {
+       return exp(sin(astype(x, DType::kFloat32))) + log1p(abs(astype(y, DType::kFloat32)));
+     }},
+    {"rows", [](const Tensor& x, const Tensor&) { return sum(x, {1}); }},
+    {"columns", [](const Tensor& x, const Tensor& y) { return sum(x == y, {0}); }},
+    {"position", [](const Tensor& x, const Tensor&) { return argmax(x, {1}); }},
+};
+
+void expect_bits_of_interpreted(const std::string& what, const std::function<Tensor()>& f) {
+  config().compile = CompileMode::kOff;
+  const auto interpreted = read_bytes(f());
+  config().compile = CompileMode::kBlocking;
+  EXPECT_EQ(read_bytes(f()), interpreted) << what;
+}
+
+TEST(StridedReads, HaveTheBitsOfInterpretedOnes) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const int64_t width : {1, 3, 5, 16, 29, 67, 131}) {
+      for (const int64_t step : {1, 2, 3, 4, 5, -1, -2, -3}) {
+        const int64_t whole = (width - 1) * std::abs(step) + 1;
+        // The last element that is read is the operand's last, or first.
+        const Tensor base = astype(randint(-9, 9, {6, whole}), dtype);
+        base.eval();
+        const Tensor x =
+            step > 0 ? base.slice(1, 0, whole, step) : base.slice(1, whole - 1, -whole - 1, step);
+        const Tensor y = flip(x, 0);
+        for (const Case& test : kCases) {
+          const std::string what = test.name + ", " + name_of(dtype) + " " + std::to_string(width) +
+                                   " by steps of " + std::to_string(step);
+          expect_bits_of_interpreted(what, [&] { return test.f(x, y); });
+        }
+      }
+    }
+  }
+}
+
+// Components of an array of structures, some of which nobody needs.
+TEST(StridedReads, OfSomeComponents) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const int64_t count : {2, 3, 4}) {
+      for (const int64_t rows : {5, 64, 301}) {
+        const Tensor x = astype(randint(-9, 9, {rows, count}), dtype);
+        x.eval();
+        for (int64_t k = 0; k < count; ++k) {
+          expect_bits_of_interpreted("component", [&] {
+            return where(x(Slice{}, k) == x(0, k), x(Slice{}, k), x(Slice{}, 0));
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST(StridedReads, RowsTaken) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const int64_t width : {1, 3, 8, 16, 24, 32, 64, 70}) {
+      for (const int64_t rows : {9, 1500}) {
+        const Tensor x = astype(randint(-9, 9, {40, width}), dtype);
+        const Tensor indices = randint(-40, 40, {rows});
+        x.eval();
+        indices.eval();
+        expect_bits_of_interpreted("rows of " + std::to_string(width),
+                                   [&] { return take(x, indices, 0); });
+        expect_bits_of_interpreted("flipped rows of " + std::to_string(width),
+                                   [&] { return take(flip(x, 1), indices, 0); });
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::test
