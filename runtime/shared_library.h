@@ -29,7 +29,7 @@ class SharedLibrary {
   const absl::Status& status() const { return status_; }
 
   // Keeps the library loaded until the process ends.
-  void keep() { handle_.release(); }
+  void keep() { static_cast<void>(handle_.release()); }
 
  private:
   struct Close {

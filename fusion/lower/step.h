@@ -103,6 +103,10 @@ class SizedAttributes : public LibraryAttributes {
     Own::for_each_number(*result, [&](int64_t& number) { number = *next++; });
     return result;
   }
+
+ private:
+  friend Own;
+  SizedAttributes() = default;
 };
 
 // Its buffers are the node's operands, the one output, and the epilogues' operands, in this order.

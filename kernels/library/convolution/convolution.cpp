@@ -19,7 +19,6 @@ namespace sluice::kernels {
 namespace {
 
 using fusion::ConvolutionAttributes;
-using fusion::ConvolutionResult;
 using fusion::WindowAxis;
 
 // Below so much work to call the library is a good part of the time. In flops; to read or to write
