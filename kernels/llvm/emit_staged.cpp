@@ -162,7 +162,9 @@ void KernelEmitter::stage_columns(const RowPlan::Stage& pass, llvm::Value* first
     llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
     llvm::Value*& memory = panels_[access];
     if (memory == nullptr) {
-      const int64_t count = fusion::leaf_size(program_.schedule) * plan_.lanes;
+      // A block's vectors may be wider than the program's.
+      constexpr int64_t kWidestBlock = 16;
+      const int64_t count = fusion::leaf_size(program_.schedule) * plan_.lanes + kWidestBlock;
       memory = builder_.stack(llvm::ArrayType::get(element, count));
     }
     transpose_block(access, {body_->pointer_in_row(access, body_->reduced()), memory,

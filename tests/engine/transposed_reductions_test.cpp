@@ -58,7 +58,7 @@ const Layout kLayouts[] = {
 
 TEST(TransposedReductions, HaveTheBitsOfThoseOfCopies) {
   const ConfigGuard guard;
-  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64, DType::kInt8}) {
     for (const Layout& layout : kLayouts) {
       manual_seed(7);
       const Tensor stored = astype(randn(layout.stored) * 9.f, dtype);
