@@ -82,6 +82,8 @@ absl::Status verify_structure(const Program& program) {
     return fail("schedule ", name_of(program.schedule), " with ", int{program.reduced_rank},
                 " reduced dims");
   }
+  if (program.short_runs && (!program.lanes_reduced() || program.reduced_rank < 2))
+    return fail("short runs of what");
   if (program.lanes_across_rows && program.schedule != Schedule::kRow)
     return fail("lanes across rows need the row schedule");
   if (program.body.size() >= kNoValue) return fail("too many instructions: ", program.body.size());
@@ -342,12 +344,12 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   std::string key;
   key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
-  append_words(&key, program.caches_rows, program.one_leaf, program.lanes_across_rows,
-               program.nontemporal, program.contracts, program.schedule, program.outer_rank,
-               program.reduced_rank, program.num_buffers, program.num_scalars, program.num_params,
-               program.num_error_slots, program.accesses.size(), program.body.size(),
-               program.stores.size(), program.packed_rank, program.packed[0], program.packed[1],
-               program.packed[2]);
+  append_words(&key, program.caches_rows, program.one_leaf, program.short_runs,
+               program.lanes_across_rows, program.nontemporal, program.contracts, program.schedule,
+               program.outer_rank, program.reduced_rank, program.num_buffers, program.num_scalars,
+               program.num_params, program.num_error_slots, program.accesses.size(),
+               program.body.size(), program.stores.size(), program.packed_rank, program.packed[0],
+               program.packed[1], program.packed[2]);
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_outer * 2 + access.varies_along_reduced);
@@ -372,7 +374,8 @@ std::string to_text(const Program& program) {
   std::string text = absl::StrCat(
       "program ", name_of(program.schedule), " outer=", int{program.outer_rank},
       " reduced=", int{program.reduced_rank}, program.caches_rows ? " caches rows" : "",
-      program.one_leaf ? " one leaf" : "", program.lanes_across_rows ? " lanes across rows" : "",
+      program.one_leaf ? " one leaf" : "", program.short_runs ? " short runs" : "",
+      program.lanes_across_rows ? " lanes across rows" : "",
       program.nontemporal ? " non-temporal" : "", program.contracts ? " contracts" : "",
       program.packed_rank > 0 ? absl::StrCat(" rows of ", program.packed_points()) : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {

@@ -14,6 +14,11 @@ namespace {
 constexpr int64_t kMaxCachedElements = 65536;
 constexpr int64_t kLanesOfColumn = 16;
 
+// Runs that cut many of the vectors of the row schedule, in rows that are worth copying them.
+constexpr int64_t kLongRun = 128;
+constexpr int64_t kLanesOfRow = 32;
+constexpr int64_t kMinElementsOfRuns = 32;
+
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(std::vector<Dim> dims, Schedule schedule) {
@@ -175,6 +180,9 @@ void ProgramBuilder::classify_rows() {
   for (const Dim& dim : nest_.dims) {
     if (dim.reduced) elements *= dim.extent;
   }
+  const int64_t run = nest_.dims.back().extent;
+  program.short_runs = program.lanes_reduced() && program.reduced_rank > 1 && run < kLongRun &&
+                       run % kLanesOfRow != 0 && elements >= kMinElementsOfRuns;
   program.one_leaf = elements <= leaf_size(program.schedule);
   if (!program.lanes_reduced()) elements *= kLanesOfColumn;
   program.caches_rows = num_passes(program) > 1 && elements <= kMaxCachedElements;

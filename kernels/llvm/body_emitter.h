@@ -40,6 +40,8 @@ class BodyEmitter {
   // reduced dims, of linear index 0; in a column reduction, of reduced index 0, the others
   // following a vector apart.
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
+  // It is read where it is again.
+  void clear_tile(uint16_t access) { tiles_.erase(access); }
   // The element of `access` at the indices of all outer dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   // The first lane's element of `access` in the current row at these indices along reduced dims.

@@ -157,9 +157,10 @@ BodyEmitter::Address BodyEmitter::address(uint16_t access, Level level) {
   const Access& info = program_.accesses[access];
   const bool along_row = level == Level::kElement && info.varies_along_reduced;
   Address result;
-  if (info.lanes == StrideClass::kTile) {
+  const auto tile = tiles_.find(access);
+  if (tile != tiles_.end()) {
     result.lanes = StrideClass::kUnit;
-    result.base = tiles_.at(access);
+    result.base = tile->second;
     result.scalar = lane_start_;
     if (program_.lanes_reduced()) result.scalar = reduced_index_;
     if (program_.schedule == fusion::Schedule::kColumn) {

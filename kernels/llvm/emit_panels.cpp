@@ -13,9 +13,9 @@ using fusion::ValueId;
 bool KernelEmitter::fits_panels() const {
   // Vectors of long bodies are few as it is.
   constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
-  return !program_.tiled && entry_ != Entry::kFinish && !program_.one_leaf && plan_.splits_rows &&
-         plan_.passes.size() == 1 && plan_.cached.empty() && plan_.before[0].stores.empty() &&
-         plan_.reductions.size() <= kMaxReductions &&
+  return !program_.tiled && !copies_runs() && entry_ != Entry::kFinish && !program_.one_leaf &&
+         plan_.splits_rows && plan_.passes.size() == 1 && plan_.cached.empty() &&
+         plan_.before[0].stores.empty() && plan_.reductions.size() <= kMaxReductions &&
          (lanes_reduced() || program_.body.size() <= kMaxInstrs);
 }
 

@@ -14,7 +14,7 @@ using ir::LaneScope;
 using ir::ReductionState;
 
 void KernelEmitter::allocate_row_cache() {
-  const bool has_panels = program_.tiled && lanes_reduced();
+  const bool has_panels = (program_.tiled && lanes_reduced()) || copies_runs();
   if (plan_.cached.empty() && !has_panels) return;
   llvm::Value* lanes = builder_.index(plan_.lanes);
   llvm::Value* vectors = reduced_extent_;
@@ -68,7 +68,7 @@ void KernelEmitter::read_cached(ValueId id, llvm::Value* element) {
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass) {
-  const bool reads_tiles = program_.tiled && !tiles_of(pass).empty();
+  const bool reads_tiles = !tiles_of(pass).empty();
   if (reads_tiles && lanes_reduced()) return emit_staged_rows(pass);
   const auto [first, last] = element_range();
   const bool has_leaves = !pass.reductions.empty() || reads_tiles;
@@ -169,8 +169,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
     LaneScope wide(plan_.lanes);
     body_->splat_operands(pass.instrs, pass.stores);
     const Values start = flatten(leaf_start(pass.reductions));
-    const bool follow_one_another =
-        program_.reduced_rank == 1 || (program_.tiled && reads_tiles_only(pass));
+    const bool follow_one_another = program_.reduced_rank == 1 || reads_tiles_only(pass);
     const Values lanes = follow_one_another ? lane_loop(first, last, start, emit_elements)
                                             : run_loop(first, last, start, emit_elements);
     body_->set_active(nullptr);

@@ -1,7 +1,9 @@
-// Reductions of operands that are consecutive along a reduced dim, but not along the lanes: blocks
-// are transposed in registers to where they are. The order of additions stays what it is.
+// Reductions of operands that are consecutive along a reduced dim, but not along the lanes, or only
+// in short runs: blocks are transposed in registers, or copied, to where they are. The order of
+// additions stays what it is.
 #include <algorithm>
 
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -16,6 +18,8 @@ using ir::LaneScope;
 // memory so many, though the panel be larger: a line is in a page of its own, mostly.
 constexpr int64_t kPanelElements = 16384;
 constexpr int64_t kMinRuns = 64;
+// Copies are better read back from the first-level cache.
+constexpr int64_t kCopiedElements = 4096;
 
 bool reads(Op op) { return op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate; }
 
@@ -23,18 +27,40 @@ bool reads(Op op) { return op == Op::kLoad || op == Op::kGather || op == Op::kCo
 
 std::vector<uint16_t> KernelEmitter::tiles_of(const RowPlan::Stage& pass) const {
   std::vector<uint16_t> accesses;
+  const bool copies = copies_runs(pass);
   for (const ValueId id : pass.instrs) {
     const Instr& instr = program_.body[id];
-    if (!reads(instr.op) || program_.accesses[instr.aux].lanes != StrideClass::kTile) continue;
-    accesses.push_back(instr.aux);
+    if (!reads(instr.op)) continue;
+    const fusion::Access& access = program_.accesses[instr.aux];
+    if (access.lanes == StrideClass::kTile || (copies && access.varies_along_reduced)) {
+      accesses.push_back(instr.aux);
+    }
   }
   std::sort(accesses.begin(), accesses.end());
   accesses.erase(std::unique(accesses.begin(), accesses.end()), accesses.end());
   return accesses;
 }
 
+bool KernelEmitter::copies_runs(const RowPlan::Stage& pass) const {
+  if (!program_.short_runs || host().masked_vectors || !pass.stores.empty()) return false;
+  return std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
+    const Instr& instr = program_.body[id];
+    if (!reads(instr.op)) return true;
+    const fusion::Access& access = program_.accesses[instr.aux];
+    const bool is_run =
+        access.lanes == StrideClass::kUnit && instr.op == Op::kLoad && instr.num_operands == 0;
+    return is_run || access.lanes == StrideClass::kTile || !access.varies_along_reduced;
+  });
+}
+
+bool KernelEmitter::copies_runs() const {
+  return std::any_of(plan_.passes.begin(), plan_.passes.end(),
+                     [&](const RowPlan::Stage& pass) { return copies_runs(pass); });
+}
+
 bool KernelEmitter::reads_tiles_only(const RowPlan::Stage& pass) const {
-  return pass.stores.empty() &&
+  if (copies_runs(pass)) return true;
+  return program_.tiled && pass.stores.empty() &&
          std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
            const Instr& instr = program_.body[id];
            if (!reads(instr.op)) return true;
@@ -44,8 +70,9 @@ bool KernelEmitter::reads_tiles_only(const RowPlan::Stage& pass) const {
 }
 
 llvm::Value* KernelEmitter::runs_of_panel() {
+  const int64_t most = program_.tiled ? kPanelElements : kCopiedElements;
   llvm::Value* length = body_->extent(program_.rank() - 1);
-  llvm::Value* runs = ir_.CreateUDiv(builder_.index(kPanelElements), length);
+  llvm::Value* runs = ir_.CreateUDiv(builder_.index(most), length);
   return builder_.max(ir_.CreateAnd(runs, -kMinRuns), builder_.index(kMinRuns));
 }
 
@@ -54,34 +81,45 @@ llvm::Value* KernelEmitter::elements_of_panel() {
   return ir_.CreateAdd(runs, builder_.index(fusion::leaf_size(program_.schedule)));
 }
 
+std::vector<uint16_t> KernelEmitter::staged() const {
+  std::vector<uint16_t> accesses;
+  for (const RowPlan::Stage& pass : plan_.passes) {
+    const std::vector<uint16_t> tiles = tiles_of(pass);
+    accesses.insert(accesses.end(), tiles.begin(), tiles.end());
+  }
+  std::sort(accesses.begin(), accesses.end());
+  accesses.erase(std::unique(accesses.begin(), accesses.end()), accesses.end());
+  return accesses;
+}
+
 llvm::Value* KernelEmitter::bytes_of_panels() {
   int64_t size = 0;
-  for (const fusion::Access& access : program_.accesses) {
-    if (access.lanes == StrideClass::kTile) size += static_cast<int64_t>(size_of(access.dtype));
+  for (const uint16_t access : staged()) {
+    size += static_cast<int64_t>(size_of(program_.accesses[access].dtype));
   }
   return ir_.CreateMul(elements_of_panel(), builder_.index(size));
 }
 
 void KernelEmitter::allocate_panels(llvm::Value* buffer) {
   llvm::Value* elements = elements_of_panel();
-  for (size_t a = 0; a < program_.accesses.size(); ++a) {
-    if (program_.accesses[a].lanes != StrideClass::kTile) continue;
-    panels_[static_cast<uint16_t>(a)] = buffer;
-    buffer = ir_.CreateGEP(builder_.memory_type(program_.accesses[a].dtype), buffer, elements);
+  for (const uint16_t access : staged()) {
+    panels_[access] = buffer;
+    buffer = ir_.CreateGEP(builder_.memory_type(program_.accesses[access].dtype), buffer, elements);
   }
 }
 
-void KernelEmitter::stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count) {
-  llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
-  const int64_t leaf = fusion::leaf_size(program_.schedule);
-  llvm::Value* length = body_->extent(program_.rank() - 1);
+KernelEmitter::Values KernelEmitter::indices_of_run(llvm::Value* run) {
   Values indices(program_.reduced_rank, builder_.index(0));
-  llvm::Value* rest = run;
   for (int d = program_.reduced_rank - 2; d >= 0; --d) {
     llvm::Value* extent = body_->extent(program_.outer_rank + d);
-    indices[d] = d > 0 ? ir_.CreateURem(rest, extent) : rest;
-    rest = ir_.CreateUDiv(rest, extent);
+    indices[d] = d > 0 ? ir_.CreateURem(run, extent) : run;
+    run = ir_.CreateUDiv(run, extent);
   }
+  return indices;
+}
+
+void KernelEmitter::transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count,
+                                   llvm::Value* to) {
   // The hardware does not foresee strides of pages. Loads of other sizes, or of what may be in a
   // cache, overlap well enough.
   constexpr int64_t kFarElements = 8 << 20;
@@ -92,11 +130,74 @@ void KernelEmitter::stage_panel(uint16_t access, llvm::Value* run, llvm::Value* 
     llvm::Value* lines = ir_.CreateSelect(is_far, builder_.index(kLanesAhead), builder_.index(0));
     ahead = ir_.CreateMul(lines, body_->lane_stride(access));
   }
-  llvm::Value* panel = panels_.at(access);
-  llvm::Value* start = ir_.CreateGEP(element, panel, builder_.index(leaf));
-  transpose_block(access, {body_->pointer_in_row(access, indices), start, /*height=*/count,
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  transpose_block(access, {body_->pointer_in_row(access, indices_of_run(run)), to, /*height=*/count,
                            /*width=*/length, /*pitch=*/length, /*has_room=*/false, ahead});
-  body_->set_tile(access, ir_.CreateGEP(element, start, ir_.CreateNeg(ir_.CreateMul(run, length))));
+}
+
+void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count,
+                              llvm::Value* to) {
+  const DType dtype = program_.accesses[access].dtype;
+  const int size = static_cast<int>(size_of(dtype));
+  llvm::Type* element = builder_.memory_type(dtype);
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  llvm::Value* side = body_->extent(program_.rank() - 2);
+  llvm::Value* stride = body_->stride(access, program_.rank() - 2);
+  auto copy = [&] {
+    llvm::Type* type = builder_.with_lanes(element);
+    llvm::Value* lanes = builder_.index(builder_.lanes());
+    // The last vector may hold elements that are copied already.
+    llvm::Value* last = ir_.CreateSub(length, lanes);
+    builder_.walk(zero, count, [&](llvm::Value* done) {
+      const Values indices = indices_of_run(ir_.CreateAdd(run, done));
+      llvm::Value* here = ir_.CreateSub(side, indices[program_.reduced_rank - 2]);
+      here = builder_.min(ir_.CreateSub(count, done), here);
+      llvm::Value* source = body_->pointer_in_row(access, indices);
+      llvm::Value* target = ir_.CreateGEP(element, to, ir_.CreateMul(done, length));
+      builder_.loop(zero, here, one, {}, [&](llvm::Value* j, const Values&) {
+        llvm::Value* from = ir_.CreateGEP(element, source, ir_.CreateMul(j, stride));
+        llvm::Value* place = ir_.CreateGEP(element, target, ir_.CreateMul(j, length));
+        auto move = [&](llvm::Value* at) {
+          llvm::Value* moved =
+              ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, from, at), llvm::Align(size));
+          ir_.CreateAlignedStore(moved, ir_.CreateGEP(element, place, at), llvm::Align(size));
+        };
+        builder_.loop(zero, last, lanes, {}, [&](llvm::Value* at, const Values&) {
+          move(at);
+          return Values{};
+        });
+        move(last);
+        return Values{};
+      });
+      return ir_.CreateAdd(done, here);
+    });
+  };
+  const int most = std::clamp(host().vector_bytes / size, 2, 16);
+  auto in_lanes = [&](int lanes) {
+    LaneScope scope(lanes);
+    copy();
+  };
+  auto is_at_least = [&](int lanes) { return ir_.CreateICmpSGE(length, builder_.index(lanes)); };
+  builder_.if_then_else(
+      is_at_least(most), [&] { in_lanes(most); },
+      [&] {
+        builder_.if_then_else(
+            is_at_least(most / 2), [&] { in_lanes(most / 2); }, [&] { in_lanes(1); });
+      });
+}
+
+void KernelEmitter::stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count) {
+  llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
+  llvm::Value* leaf = builder_.index(fusion::leaf_size(program_.schedule));
+  llvm::Value* start = ir_.CreateGEP(element, panels_.at(access), leaf);
+  if (program_.accesses[access].lanes == StrideClass::kTile)
+    transpose_runs(access, run, count, start);
+  else
+    copy_runs(access, run, count, start);
+  llvm::Value* before = ir_.CreateMul(run, body_->extent(program_.rank() - 1));
+  body_->set_tile(access, ir_.CreateGEP(element, start, ir_.CreateNeg(before)));
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage& pass) {
@@ -113,8 +214,10 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
   llvm::Value* most = runs_of_panel();
   const Tree tree = make_tree(pass.reductions, 1);
   builder_.walk(first_run, runs, [&](llvm::Value* run) {
-    llvm::Value* count = builder_.min(most, ir_.CreateSub(side, ir_.CreateURem(run, side)));
-    count = builder_.min(count, ir_.CreateSub(runs, run));
+    llvm::Value* count = builder_.min(most, ir_.CreateSub(runs, run));
+    if (program_.tiled) {
+      count = builder_.min(count, ir_.CreateSub(side, ir_.CreateURem(run, side)));
+    }
     llvm::Value* next = ir_.CreateAdd(run, count);
     for (const uint16_t access : accesses) stage_panel(access, run, count);
     // Leaves that are complete now.
@@ -145,6 +248,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
     }
     return next;
   });
+  for (const uint16_t access : accesses) {
+    if (program_.accesses[access].lanes != StrideClass::kTile) body_->clear_tile(access);
+  }
   if (pass.reductions.empty()) return {};
   llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, begin), builder_.index(size - 1));
   return total_of(tree, zero, ir_.CreateUDiv(elements, leaf_size));

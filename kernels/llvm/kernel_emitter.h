@@ -112,16 +112,25 @@ class KernelEmitter {
   void read_cached(ValueId id, llvm::Value* element);
 
   // Reductions with reads by tiles (emit_staged.cpp). Along rows: a panel of some runs along the
-  // last dim at a time is transposed to where they follow one another, after what is left of the
-  // last leaf of those before. Down columns: a leaf of a vector of columns is.
+  // last dim at a time is transposed or copied to where they follow one another, after what is left
+  // of the last leaf of those before. Down columns: a leaf of a vector of columns is. The accesses
+  // that are staged. Short runs are copied where masks are not free, if all else that the pass
+  // reads along the row is staged too.
   std::vector<uint16_t> tiles_of(const RowPlan::Stage& pass) const;
+  bool copies_runs(const RowPlan::Stage& pass) const;
+  bool copies_runs() const;  // in some pass
   bool reads_tiles_only(const RowPlan::Stage& pass) const;
+  std::vector<uint16_t> staged() const;  // in any pass
   llvm::Value* runs_of_panel();
   llvm::Value* elements_of_panel();
   llvm::Value* bytes_of_panels();
   void allocate_panels(llvm::Value* buffer);
   Accumulators emit_staged_rows(const RowPlan::Stage& pass);
+  // The indices along all reduced dims of where a run begins.
+  Values indices_of_run(llvm::Value* run);
   void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);
+  void transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
+  void copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void stage_columns(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
 
   void emit_stage(const RowPlan::Stage& stage);

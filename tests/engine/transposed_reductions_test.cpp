@@ -1,5 +1,5 @@
-// Reductions of permuted operands, of which compiled code reads blocks: the same bits as of copies
-// in row-major order, which it reads otherwise, and as interpreted.
+// Reductions of permuted operands, or along short runs, of which compiled code reads blocks: the
+// same bits as of copies in row-major order, which it reads otherwise, and as interpreted.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -54,6 +54,15 @@ const Layout kLayouts[] = {
     // Large enough for threads to take blocks, which begin within a run.
     {{37, 13000}, {1, 0}, {0, 1}},
     {{5, 31, 3001}, {0, 2, 1}, {0, 1, 2}},
+    // Short runs, of a row that ends in a leaf or after several; two dims beside the runs.
+    {{3, 7, 1}, {0, 1, 2}, {0, 2}},
+    {{21, 5, 3}, {0, 1, 2}, {0, 2}},
+    {{9, 4, 4}, {0, 1, 2}, {0, 2}},
+    {{40, 3, 28}, {0, 1, 2}, {0, 2}},
+    {{130, 2, 33}, {0, 1, 2}, {0, 2}},
+    {{300, 2, 127}, {0, 1, 2}, {0, 2}},
+    {{6, 2, 7, 3, 29}, {0, 1, 2, 3, 4}, {0, 2, 4}},
+    {{60, 7, 2, 15}, {1, 0, 2, 3}, {1, 3}},
 };
 
 TEST(TransposedReductions, HaveTheBitsOfThoseOfCopies) {

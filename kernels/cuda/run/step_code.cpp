@@ -36,7 +36,7 @@ fusion::Program for_gpu(fusion::Program program) {
       access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
     }
   }
-  program.caches_rows = program.lanes_across_rows = program.one_leaf = false;
+  program.caches_rows = program.lanes_across_rows = program.one_leaf = program.short_runs = false;
   program.tiled = program.nontemporal = false;
   program.packed = {};
   program.packed_rank = 0;
