@@ -170,8 +170,8 @@ absl::Status verify_operands(const Program& program, size_t index) {
   auto fail = [&](auto... parts) {
     return absl::InternalError(absl::StrCat("program: ", describe(program, index), ": ", parts...));
   };
-  const int arity = op_info(instr.op).arity;
-  if (arity >= 0 && instr.num_operands != arity) {
+  const int8_t arity = op_info(instr.op).arity;
+  if (arity >= 0 && instr.num_operands != static_cast<uint8_t>(arity)) {
     return fail("has ", int{instr.num_operands}, " operands");
   }
   for (int i = 0; i < instr.num_operands; ++i) {

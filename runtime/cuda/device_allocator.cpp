@@ -110,8 +110,8 @@ absl::StatusOr<void*> DeviceAllocator::take_from_pool(size_t capacity, CudaStrea
   const CurrentContext current(context_);
   if (!current.status().ok()) return current.status();
   DevicePtr address = 0;
-  const absl::Status status = context_->call<&Driver::mem_alloc_from_pool_async>(
-      &address, capacity, pool_, stream->handle());
+  absl::Status status = context_->call<&Driver::mem_alloc_from_pool_async>(&address, capacity,
+                                                                           pool_, stream->handle());
   if (absl::IsResourceExhausted(status)) return exhausted(capacity);
   if (!status.ok()) return status;
   held_ += static_cast<int64_t>(capacity);
