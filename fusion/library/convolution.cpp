@@ -7,23 +7,6 @@
 #include "fusion/library/library.h"
 
 namespace sluice::fusion {
-namespace {
-
-// Where images, filters and places are among the shapes of a node: its operands, then its own.
-struct Roles {
-  int images, filters, places;
-};
-
-Roles roles_of(ConvolutionResult result) {
-  switch (result) {
-    case ConvolutionResult::kPlaces: return {0, 1, 2};
-    case ConvolutionResult::kImages: return {2, 1, 0};
-    case ConvolutionResult::kFilters: return {0, 2, 1};
-  }
-  return {};
-}
-
-}  // namespace
 
 std::string ConvolutionAttributes::text() const {
   const auto extents = [&](int64_t WindowAxis::*number) {
@@ -45,13 +28,14 @@ double ConvolutionAttributes::cost() const {
 std::shared_ptr<const LibraryAttributes> make_convolution_attributes(
     const GraphNode& node, absl::Span<const Layout> operands) {
   auto result = std::make_shared<ConvolutionAttributes>();
-  result->result = node.op == Op::kConvolution         ? ConvolutionResult::kPlaces
-                   : node.op == Op::kConvolutionImages ? ConvolutionResult::kImages
-                                                       : ConvolutionResult::kFilters;
-  const Shape* const shapes[] = {&operands[0].shape, &operands[1].shape, &node.shape};
-  const Roles roles = roles_of(result->result);
-  const Shape &images = *shapes[roles.images], &filters = *shapes[roles.filters];
-  const Shape& places = *shapes[roles.places];
+  result->result = node.op == Op::kConvolution         ? kPlacesRole
+                   : node.op == Op::kConvolutionImages ? kImagesRole
+                                                       : kFiltersRole;
+  const Shape* const given[] = {&operands[0].shape, &operands[1].shape, &node.shape};
+  const Shape* shapes[kNumRoles];
+  for (int k = 0; k < kNumRoles; ++k) shapes[kRolesOfConvolution[result->result][k]] = given[k];
+  const Shape &images = *shapes[kImagesRole], &filters = *shapes[kFiltersRole];
+  const Shape& places = *shapes[kPlacesRole];
   result->rank = node.shape.rank() - 2;
   result->batch = images[0];
   result->inputs = images[1];

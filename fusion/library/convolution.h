@@ -36,11 +36,18 @@ struct ConvolutionOperand {
   std::array<int64_t, 2 + kMaxWindowAxes> strides{};
 };
 
-enum class ConvolutionResult : uint8_t { kPlaces, kImages, kFilters };
+// The tensors of a convolution.
+enum ConvolutionRole : uint8_t { kImagesRole, kFiltersRole, kPlacesRole, kNumRoles };
+
+// By what an op gives: its operands, and that.
+inline constexpr ConvolutionRole kRolesOfConvolution[kNumRoles][kNumRoles] = {
+    {kPlacesRole, kFiltersRole, kImagesRole},
+    {kImagesRole, kPlacesRole, kFiltersRole},
+    {kImagesRole, kFiltersRole, kPlacesRole}};
 
 // float32. Buffers: the op's operands, and the result, without gaps.
 struct ConvolutionAttributes : SizedAttributes<ConvolutionAttributes> {
-  ConvolutionResult result = ConvolutionResult::kPlaces;
+  ConvolutionRole result = kPlacesRole;
   int rank = 0;  // how many `axes` there are
   int64_t batch = 0, groups = 1;
   int64_t inputs = 0, outputs = 0;  // channels of images and of places, of all groups

@@ -13,14 +13,13 @@
 
 namespace sluice::kernels {
 
-// The tensors of a convolution, whichever of them is the result.
-enum ConvolutionRole { kImagesRole, kFiltersRole, kPlacesRole, kNumRoles };
+using enum fusion::ConvolutionRole;
 
 using ConvolutionStrides = std::array<int64_t, 2 + fusion::kMaxWindowAxes>;
 
 // As ConvolutionAttributes. No two elements of a tensor share memory.
 struct BlockShape {
-  fusion::ConvolutionResult result = fusion::ConvolutionResult::kPlaces;
+  fusion::ConvolutionRole result = kPlacesRole;
   int rank = 0;
   int64_t batch = 0, groups = 1, inputs = 0, outputs = 0;
   std::array<fusion::WindowAxis, fusion::kMaxWindowAxes> axes;

@@ -19,6 +19,7 @@ namespace sluice::kernels {
 namespace {
 
 using fusion::ConvolutionAttributes;
+using fusion::ConvolutionRole;
 using fusion::WindowAxis;
 
 // Below so much work to call the library is a good part of the time. In flops; to read or to write
@@ -103,12 +104,8 @@ class Convolution {
  public:
   Convolution(const ConvolutionAttributes& attributes, const Convolutions& library,
               absl::Span<void* const> buffers)
-      : a_(attributes), library_(library) {
-    constexpr ConvolutionRole kRoles[][kNumRoles] = {{kImagesRole, kFiltersRole, kPlacesRole},
-                                                     {kPlacesRole, kFiltersRole, kImagesRole},
-                                                     {kImagesRole, kPlacesRole, kFiltersRole}};
-    const auto& roles = kRoles[static_cast<int>(a_.result)];
-    result_ = roles[2];
+      : a_(attributes), library_(library), result_(attributes.result) {
+    const auto& roles = fusion::kRolesOfConvolution[a_.result];
     for (int k = 0; k < kNumRoles; ++k) {
       View& view = views_[roles[k]];
       view.data = static_cast<float*>(buffers[k]);
@@ -323,7 +320,7 @@ class Convolution {
 
   const ConvolutionAttributes& a_;
   const Convolutions& library_;
-  ConvolutionRole result_ = kPlacesRole;
+  const ConvolutionRole result_;
   std::array<View, kNumRoles> views_;
   std::vector<std::unique_ptr<Scratch>> copies_;
   int64_t images_ = 1;  // of a block

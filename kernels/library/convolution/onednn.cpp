@@ -26,7 +26,7 @@ namespace sluice::kernels {
 namespace {
 
 using dnnl::memory;
-using fusion::ConvolutionResult;
+using fusion::ConvolutionRole;
 using fusion::WindowAxis;
 
 // While it lives, the calling thread has no others to work for it.
@@ -84,7 +84,7 @@ memory::dims numbers_of(const BlockShape& shape, int64_t WindowAxis::*number, in
 
 class OneDnnConvolution : public BlockConvolution {
  public:
-  explicit OneDnnConvolution(const BlockShape& shape) : result_(role_of(shape.result)) {
+  explicit OneDnnConvolution(const BlockShape& shape) : result_(shape.result) {
     for (const ConvolutionRole role : {kImagesRole, kFiltersRole, kPlacesRole}) {
       tensors_[role].given =
           memory::desc(dims_of(shape, role), memory::data_type::f32, strides_of(shape, role));
@@ -149,14 +149,6 @@ class OneDnnConvolution : public BlockConvolution {
     size_t scratch = 0;                    // where in the scratch memory it is
   };
 
-  static ConvolutionRole role_of(ConvolutionResult result) {
-    switch (result) {
-      case ConvolutionResult::kPlaces: return kPlacesRole;
-      case ConvolutionResult::kImages: return kImagesRole;
-      case ConvolutionResult::kFilters: return kFiltersRole;
-    }
-    return kPlacesRole;
-  }
   static size_t round(size_t bytes) { return (bytes + 63) / 64 * 64; }
   static dnnl::primitive_attr without_scratch() {
     dnnl::primitive_attr attributes;
