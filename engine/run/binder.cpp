@@ -118,21 +118,31 @@ class Binder {
     return false;
   }
 
+  // A block that no later step reads, as the stream runs steps in order: the least that fits.
+  // Nobody asks for the size of what is not observed: it may have up to twice what it needs, and a
+  // growing value takes its predecessors' blocks.
+  runtime::BufferRef* find_free(size_t bytes, bool is_observed) {
+    const auto fits = [&](size_t have) {
+      if (have == bytes) return true;
+      if (is_observed) return false;
+      return (have > bytes && have / 2 <= bytes) ||
+             runtime::size_class(have) == runtime::size_class(bytes);
+    };
+    runtime::BufferRef* best = nullptr;
+    for (runtime::BufferRef& block : free_) {
+      if (block->data() == nullptr || !fits(block->bytes())) continue;
+      if (best == nullptr || block->bytes() < (*best)->bytes()) best = &block;
+      if ((*best)->bytes() == bytes) break;
+    }
+    return best;
+  }
+
   void allocate(int32_t r) {
     const auto bytes = static_cast<size_t>(plan_.results[r].bytes);
-    // Nobody asks for the size of what is not observed: a growing value takes its predecessors'
-    // blocks.
-    const bool similar = !plan_.results[r].observed;
-    auto fits = [&](size_t have) {
-      return have == bytes || (similar && runtime::size_class(have) == runtime::size_class(bytes));
-    };
-    // A block that no later step reads: the stream runs steps in order.
-    for (runtime::BufferRef& block : free_) {
-      if (block->data() != nullptr && fits(block->bytes())) {
-        set(r, std::exchange(block, free_.back()));
-        free_.pop_back();
-        return;
-      }
+    if (runtime::BufferRef* block = find_free(bytes, plan_.results[r].observed)) {
+      set(r, std::exchange(*block, free_.back()));
+      free_.pop_back();
+      return;
     }
     absl::StatusOr<runtime::BufferRef> buffer = backend_.allocate(bytes, stream_);
     while (!buffer.ok()) {

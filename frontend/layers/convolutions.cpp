@@ -1,8 +1,6 @@
 // Convolutions, by a library or composed: what lies under each place of a filter is a strided view
 // of the images, and these are columns of a product.
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -17,27 +15,23 @@
 namespace sluice {
 namespace {
 
+using frontend::columns_of;
 using frontend::composed;
 using frontend::describe;
 using frontend::Extents;
 using frontend::extents_of;
 using frontend::fail;
+using frontend::parts_of;
+using frontend::product_of;
+using frontend::spread;
 using frontend::text_of;
+using frontend::window_of;
 using frontend::WindowList;
 using frontend::Windows;
 using fusion::Op;
 
 // Of so many filters of one channel a library makes more than kernels of what is composed.
 constexpr int64_t kManyFilters = 8;
-
-// Of the axes after the first two.
-Extents window_of(const Tensor& filters) {
-  return Extents(filters.shape().begin() + 2, filters.shape().end());
-}
-
-int64_t product_of(const Extents& extents) {
-  return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
-}
 
 // (a, b, extents..).
 Shape with_extents(int64_t a, int64_t b, const Extents& extents) {
@@ -64,26 +58,6 @@ Tensor depthwise(const std::vector<Tensor>& parts, const Tensor& filters, int64_
     sum = k == 0 ? std::move(term) : std::move(sum) + std::move(term);
   }
   return astype(std::move(sum), filters.dtype());
-}
-
-// What lies under a filter at each of its places, of images that are padded: (n, c, places..) each.
-std::vector<Tensor> parts_of(const Tensor& all, const WindowList& windows) {
-  std::vector<Tensor> parts{all};
-  for (const Windows& along : windows) {
-    std::vector<Tensor> cut;
-    for (const Tensor& part : parts) {
-      for (int64_t i = 0; i < along.size; ++i) cut.push_back(along.under(i, part));
-    }
-    parts = std::move(cut);
-  }
-  return parts;
-}
-
-// Those as columns, channel by channel: (n, groups, c / groups * window, places).
-Tensor columns_of(const std::vector<Tensor>& parts, int64_t groups) {
-  const Tensor all = parts.size() == 1 ? parts[0] : stack(parts, 2);
-  const int64_t terms = parts[0].shape(1) / groups * static_cast<int64_t>(parts.size());
-  return reshape(all, {all.shape(0), groups, terms, product_of(window_of(parts[0]))});
 }
 
 // A convolution, of filters (o, c / groups, window..).
@@ -113,6 +87,13 @@ struct Transposed {
   Extents stride, padding, dilation, last;
   int64_t groups;
 
+  std::vector<frontend::WindowSteps> steps() const {
+    std::vector<frontend::WindowSteps> steps;
+    for (size_t i = 0; i < stride.size(); ++i) {
+      steps.push_back({stride[i], dilation[i], padding[i], padding[i]});
+    }
+    return steps;
+  }
   Extents extents(const Tensor& places, const Extents& window) const {
     Extents result;
     for (size_t i = 0; i < window.size(); ++i) {
@@ -123,25 +104,12 @@ struct Transposed {
   }
 };
 
-std::vector<frontend::WindowSteps> steps_of(const Extents& stride, const Extents& padding,
-                                            const Extents& dilation) {
+std::vector<frontend::WindowSteps> steps_of(const WindowList& windows) {
   std::vector<frontend::WindowSteps> steps;
-  for (size_t i = 0; i < stride.size(); ++i) {
-    steps.push_back({stride[i], dilation[i], padding[i], padding[i]});
+  for (const Windows& along : windows) {
+    steps.push_back({along.stride, along.dilation, along.before, along.after});
   }
   return steps;
-}
-
-// x with stride - 1 zeros between its elements along an axis.
-Tensor spread(const Tensor& x, int axis, int64_t stride) {
-  if (stride == 1 || x.shape()[axis] == 0) return x;
-  std::vector<int64_t> dims(x.shape().begin(), x.shape().end());
-  const int64_t extent = dims[axis];
-  dims[axis] = extent * stride;
-  std::vector<std::pair<int64_t, int64_t>> widths(x.ndim() + 1, {0, 0});
-  widths[axis + 1] = {0, stride - 1};
-  const Tensor wide = pad(expand_dims(x, axis + 1), widths);
-  return slice(reshape(wide, Shape(dims)), axis, 0, (extent - 1) * stride + 1);
 }
 
 // Composed: what it would step over are zeros, and its windows hold their weights in reverse.
@@ -194,7 +162,7 @@ Tensor with_gradients(const char* name, const Tensor& images, const Tensor& filt
     by_images.stride.push_back(1);
     by_images.padding.push_back(along.before);
     by_images.dilation.push_back(along.dilation);
-    by_images.last.push_back(0);
+    by_images.last.push_back(along.before - along.after);
   }
   return detail::with_custom_gradient(
       [&](std::span<const Tensor> xs) { return convolution.of_padded(constant, xs[1]); },
@@ -240,12 +208,11 @@ void check_operands(const char* name, const Tensor& images, const Tensor& filter
 template <typename E>
 Tensor convolve(const char* name, const Arg& x, const Arg& weight, const ConvOptions<E>& options) {
   return composed(x, weight, name, [&](const Tensor& images, const Tensor& kernels) {
-    const Extents stride = extents_of(options.stride), padding = extents_of(options.padding);
-    const Extents dilation = extents_of(options.dilation);
+    const Extents stride = extents_of(options.stride);
     const int64_t groups = options.groups;
     check_operands(name, images, kernels, stride.size(), groups, false);
     const Convolution convolution{
-        frontend::windows_of(name, images, {window_of(kernels), stride, padding, dilation}),
+        frontend::windows_of(name, images, frontend::window_extents(window_of(kernels), options)),
         groups};
     const DType dtype = promote(images.dtype(), kernels.dtype());
     const Tensor pixels = astype(images, dtype), filters = astype(kernels, dtype);
@@ -257,7 +224,7 @@ Tensor convolve(const char* name, const Arg& x, const Arg& weight, const ConvOpt
     if (is_for_library && frontend::can_convolve(pixels, filters)) {
       return frontend::convolution(name, Op::kConvolution, pixels, filters,
                                    convolution.result_shape(pixels, filters),
-                                   steps_of(stride, padding, dilation), groups);
+                                   steps_of(convolution.windows), groups);
     }
     const bool has_own_gradient =
         (pixels.needs_grad() || filters.needs_grad()) && inputs > 1 && places > 1 &&
@@ -297,8 +264,8 @@ Tensor convolve_transposed(const char* name, const Arg& x, const Arg& weight,
     if (is_for_library && frontend::can_convolve(places, filters)) {
       return frontend::convolution(
           name, Op::kConvolutionImages, places, filters,
-          with_extents(places.shape(0), filters.shape(1) * groups, extents),
-          steps_of(stride, padding, dilation), groups);
+          with_extents(places.shape(0), filters.shape(1) * groups, extents), options.steps(),
+          groups);
     }
     return transposed(name, places, filters, options);
   });

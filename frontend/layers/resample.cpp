@@ -1,6 +1,7 @@
-// Layers that move or repeat elements.
+// Images of other extents, axis by axis: each element is a weighted sum of some.
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <sluice/ops.h>
 #include "frontend/composed/compose.h"
 #include "frontend/dims.h"
+#include "frontend/layers/cubic.h"
 
 namespace sluice {
 namespace {
@@ -17,78 +19,142 @@ using frontend::describe;
 using frontend::fail;
 using frontend::span_of;
 
-// `values`, one for each position along `axis` of a tensor of this rank, to be broadcast with it.
+enum class Filter { kNearest, kNearestExact, kLinear, kCubic };
+
+Filter filter_of(const char* name, std::string_view mode) {
+  if (mode == "nearest") return Filter::kNearest;
+  if (mode == "nearest-exact") return Filter::kNearestExact;
+  if (mode == "linear" || mode == "bilinear" || mode == "trilinear") return Filter::kLinear;
+  if (mode == "cubic" || mode == "bicubic") return Filter::kCubic;
+  fail(name, "mode \"", std::string(mode),
+       "\" is none of \"nearest\", \"nearest-exact\", \"linear\" and \"cubic\"");
+}
+
+// From `extent` elements to `size`.
+struct Resampling {
+  int64_t extent, size;
+  bool align_corners;
+
+  double step() const {
+    if (!align_corners) return static_cast<double>(extent) / static_cast<double>(size);
+    return size > 1 ? static_cast<double>(extent - 1) / static_cast<double>(size - 1) : 0;
+  }
+  // Where element i of the result lies among those of x.
+  double place(int64_t i) const {
+    // As a quotient of integers it is exact where both have an element.
+    if (align_corners) {
+      return size > 1 ? static_cast<double>(i * (extent - 1)) / static_cast<double>(size - 1) : 0;
+    }
+    return (static_cast<double>(i) + 0.5) * static_cast<double>(extent) /
+               static_cast<double>(size) -
+           0.5;
+  }
+  int64_t clamped(int64_t i) const { return std::clamp<int64_t>(i, 0, extent - 1); }
+};
+
+// `values`, of `shape` from this axis on, to be broadcast with a tensor of `rank` axes.
 template <typename T>
-Tensor along(int axis, int rank, const std::vector<T>& values, const Tensor& like) {
+Tensor along(int axis, int rank, std::initializer_list<int64_t> shape, const std::vector<T>& values,
+             const Tensor& like) {
   frontend::Dims dims(rank, 1);
-  dims[axis] = static_cast<int64_t>(values.size());
+  std::copy(shape.begin(), shape.end(), dims.begin() + axis);
   return Tensor::from(values, Shape(span_of(dims))).to(like.device());
+}
+Tensor weights_along(int axis, const std::vector<double>& values, const Tensor& x) {
+  const auto count = static_cast<int64_t>(values.size());
+  return astype(along(axis, x.ndim(), {count}, values, x), x.dtype());
 }
 
 Tensor indexed(const Tensor& x, const std::vector<int64_t>& indices, int axis) {
   return take(x, Tensor::from(indices).to(x.device()), axis);
 }
 
-Tensor nearest(const Tensor& x, int axis, int64_t size) {
-  const int64_t extent = x.shape()[axis];
-  if (extent > 0 && size % extent == 0) return repeat(x, size / extent, axis);
-  std::vector<int64_t> indices(size);
-  for (int64_t i = 0; i < size; ++i) indices[i] = i * extent / size;
+Tensor nearest(const Tensor& x, int axis, const Resampling& to, bool is_exact) {
+  if (to.extent > 0 && to.size % to.extent == 0) return repeat(x, to.size / to.extent, axis);
+  std::vector<int64_t> indices(to.size);
+  for (int64_t i = 0; i < to.size; ++i) {
+    indices[i] = is_exact ? (2 * i + 1) * to.extent / (2 * to.size) : i * to.extent / to.size;
+  }
   return indexed(x, indices, axis);
 }
 
-Tensor linear(const Tensor& x, int axis, int64_t size, bool align_corners) {
-  const int64_t extent = x.shape()[axis];
-  std::vector<int64_t> below(size), above(size);
-  std::vector<double> shares(size);
-  for (int64_t i = 0; i < size; ++i) {
-    double place = 0;
-    if (align_corners) {
-      if (size > 1) place = static_cast<double>(i * (extent - 1)) / static_cast<double>(size - 1);
-    } else {
-      place =
-          (static_cast<double>(i) + 0.5) * static_cast<double>(extent) / static_cast<double>(size) -
-          0.5;
-    }
-    place = std::max(place, 0.0);
-    below[i] = std::min(static_cast<int64_t>(place), extent - 1);
-    above[i] = std::min(below[i] + 1, extent - 1);
+Tensor linear(const Tensor& x, int axis, const Resampling& to) {
+  std::vector<int64_t> below(to.size), above(to.size);
+  std::vector<double> shares(to.size);
+  for (int64_t i = 0; i < to.size; ++i) {
+    const double place = std::max(to.place(i), 0.0);
+    below[i] = to.clamped(static_cast<int64_t>(place));
+    above[i] = to.clamped(below[i] + 1);
     shares[i] = place - static_cast<double>(below[i]);
   }
-  const Tensor share = along(axis, x.ndim(), shares, x).astype(x.dtype());
-  return lerp(indexed(x, below, axis), indexed(x, above, axis), share);
+  return lerp(indexed(x, below, axis), indexed(x, above, axis), weights_along(axis, shares, x));
+}
+
+Tensor cubic(const Tensor& x, int axis, const Resampling& to) {
+  constexpr int kTaps = 4;
+  std::vector<int64_t> indices[kTaps];
+  std::vector<double> weights[kTaps];
+  for (int64_t i = 0; i < to.size; ++i) {
+    const double place = to.place(i), below = std::floor(place), share = place - below;
+    constexpr double kSlope = frontend::kCubicSlope;
+    const double of_taps[kTaps] = {
+        frontend::far_weight(1 + share, kSlope), frontend::near_weight(share, kSlope),
+        frontend::near_weight(1 - share, kSlope), frontend::far_weight(2 - share, kSlope)};
+    for (int k = 0; k < kTaps; ++k) {
+      indices[k].push_back(to.clamped(static_cast<int64_t>(below) + k - 1));
+      weights[k].push_back(of_taps[k]);
+    }
+  }
+  Tensor sum;
+  for (int k = 0; k < kTaps; ++k) {
+    Tensor term = indexed(x, indices[k], axis) * weights_along(axis, weights[k], x);
+    sum = k == 0 ? std::move(term) : std::move(sum) + std::move(term);
+  }
+  return sum;
+}
+
+double weight_of(Filter filter, double distance) {
+  distance = std::abs(distance);
+  if (filter == Filter::kLinear) return std::max(1 - distance, 0.0);
+  if (distance >= 2) return 0;
+  return distance < 1 ? frontend::near_weight(distance, frontend::kPillowSlope)
+                      : frontend::far_weight(distance, frontend::kPillowSlope);
+}
+
+// With filters as wide as what becomes one element, each divided by the sum of its weights.
+Tensor antialiased(const Tensor& x, int axis, const Resampling& to, Filter filter) {
+  const double step = to.step(), scale = std::max(step, 1.0);
+  const double support = (filter == Filter::kLinear ? 1 : 2) * scale;
+  const auto taps = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
+  // Those that are not needed have a weight of 0, and an index that some other has.
+  std::vector<int64_t> indices;
+  std::vector<double> weights;
+  for (int64_t i = 0; i < to.size; ++i) {
+    const double centre = step * (static_cast<double>(i) + 0.5);
+    const int64_t begin = std::max<int64_t>(static_cast<int64_t>(centre - support + 0.5), 0);
+    const int64_t end = std::min(static_cast<int64_t>(centre + support + 0.5), to.extent);
+    double total = 0;
+    for (int64_t k = begin; k < begin + taps; ++k) {
+      const double weight =
+          k < end ? weight_of(filter, (static_cast<double>(k) - centre + 0.5) / scale) : 0;
+      indices.push_back(std::min(k, std::max(end - 1, begin)));
+      weights.push_back(weight);
+      total += weight;
+    }
+    for (int64_t k = 0; k < taps && total != 0; ++k) weights[weights.size() - taps + k] /= total;
+  }
+  frontend::Dims dims = frontend::dims_of(x);
+  dims[axis] = to.size;
+  dims.insert(dims.begin() + axis + 1, taps);
+  for (int64_t& index : indices) index = to.clamped(index);
+  const Tensor factors = astype(along(axis, x.ndim() + 1, {to.size, taps}, weights, x), x.dtype());
+  return sum(reshape(indexed(x, indices, axis), Shape(span_of(dims))) * factors, axis + 1);
 }
 
 }  // namespace
 
-Tensor embedding(Arg indices, Arg weight) {
-  return composed(indices, weight, "embedding", [](const Tensor& rows, const Tensor& table) {
-    if (table.ndim() != 2) fail("embedding", "weight ", describe(table), " is not (count, width)");
-    return take(table, rows, 0);
-  });
-}
-
-Tensor pixel_shuffle(Arg x, int64_t factor) {
-  constexpr const char* kName = "pixel_shuffle";
-  return composed(x, kName, [&](const Tensor& tensor) {
-    if (tensor.ndim() < 3 || factor < 1 || tensor.shape(-3) % (factor * factor) != 0) {
-      fail(kName, describe(tensor), " is not (.., channels * ", factor, " * ", factor,
-           ", height, width)");
-    }
-    const int64_t channels = tensor.shape(-3) / (factor * factor);
-    const int64_t height = tensor.shape(-2), width = tensor.shape(-1);
-    int64_t batch = 1;
-    for (int axis = 0; axis < tensor.ndim() - 3; ++axis) batch *= tensor.shape()[axis];
-    frontend::Dims dims = frontend::dims_of(tensor);
-    dims[dims.size() - 3] = channels;
-    dims[dims.size() - 2] = height * factor;
-    dims[dims.size() - 1] = width * factor;
-    const Tensor parts = reshape(tensor, Shape{batch, channels, factor, factor, height, width});
-    return reshape(permute(parts, {0, 1, 4, 2, 5, 3}), Shape(span_of(dims)));
-  });
-}
-
-Tensor interpolate(Arg x, const Shape& size, std::string_view mode, bool align_corners) {
+Tensor interpolate(Arg x, const Shape& size, std::string_view mode, bool align_corners,
+                   bool antialias) {
   constexpr const char* kName = "interpolate";
   return composed(x, kName, [&](const Tensor& tensor) {
     const int first = tensor.ndim() - size.rank();
@@ -96,21 +162,28 @@ Tensor interpolate(Arg x, const Shape& size, std::string_view mode, bool align_c
       fail(kName, describe(tensor), " has not the ", size.rank(), " axes of the size ",
            to_string(size));
     }
-    const bool is_linear = mode == "linear";
-    if (!is_linear && mode != "nearest") {
-      fail(kName, "mode \"", std::string(mode), "\" is neither \"nearest\" nor \"linear\"");
+    const Filter filter = filter_of(kName, mode);
+    const bool is_weighted = filter == Filter::kLinear || filter == Filter::kCubic;
+    for (const bool is_asked : {align_corners, antialias}) {
+      if (!is_asked || is_weighted) continue;
+      fail(kName, align_corners ? "align_corners" : "antialias",
+           " is for modes \"linear\" and \"cubic\" only");
     }
-    if (align_corners && !is_linear) fail(kName, "align_corners is for mode \"linear\" only");
-    const DType result = is_linear ? float_type(tensor.dtype()) : tensor.dtype();
-    Tensor values = is_linear ? astype(tensor, compute_type(result)) : tensor;
+    if (antialias) frontend::check_rank(kName, tensor.ndim() + 1, tensor);
+    const DType result = is_weighted ? float_type(tensor.dtype()) : tensor.dtype();
+    Tensor values = is_weighted ? astype(tensor, compute_type(result)) : tensor;
     for (int k = 0; k < size.rank(); ++k) {
       const int axis = first + k;
-      if (size[k] == values.shape()[axis]) continue;
-      if (values.shape()[axis] == 0) {
-        fail(kName, "axis ", axis, " of ", describe(tensor), " is empty");
+      const Resampling to{values.shape()[axis], size[k], align_corners};
+      if (to.size == to.extent) continue;
+      if (to.extent == 0) fail(kName, "axis ", axis, " of ", describe(tensor), " is empty");
+      if (!is_weighted) {
+        values = nearest(values, axis, to, filter == Filter::kNearestExact);
+      } else if (antialias) {
+        values = antialiased(values, axis, to, filter);
+      } else {
+        values = filter == Filter::kLinear ? linear(values, axis, to) : cubic(values, axis, to);
       }
-      values =
-          is_linear ? linear(values, axis, size[k], align_corners) : nearest(values, axis, size[k]);
     }
     return astype(std::move(values), result);
   });

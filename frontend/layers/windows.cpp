@@ -1,6 +1,8 @@
 #include "frontend/layers/windows.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -9,7 +11,17 @@
 #include "absl/strings/str_join.h"
 #include "frontend/checks.h"
 
-namespace sluice::frontend {
+namespace sluice {
+
+bool detail::is_same_padding(std::string_view mode) {
+  if (mode != "same" && mode != "valid") {
+    frontend::fail("convolution", "padding \"", std::string(mode),
+                   "\" is neither a number, \"same\" nor \"valid\"");
+  }
+  return mode == "same";
+}
+
+namespace frontend {
 
 std::string text_of(const Extents& extents) {
   return absl::StrCat("(", absl::StrJoin(extents, ", "), ")");
@@ -41,7 +53,15 @@ WindowList windows_of(const char* name, const Tensor& x, const WindowExtents& ex
            along.before, " and dilation ", along.dilation, " over axis ", axis, " of ",
            describe(x));
     }
-    const int64_t extent = x.shape(along.axis) + along.before + along.after;
+    int64_t extent = x.shape(along.axis);
+    if (extents.is_same) {
+      const int64_t places = (extent + along.stride - 1) / along.stride;
+      const int64_t more =
+          std::max<int64_t>((places - 1) * along.stride + along.reach() - extent, 0);
+      along.before = more / 2;
+      along.after = more - along.before;
+    }
+    extent += along.before + along.after;
     if (extent < along.reach()) {
       fail(name, "a window that spans ", along.reach(), " does not fit into axis ", axis, " of ",
            describe(x), ", padded to ", extent);
@@ -76,4 +96,42 @@ Tensor padded(const Tensor& x, const WindowList& windows, Scalar value) {
   return all;
 }
 
-}  // namespace sluice::frontend
+Extents window_of(const Tensor& filters) {
+  return Extents(filters.shape().begin() + 2, filters.shape().end());
+}
+
+int64_t product_of(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::vector<Tensor> parts_of(const Tensor& all, const WindowList& windows) {
+  std::vector<Tensor> parts{all};
+  for (const Windows& along : windows) {
+    std::vector<Tensor> cut;
+    for (const Tensor& part : parts) {
+      for (int64_t i = 0; i < along.size; ++i) cut.push_back(along.under(i, part));
+    }
+    parts = std::move(cut);
+  }
+  return parts;
+}
+
+Tensor columns_of(const std::vector<Tensor>& parts, int64_t groups) {
+  const Tensor all = parts.size() == 1 ? parts[0] : stack(parts, 2);
+  const int64_t terms = parts[0].shape(1) / groups * static_cast<int64_t>(parts.size());
+  return reshape(all, {all.shape(0), groups, terms, product_of(window_of(parts[0]))});
+}
+
+Tensor spread(const Tensor& x, int axis, int64_t stride) {
+  if (stride == 1 || x.shape()[axis] == 0) return x;
+  std::vector<int64_t> dims(x.shape().begin(), x.shape().end());
+  const int64_t extent = dims[axis];
+  dims[axis] = extent * stride;
+  std::vector<std::pair<int64_t, int64_t>> widths(x.ndim() + 1, {0, 0});
+  widths[axis + 1] = {0, stride - 1};
+  const Tensor wide = pad(expand_dims(x, axis + 1), widths);
+  return slice(reshape(wide, Shape(dims)), axis, 0, (extent - 1) * stride + 1);
+}
+
+}  // namespace frontend
+}  // namespace sluice

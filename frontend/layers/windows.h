@@ -18,6 +18,9 @@ inline Extents extents_of(const Pair& pair) { return {pair.height, pair.width}; 
 inline Extents extents_of(const Triple& triple) {
   return {triple.depth, triple.height, triple.width};
 }
+// The extents of the axes after the first two.
+Extents window_of(const Tensor& filters);
+int64_t product_of(const Extents& extents);
 // "(1, 2)".
 std::string text_of(const Extents& extents);
 // "height, width".
@@ -37,12 +40,27 @@ using WindowList = std::vector<Windows>;
 
 struct WindowExtents {
   Extents size, stride, padding, dilation;
+  bool is_same = false;  // the padding is what Padding says
 };
+// Of what ConvOptions say.
+template <typename Options>
+WindowExtents window_extents(const Extents& size, const Options& options) {
+  return {size, extents_of(options.stride), extents_of(options.padding.extents),
+          extents_of(options.dilation), options.padding.is_same};
+}
 // Those over the last axes of x; throws if none fits.
 WindowList windows_of(const char* name, const Tensor& x, const WindowExtents& extents);
 
 // The counts of windows: extents of what is made of them.
 Extents counts_of(const WindowList& windows);
+
+// What lies under a window at each of its places, of images that are padded: (n, c, places..) each.
+std::vector<Tensor> parts_of(const Tensor& all, const WindowList& windows);
+// Those as columns, channel by channel: (n, groups, c / groups * window, places).
+Tensor columns_of(const std::vector<Tensor>& parts, int64_t groups);
+
+// x with stride - 1 zeros between its elements along an axis.
+Tensor spread(const Tensor& x, int axis, int64_t stride);
 
 // x with `before` and `after` elements more along each axis, or fewer if they are negative.
 Tensor padded(const Tensor& x, const WindowList& windows, Scalar value);

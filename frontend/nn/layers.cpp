@@ -83,25 +83,6 @@ Tensor Linear::operator()(const Tensor& x) const {
 namespace detail {
 namespace {
 
-Tensor convolve(const Tensor& x, const Tensor& w, const sluice::Conv1dOptions& options) {
-  return conv1d(x, w, options);
-}
-Tensor convolve(const Tensor& x, const Tensor& w, const sluice::Conv2dOptions& options) {
-  return conv2d(x, w, options);
-}
-Tensor convolve(const Tensor& x, const Tensor& w, const sluice::Conv3dOptions& options) {
-  return conv3d(x, w, options);
-}
-Tensor convolve(const Tensor& x, const Tensor& w, const sluice::ConvTranspose1dOptions& options) {
-  return conv_transpose1d(x, w, options);
-}
-Tensor convolve(const Tensor& x, const Tensor& w, const sluice::ConvTranspose2dOptions& options) {
-  return conv_transpose2d(x, w, options);
-}
-Tensor convolve(const Tensor& x, const Tensor& w, const sluice::ConvTranspose3dOptions& options) {
-  return conv_transpose3d(x, w, options);
-}
-
 template <typename Extents>
 sluice::ConvOptions<Extents> without_bias(const ConvOptions<Extents>& options) {
   return {options.stride, options.padding, options.dilation, options.groups};
@@ -114,10 +95,10 @@ sluice::ConvTransposeOptions<Extents> without_bias(const ConvTransposeOptions<Ex
 
 }  // namespace
 
-template <typename Options>
-Convolution<Options>::Convolution(const char* name, int64_t inputs, int64_t outputs,
-                                  std::vector<int64_t> window, const Options& options,
-                                  bool has_bias)
+template <auto kConvolve, typename Options>
+Convolution<kConvolve, Options>::Convolution(const char* name, int64_t inputs, int64_t outputs,
+                                             std::vector<int64_t> window, const Options& options,
+                                             bool has_bias)
     : options_(options) {
   constexpr bool kIsTransposed = requires { options.output_padding; };
   Values values = drawn_convolution(name, inputs, outputs, options.groups, std::move(window),
@@ -128,9 +109,9 @@ Convolution<Options>::Convolution(const char* name, int64_t inputs, int64_t outp
   register_parameter("bias", bias);
 }
 
-template <typename Options>
-Tensor Convolution<Options>::operator()(const Tensor& x) const {
-  return observed(*this, biased(convolve(x, weight, options_), bias));
+template <auto kConvolve, typename Options>
+Tensor Convolution<kConvolve, Options>::operator()(const Tensor& x) const {
+  return observed(*this, biased(kConvolve(x, weight, options_), bias));
 }
 
 template <auto kPool, typename Window, typename... Options>
@@ -140,12 +121,12 @@ Tensor Pool<kPool, Window, Options...>::operator()(const Tensor& x) const {
                         options_));
 }
 
-template class Convolution<sluice::Conv1dOptions>;
-template class Convolution<sluice::Conv2dOptions>;
-template class Convolution<sluice::Conv3dOptions>;
-template class Convolution<sluice::ConvTranspose1dOptions>;
-template class Convolution<sluice::ConvTranspose2dOptions>;
-template class Convolution<sluice::ConvTranspose3dOptions>;
+template class Convolution<&conv1d, sluice::Conv1dOptions>;
+template class Convolution<&conv2d, sluice::Conv2dOptions>;
+template class Convolution<&conv3d, sluice::Conv3dOptions>;
+template class Convolution<&conv_transpose1d, sluice::ConvTranspose1dOptions>;
+template class Convolution<&conv_transpose2d, sluice::ConvTranspose2dOptions>;
+template class Convolution<&conv_transpose3d, sluice::ConvTranspose3dOptions>;
 template class Pool<&max_pool1d, int64_t, Pool1dOptions>;
 template class Pool<&max_pool2d, Pair, Pool2dOptions>;
 template class Pool<&max_pool3d, Triple, Pool3dOptions>;
@@ -158,6 +139,7 @@ template class Pool<&adaptive_avg_pool3d, Triple>;
 template class Pool<&adaptive_max_pool1d, int64_t>;
 template class Pool<&adaptive_max_pool2d, Pair>;
 template class Pool<&adaptive_max_pool3d, Triple>;
+template class Pool<&pixel_shuffle, int64_t>;
 
 }  // namespace detail
 
@@ -279,6 +261,18 @@ Dropout::Dropout(double p) : p_(p) {
 
 Tensor Dropout::operator()(const Tensor& x) const {
   return observed(*this, is_training() && p_ > 0 ? dropout(x, p_) : x);
+}
+
+Upsample::Upsample(int64_t factor, UpsampleOptions options)
+    : factor_(factor), options_(std::move(options)) {
+  check_positive("Upsample", "the factor", factor);
+}
+
+Tensor Upsample::operator()(const Tensor& x) const {
+  if (x.ndim() < 3) fail("Upsample", describe(x), " has not the axes (n, c, ..)");
+  std::vector<int64_t> size(x.shape().begin() + 2, x.shape().end());
+  for (int64_t& extent : size) extent *= factor_;
+  return observed(*this, interpolate(x, Shape(size), options_.mode, options_.align_corners));
 }
 
 Tensor Flatten::operator()(const Tensor& x) const {

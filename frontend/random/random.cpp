@@ -16,6 +16,7 @@ using engine::CallSite;
 using engine::NodeOperand;
 using frontend::Draw;
 using frontend::fail;
+using frontend::take_calls;
 using fusion::Op;
 
 std::atomic<uint64_t> seed{0};
@@ -63,12 +64,11 @@ void check_float(const char* name, DType dtype) {
   if (!is_float(dtype)) fail(name, "is not defined for ", name_of(dtype));
 }
 
-// The next numbers of the process's generator.
-Draw take_calls(uint64_t count = 1) { return {seed.load(), next_call.fetch_add(count)}; }
-
 }  // namespace
 
 namespace frontend {
+
+Draw take_calls(uint64_t count) { return {seed.load(), next_call.fetch_add(count)}; }
 
 Tensor uniform(Draw draw, const char* name, const Shape& shape, DType dtype,
                std::optional<Device> device) {

@@ -18,6 +18,9 @@ struct Draw {
   Draw next(uint64_t calls = 1) const { return {seed, call + calls}; }
 };
 
+// The next numbers of the process's generator, of so many calls.
+Draw take_calls(uint64_t count = 1);
+
 Tensor uniform(Draw draw, const char* name, const Shape& shape, DType dtype,
                std::optional<Device> device);
 Tensor standard_normal(Draw draw, const char* name, const Shape& shape, DType dtype,

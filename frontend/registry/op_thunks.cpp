@@ -117,6 +117,10 @@ struct Numbers {
   void read(Pair& pair) {
     for (int64_t* number : {&pair.height, &pair.width}) read(*number);
   }
+  template <typename Extents>
+  void read(Padding<Extents>& padding) {
+    read(padding.extents);
+  }
   void read(Triple& triple) {
     for (int64_t* number : {&triple.depth, &triple.height, &triple.width}) read(*number);
   }
@@ -127,6 +131,8 @@ template <>
 constexpr size_t kCount<Pair> = 2;
 template <>
 constexpr size_t kCount<Triple> = 3;
+template <typename Extents>
+constexpr size_t kCount<Padding<Extents>> = kCount<Extents>;
 
 // An extent for each axis, or the same for all.
 template <typename Extents>
@@ -171,7 +177,8 @@ struct ParameterOfOptions : ParameterOf<ParameterType::kInts> {
   }
 };
 template <typename E>
-struct Parameter<const ConvOptions<E>&> : ParameterOfOptions<ConvOptions<E>, E, E, E, int64_t> {
+struct Parameter<const ConvOptions<E>&>
+    : ParameterOfOptions<ConvOptions<E>, E, Padding<E>, E, int64_t> {
   using O = ConvOptions<E>;
   static O get(const Frame& frame, size_t k) {
     return Parameter::read(frame, k, &O::stride, &O::padding, &O::dilation, &O::groups);

@@ -11,9 +11,9 @@ namespace sluice::fusion {
 namespace {
 
 // A kernel that moves more than this gains nothing from sharing a launch.
-constexpr int64_t kMaxSharedBytes = 128LL << 20;
+constexpr int64_t kMaxSharedBytes = 16LL << 20;
 // The most that large kernels may write while small ones that are ready wait to share a launch.
-constexpr int64_t kMaxHeldBytes = 128LL << 20;
+constexpr int64_t kMaxHeldBytes = 16LL << 20;
 constexpr size_t kMaxCalls = 256;
 // Of all distinct programs of a launch, which some devices compile as one kernel.
 constexpr size_t kMaxInstructions = 2048;

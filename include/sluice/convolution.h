@@ -2,7 +2,9 @@
 #ifndef SLUICE_CONVOLUTION_H_
 #define SLUICE_CONVOLUTION_H_
 
+#include <concepts>
 #include <cstdint>
+#include <string_view>
 
 #include <sluice/detail/export.h>
 
@@ -23,11 +25,31 @@ struct Triple {
       : depth(planes), height(rows), width(columns) {}
 };
 
+namespace detail {
+// Whether a padding is "same" and not "valid"; throws Error if it is neither.
+bool is_same_padding(std::string_view mode);
+}  // namespace detail
+
+// Zeros beside the elements of each axis: so many at either end; none, "valid"; or "same", as many
+// as give ceil(extent / stride) places, the odd one at the end.
+template <typename Extents>
+struct Padding {
+  Extents extents = 0;
+  bool is_same = false;
+
+  Padding(const Extents& extents) : extents(extents) {}
+  template <std::integral... Numbers>
+  requires std::constructible_from<Extents, Numbers...> Padding(Numbers... numbers)
+      : extents(static_cast<int64_t>(numbers)...) {}
+  Padding(std::string_view mode) : is_same(detail::is_same_padding(mode)) {}
+  Padding(const char* mode) : Padding(std::string_view(mode)) {}
+};
+
 // Options of windows over axes that have an extent each: an int64_t, a Pair or a Triple.
 template <typename Extents>
 struct ConvOptions {
   Extents stride = 1;
-  Extents padding = 0;  // zeros at either end
+  Padding<Extents> padding = 0;
   Extents dilation = 1;
   int64_t groups = 1;
 };

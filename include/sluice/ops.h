@@ -831,11 +831,20 @@ Tensor embedding(Arg indices, Arg weight);
 // Draws as rand() does.
 Tensor dropout(Arg x, double p);
 
-// softmax(q x k^T / sqrt(depth) + mask) x v, of (.., length, depth); of a bool mask what is false
-// takes no part, nor do, if causal, keys after their query (Vaswani et al., Attention Is All You
-// Need, 2017). A query without any key gives NaN.
+// softmax(scale q x k^T + mask) x v, of (.., length, depth); a scale of 0 stands for 1 /
+// sqrt(depth). Of a bool mask what is false takes no part, nor do, if causal, keys after their
+// query (Vaswani et al., Attention Is All You Need, 2017). Several heads (axis -3) of q may share
+// one of k and v (Ainslie et al., GQA, 2023): head i has k's i / (q's heads / k's). What the
+// softmax gives is dropped with probability `dropout`. A query without any key gives NaN. Where
+// there are many scores they are made, and in the backward pass made again, for some queries at a
+// time.
 Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask = {},
-                                    bool causal = false);
+                                    bool causal = false, double scale = 0, double dropout = 0);
+
+// Rotary position embedding of x (.., length, depth), a float, of an even depth: element i and i +
+// depth / 2, or, if interleaved, 2 i and 2 i + 1, turned by (offset + position) base^(-2 i / depth)
+// (Su et al., RoFormer, 2021).
+Tensor rope(Arg x, double base = 10000, int64_t offset = 0, bool interleaved = false);
 
 // Activations.
 //
@@ -950,11 +959,43 @@ Tensor adaptive_max_pool3d(Arg x, Triple size);
 // et al., 2016).
 Tensor pixel_shuffle(Arg x, int64_t factor);
 
-// x with its last axes resampled to these extents. "nearest": element floor(i n / size). "linear",
-// along each axis, a float: elements lie at (i + 0.5) / n, or, if align_corners, the first and the
-// last of both at the same place.
+// The inverse of pixel_shuffle(): of (.., c, h * factor, w * factor), (.., c * factor * factor, h,
+// w).
+Tensor pixel_unshuffle(Arg x, int64_t factor);
+
+// x (n, c, ..) with the first channel of each group, then the second of each, ... (Zhang et al.,
+// ShuffleNet, 2017).
+Tensor channel_shuffle(Arg x, int64_t groups);
+
+// The windows of x (n, c, h, w) as columns, (n, c * window, places): what conv2d() with these
+// options multiplies by its weight. Groups are none of them.
+Tensor unfold(Arg x, Pair window, const Conv2dOptions& options = {});
+
+// Columns (n, c * window, places) added up where unfold() took them from: (n, c, size), its
+// gradient.
+Tensor fold(Arg x, Pair size, Pair window, const Conv2dOptions& options = {});
+
+// x with its last axes resampled to these extents. "nearest": element floor(i n / size);
+// "nearest-exact": floor((i + 0.5) n / size). "linear" (also "bilinear", "trilinear") and "cubic"
+// ("bicubic"; a = -0.75), along each axis, a float: elements lie at (i + 0.5) / n, or, if
+// align_corners, the first and the last of both at the same place (Keys, Cubic Convolution
+// Interpolation, 1981). With antialias the filter is as wide as what becomes one element (and a =
+// -0.5), as in Pillow.
 Tensor interpolate(Arg x, const Shape& size, std::string_view mode = "nearest",
-                   bool align_corners = false);
+                   bool align_corners = false, bool antialias = false);
+
+// Where grid_sample() of an image of this size (n, c, h, w) is to read: theta (n, 2, 3) times (x,
+// y, 1) of each place, (n, h, w, 2). Likewise (n, 3, 4) and (n, c, d, h, w) give (n, d, h, w, 3)
+// (Jaderberg et al., Spatial Transformer Networks, 2015).
+Tensor affine_grid(Arg theta, const Shape& size, bool align_corners = false);
+
+// x (n, c, h, w) at the places grid (n, i, j, 2), (x, y) from -1 to 1: (n, c, i, j); or x (n, c, d,
+// h, w) at grid (n, i, j, k, 3). -1 and 1 are the outer edges of the first and the last element,
+// or, if align_corners, their centres. mode: "nearest", "linear" ("bilinear") or, of images,
+// "cubic" ("bicubic"), as interpolate()'s. padding, what lies outside: "zeros", the "border"'s
+// elements, or the image's "reflection".
+Tensor grid_sample(Arg x, Arg grid, std::string_view mode = "linear",
+                   std::string_view padding = "zeros", bool align_corners = false);
 
 }  // namespace sluice
 

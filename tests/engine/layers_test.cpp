@@ -166,7 +166,9 @@ Values attention_of(Values q, Values k, Values v, Values* mask, bool causal) {
 
 TEST(Layers, Attention) {
   manual_seed(4);
-  for (const auto& [length, keys] : {std::pair(5, 5), std::pair(3, 7), std::pair(1, 4)}) {
+  // The last are several blocks of queries, if causal.
+  for (const auto& [length, keys] : {std::pair(5, 5), std::pair(3, 7), std::pair(1, 4),
+                                     std::pair(150, 150), std::pair(70, 200), std::pair(200, 70)}) {
     const Tensor q = randn({2, 3, length, 8}), k = randn({2, 3, keys, 8});
     const Tensor v = randn({2, 3, keys, 6}), mask = randn({length, keys});
     const std::string what = std::to_string(length) + " by " + std::to_string(keys);
@@ -182,7 +184,57 @@ TEST(Layers, Attention) {
     Values barred(where(allowed, 0.f, -std::numeric_limits<float>::infinity()));
     expect_close(scaled_dot_product_attention(q, k, v, allowed),
                  attention_of(Values(q), Values(k), Values(v), &barred, false), 1e-5, what);
+    expect_close(scaled_dot_product_attention(q, k, v, allowed, true),
+                 attention_of(Values(q), Values(k), Values(v), &barred, true), 1e-5, what);
   }
+}
+
+// Heads that share keys: as if each had its own.
+TEST(Layers, AttentionOfSharedHeads) {
+  manual_seed(5);
+  for (const int64_t length : {1, 5, 130}) {
+    const Tensor q = randn({2, 6, length, 8}), k = randn({2, 3, length, 8});
+    const Tensor v = randn({2, 3, length, 4}), mask = randn({2, 6, length, length});
+    const Tensor own_keys = repeat(k, 2, 1), own_values = repeat(v, 2, 1);
+    for (const bool causal : {false, true}) {
+      const Tensor shared = scaled_dot_product_attention(q, k, v, mask, causal);
+      const Tensor own = scaled_dot_product_attention(q, own_keys, own_values, mask, causal);
+      EXPECT_TRUE(allclose(shared, own, 1e-4, 1e-5).item<bool>()) << length;
+    }
+  }
+}
+
+// All scores and their softmax would take twice `kScores`, and in the backward pass five times. It
+// draws what was dropped once more.
+TEST(Layers, AttentionInBlocksKeepsNoScores) {
+  constexpr int64_t kLength = 2048, kScores = 4 * kLength * kLength * 4;
+  manual_seed(6);
+  const Tensor q = randn({1, 4, kLength, 8}).eval(), k = randn({1, 4, kLength, 8}).eval();
+  const Tensor v = randn({1, 4, kLength, 8}).eval();
+  const auto peak_of = [](auto f) {
+    sluice::sync();
+    reset_stats();
+    const int64_t before = stats().bytes_live;
+    f();
+    sluice::sync();
+    return stats().bytes_allocated_peak - before;
+  };
+  EXPECT_LT(
+      peak_of([&] { static_cast<void>(scaled_dot_product_attention(q, k, v, {}, true).eval()); }),
+      kScores);
+  const Tensor x = q.requires_grad(), y = v.requires_grad();
+  const auto attend = [&] { return scaled_dot_product_attention(x, k, y, {}, true, 0, 0.1); };
+  std::vector<Tensor> slopes;
+  EXPECT_LT(peak_of([&] {
+              manual_seed(7);
+              slopes = gradients(sum(attend()), {x, y});
+              for (const Tensor& slope : slopes) static_cast<void>(slope.eval());
+            }),
+            3 * kScores);
+  // Linear in the values, so what they get back is the result.
+  manual_seed(7);
+  const Tensor total = sum(attend());
+  EXPECT_NEAR(sum(slopes[1] * v).item<float>(), total.item<float>(), 0.05);
 }
 
 struct Place {

@@ -46,7 +46,6 @@ const std::map<std::string, std::string>& not_fuzzed() {
       {"layer_norm", "composed; tests/engine/layers_test.cpp"},
       {"rms_norm", "composed; tests/engine/layers_test.cpp"},
       {"batch_norm", "composed; tests/engine/layers_test.cpp"},
-      {"scaled_dot_product_attention", "composed; tests/engine/layers_test.cpp"},
       {"max_pool2d", "composed; tests/engine/layers_test.cpp"},
       {"avg_pool2d", "composed; tests/engine/layers_test.cpp"}};
   return reasons;
@@ -155,7 +154,8 @@ TEST(Registry, EveryOpCanBeCalledByName) {
     const bool convolves = info.name.starts_with("conv");
     const bool pools = info.name.find("_pool") != std::string::npos;
     const int axes = convolves || pools ? info.name[info.name.size() - 2] - '0' : 0;
-    if (info.name == "pixel_shuffle" || convolves) {
+    const bool is_image = info.name.ends_with("shuffle") || info.name == "unfold";
+    if (is_image || convolves) {
       std::vector<int64_t> dims(convolves ? 2 + axes : 4, 1);
       dims.back() = 4;
       inputs.assign(inputs.size(), x.reshape(Shape(dims)));
@@ -172,6 +172,19 @@ TEST(Registry, EveryOpCanBeCalledByName) {
       }
     }
     if (info.name == "interpolate") attributes["size"] = std::vector<int64_t>{3};
+    if (info.name == "unfold") attributes["window"] = std::vector<int64_t>{1, 2};
+    if (info.name == "fold") {
+      inputs[0] = x.reshape({1, 1, 4});
+      attributes["size"] = std::vector<int64_t>{2, 2};
+      attributes["window"] = std::vector<int64_t>{1, 1};
+    }
+    if (info.name == "grid_sample") {
+      inputs = {x.reshape({1, 1, 2, 2}), x.reshape({1, 1, 2, 2})};
+    }
+    if (info.name == "affine_grid") {
+      inputs[0] = zeros({1, 2, 3});
+      attributes["size"] = std::vector<int64_t>{1, 1, 2, 2};
+    }
     if (info.name == "swapaxes") attributes["a"] = 0;
     try {
       const std::vector<Tensor> results = call(info.name, inputs, attributes);

@@ -266,6 +266,58 @@ TEST(Training, EverythingIsDifferentiable) {
       image);
   check(
       "pixel_shuffle", [](const Tensor& t) { return pixel_shuffle(t, 2); }, image);
+  for (const char* padding : {"zeros", "border", "reflection"}) {
+    for (const char* mode : {"linear", "cubic"}) {
+      const Tensor grid = rand({1, 2, 3, 2}, kFloat64) * 2.6 - 1.3;
+      check(
+          mode, [&](const Tensor& t) { return grid_sample(t, grid, mode, padding); }, image);
+      check(
+          padding, [&](const Tensor& t) { return grid_sample(image, t, mode, padding); }, grid);
+    }
+  }
+  check(
+      "affine_grid",
+      [&](const Tensor& t) {
+        return grid_sample(image, affine_grid(t, {1, 4, 2, 3}) * 0.3);
+      },
+      randn({1, 2, 3}, kFloat64));
+  check(
+      "cubic",
+      [](const Tensor& t) {
+        return interpolate(t, {7, 3}, "cubic");
+      },
+      image);
+  check(
+      "antialias",
+      [](const Tensor& t) {
+        return interpolate(t, {2, 3}, "cubic", false, true);
+      },
+      image);
+  check(
+      "unfold",
+      [](const Tensor& t) {
+        return unfold(t, {2, 3}, {.stride = 2, .padding = 1});
+      },
+      image);
+  check(
+      "fold",
+      [](const Tensor& t) {
+        return fold(t, {4, 5}, 2, {.stride = {1, 2}});
+      },
+      randn({2, 4, 6}, kFloat64));
+  check(
+      "rope", [](const Tensor& t) { return rope(t, 100, 3); }, randn({2, 3, 4}, kFloat64));
+  check(
+      "same padding",
+      [&](const Tensor& t) {
+        return conv2d(t, randn({3, image.shape(1), 2, 3}, kFloat64), {.padding = "same"});
+      },
+      image);
+  const Tensor heads = randn({1, 2, 130, 2}, kFloat64);
+  check(
+      "attention",
+      [&](const Tensor& t) { return scaled_dot_product_attention(t, heads, t * heads, {}, true); },
+      heads);
   check(
       "embedding", [&](const Tensor& t) { return embedding(y, t); }, x.reshape({4, 12}));
   check(

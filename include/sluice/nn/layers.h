@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -33,7 +34,7 @@ class Linear : public Module {
 template <typename Extents>
 struct ConvOptions {
   Extents stride = 1;
-  Extents padding = 0;
+  Padding<Extents> padding = 0;
   Extents dilation = 1;
   int64_t groups = 1;
   bool bias = true;
@@ -57,8 +58,8 @@ using ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
 
 namespace detail {
 
-// What convolutions have in common. `Options`: those of the function.
-template <typename Options>
+// What convolutions have in common. kConvolve: the function.
+template <auto kConvolve, typename Options>
 class Convolution : public Module {
  public:
   Tensor operator()(const Tensor& x) const;
@@ -90,34 +91,37 @@ class Pool : public Module {
 }  // namespace detail
 
 // conv1d() of weight (outputs, inputs / groups, window), and a bias for each output.
-class Conv1d : public detail::Convolution<sluice::Conv1dOptions> {
+class Conv1d : public detail::Convolution<&conv1d, sluice::Conv1dOptions> {
  public:
   Conv1d(int64_t inputs, int64_t outputs, int64_t window, const Conv1dOptions& options = {});
 };
 // Likewise, conv2d() of weight (outputs, inputs / groups, rows, columns).
-class Conv2d : public detail::Convolution<sluice::Conv2dOptions> {
+class Conv2d : public detail::Convolution<&conv2d, sluice::Conv2dOptions> {
  public:
   Conv2d(int64_t inputs, int64_t outputs, Pair window, const Conv2dOptions& options = {});
 };
 // Likewise, conv3d() of weight (outputs, inputs / groups, planes, rows, columns).
-class Conv3d : public detail::Convolution<sluice::Conv3dOptions> {
+class Conv3d : public detail::Convolution<&conv3d, sluice::Conv3dOptions> {
  public:
   Conv3d(int64_t inputs, int64_t outputs, Triple window, const Conv3dOptions& options = {});
 };
 // Likewise, conv_transpose1d() of weight (inputs, outputs / groups, window).
-class ConvTranspose1d : public detail::Convolution<sluice::ConvTranspose1dOptions> {
+class ConvTranspose1d
+    : public detail::Convolution<&conv_transpose1d, sluice::ConvTranspose1dOptions> {
  public:
   ConvTranspose1d(int64_t inputs, int64_t outputs, int64_t window,
                   const ConvTranspose1dOptions& options = {});
 };
 // Likewise, conv_transpose2d() of weight (inputs, outputs / groups, rows, columns).
-class ConvTranspose2d : public detail::Convolution<sluice::ConvTranspose2dOptions> {
+class ConvTranspose2d
+    : public detail::Convolution<&conv_transpose2d, sluice::ConvTranspose2dOptions> {
  public:
   ConvTranspose2d(int64_t inputs, int64_t outputs, Pair window,
                   const ConvTranspose2dOptions& options = {});
 };
 // Likewise, conv_transpose3d() of weight (inputs, outputs / groups, planes, rows, columns).
-class ConvTranspose3d : public detail::Convolution<sluice::ConvTranspose3dOptions> {
+class ConvTranspose3d
+    : public detail::Convolution<&conv_transpose3d, sluice::ConvTranspose3dOptions> {
  public:
   ConvTranspose3d(int64_t inputs, int64_t outputs, Triple window,
                   const ConvTranspose3dOptions& options = {});
@@ -273,6 +277,28 @@ class AdaptiveMaxPool2d : public detail::Pool<&adaptive_max_pool2d, Pair> {
 class AdaptiveMaxPool3d : public detail::Pool<&adaptive_max_pool3d, Triple> {
  public:
   explicit AdaptiveMaxPool3d(Triple size) : Pool(size) {}
+};
+
+// pixel_shuffle() by this factor.
+class PixelShuffle : public detail::Pool<&pixel_shuffle, int64_t> {
+ public:
+  using Pool::Pool;
+};
+
+struct UpsampleOptions {
+  std::string mode = "nearest";
+  bool align_corners = false;
+};
+// interpolate() of the axes after the first two, each to so many times its extent.
+class Upsample : public Module {
+ public:
+  explicit Upsample(int64_t factor, UpsampleOptions options = {});
+  Tensor operator()(const Tensor& x) const;
+  Tensor forward(const Tensor& x) const { return (*this)(x); }
+
+ private:
+  int64_t factor_;
+  UpsampleOptions options_;
 };
 
 // Axes first to last become one.

@@ -134,6 +134,25 @@ for factor in (1, 2, 3):
     floats("pixel_shuffle", lambda x: F.pixel_shuffle(x, factor), [(2, 2 * factor**2, 3, 2)], tolerance=0,
            factor=factor)
 floats("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), [(2, 3, 3, 2)], factor=2)
+for factor in (1, 2, 3):
+    floats("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, factor), [(2, 3, 2 * factor, 3 * factor)],
+           tolerance=0, factor=factor)
+floats("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, 2), [(2, 3, 3, 2)], factor=2)
+for groups, shape in itertools.product((1, 2, 3, 6), ((2, 6), (1, 6, 2), (2, 6, 3, 2))):
+    floats("channel_shuffle", lambda x: F.channel_shuffle(x[..., None, None], groups).reshape(x.shape)
+           if x.ndim < 4 else F.channel_shuffle(x, groups), [shape], tolerance=0, groups=groups)
+floats("channel_shuffle", lambda x: F.channel_shuffle(x, 4), [(1, 6, 2, 2)], groups=4)
+for window, stride, padding, dilation in itertools.product(
+        ((1, 1), (2, 3), (3, 2)), ((1, 1), (2, 3)), ((0, 0), (1, 2)), ((1, 1), (2, 1))):
+    options = [*stride, *padding, *dilation]
+    floats("unfold", lambda x: F.unfold(x, window, dilation, padding, stride), [(2, 3, 7, 6)], tolerance=0,
+           window=list(window), options=options)
+    places = F.unfold(torch.zeros(1, 1, 7, 6), window, dilation, padding, stride).shape[2]
+    floats("fold", lambda x: F.fold(x, (7, 6), window, dilation, padding, stride),
+           [(2, 2 * window[0] * window[1], places)], DTYPES[:2], size=[7, 6], window=list(window),
+           options=options)
+floats("fold", lambda x: F.fold(x, (7, 6), (2, 2)), [(1, 4, 29)], size=[7, 6], window=[2, 2])
+floats("unfold", lambda x: F.unfold(x, (8, 2)), [(1, 2, 7, 6)], window=[8, 2])
 for size in ((1,), (3,), (5,), (10,), (12,)):
     floats("interpolate", lambda x: F.interpolate(x, size), [(2, 3, 5)], None, 0, size=list(size))
     for corners in (False, True):
@@ -144,6 +163,68 @@ for size in ((1, 1), (3, 9), (8, 12), (4, 6)):
     for corners in (False, True):
         floats("interpolate", lambda x: F.interpolate(x, size, mode="bilinear", align_corners=corners),
                [(1, 2, 4, 6)], size=list(size), mode="linear", align_corners=corners)
+for size in ((3,), (7,), (13,)):
+    floats("interpolate", lambda x: F.interpolate(x, size, mode="nearest-exact"), [(2, 3, 5)], None, 0,
+           size=list(size), mode="nearest-exact")
+for size, dtype in itertools.product(((1, 1), (2, 3), (3, 9), (8, 12), (5, 6), (11, 2)), DTYPES):
+    for corners in (False, True):
+        floats("interpolate", lambda x: F.interpolate(x, size, mode="bicubic", align_corners=corners),
+               [(1, 2, 5, 7)], [dtype], 64, size=list(size), mode="cubic", align_corners=corners)
+for size, mode, corners in itertools.product(((1, 1), (2, 3), (3, 9), (8, 12), (5, 6), (20, 2)),
+                                             ("bilinear", "bicubic"), (False, True)):
+    floats("interpolate", lambda x: F.interpolate(x, size, mode=mode, align_corners=corners, antialias=True),
+           [(1, 2, 9, 13)], None, 64, size=list(size), mode=mode, align_corners=corners, antialias=True)
+
+# Places beyond the image too; no coordinate where two elements are as near.
+for mode, padding, corners in itertools.product(
+        ("nearest", "bilinear", "bicubic"), ("zeros", "border", "reflection"), (False, True)):
+    for shape, places in (((2, 3, 5, 4), (3, 2)), ((1, 1, 1, 6), (4, 1)), ((2, 2, 4, 1), (1, 5)),
+                          ((1, 2, 3, 4, 5), (2, 3, 2))):
+        axes = len(places)
+        if mode == "bicubic" and axes == 3:
+            continue
+        grid = rng.uniform(-2.6, 2.6, (shape[0], *places, axes)).astype(np.float32)
+        for dtype in DTYPES[:2]:
+            case("grid_sample", lambda x, g: F.grid_sample(x, g.double(), mode, padding, corners),
+                 [values(shape), grid], [dtype, "float32"], dtype, 256, mode=mode, padding=padding,
+                 align_corners=corners)
+case("grid_sample", F.grid_sample, [values((2, 1, 3, 3)), values((1, 2, 2, 2))], ["float32"] * 2, "float32", 0)
+for size, corners in itertools.product(((2, 3, 4, 5), (1, 1, 1, 3), (2, 1, 3, 2, 4)), (False, True)):
+    axes = len(size) - 2
+    floats("affine_grid", lambda x: F.affine_grid(x, size, corners), [(size[0], axes, axes + 1)],
+           size=list(size), align_corners=corners)
+
+
+def rope(x, base=10000.0, offset=0, interleaved=False):
+    length, pairs = x.shape[-2], x.shape[-1] // 2
+    angle = torch.outer(torch.arange(offset, offset + length, dtype=torch.float64),
+                        base ** (-torch.arange(pairs, dtype=torch.float64) / pairs))
+    z = torch.complex(x[..., 0::2], x[..., 1::2]) if interleaved else torch.complex(x[..., :pairs],
+                                                                                    x[..., pairs:])
+    z = z * torch.polar(torch.ones_like(angle), angle)
+    return torch.stack([z.real, z.imag], -1).flatten(-2) if interleaved else torch.cat([z.real, z.imag], -1)
+
+
+for shape, offset, interleaved, dtype in itertools.product(
+        ((3, 2), (2, 5, 8), (2, 3, 7, 4)), (0, 131071), (False, True), DTYPES):
+    # Angles are rounded as float64 are.
+    floats("rope", lambda x: rope(x, 10000.0, offset, interleaved), [shape], [dtype],
+           1 << 20 if dtype == "float64" and offset else 64, offset=offset, interleaved=interleaved)
+floats("rope", lambda x: rope(x, 500.0), [(6, 4)], base=500.0)
+
+# Attention: heads that share keys, lengths of several blocks.
+for shape, shared, length, causal in itertools.product(
+        ((2, 4, 5, 8), (1, 6, 3, 4)), (1, 2), (5, 7), (False, True)):
+    keys = (shape[0], shape[1] // shared, length, shape[3])
+    words = {"causal": True} if causal else {"scale": 0.3}
+    mask = values((shape[2], length)) * (not causal)
+    f = lambda q, k, v, mask: F.scaled_dot_product_attention(
+        q, k, v, None if causal else mask, is_causal=causal, scale=None if causal else 0.3, enable_gqa=True)
+    case("scaled_dot_product_attention", f, [values(shape), values(keys), values(keys), mask],
+         ["float64"] * 4, "float64", 256, **words)
+case("scaled_dot_product_attention", F.scaled_dot_product_attention,
+     [values((1, 4, 2, 2)), values((1, 3, 2, 2)), values((1, 3, 2, 2)), values((2, 2))], ["float32"] * 4,
+     "float32", 0)
 for shape in ((), (4,), (2, 3)):
     case("embedding", F.embedding, [rng.integers(0, 5, shape), values((5, 3))], ["int64", "float32"],
          "float32", 0)
