@@ -74,6 +74,7 @@ sluice_precompiled_headers(sluice_library_headers ${SLUICE_COMMON_HEADERS} LIBRA
 function(sluice_library_part target)
   sluice_compile_options(${target})
   sluice_reuse_headers(${target} sluice_library_headers)
+  sluice_unity(${target})
   # Calls within the library go straight to their function.
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   target_include_directories(${target} PRIVATE ${SLUICE_INCLUDES})

@@ -20,9 +20,9 @@
 namespace sluice::trace {
 namespace {
 
-class Writer {
+class TextWriter {
  public:
-  Writer(const Trace& trace, const TextOptions& options)
+  TextWriter(const Trace& trace, const TextOptions& options)
       : trace_(trace), options_(options), labels_(trace) {}
 
   std::string write() {
@@ -278,7 +278,7 @@ class Writer {
 }  // namespace
 
 std::string to_text(const Trace& trace, const TextOptions& options) {
-  return Writer(trace, options).write();
+  return TextWriter(trace, options).write();
 }
 
 }  // namespace sluice::trace

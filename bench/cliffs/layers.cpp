@@ -1,4 +1,4 @@
-// Convolutions and pooling.
+// Convolutions, pooling, resampling and causal attention.
 #include "bench/cliffs/cliffs.h"
 
 namespace sluice::bench {
@@ -28,6 +28,21 @@ void add_layer_programs() {
   });
   add_program("avg_pool2d", [](const Given& in) {
     return avg_pool2d(in[0], in.argument(0), {.stride = in.argument(1)});
+  });
+  // Arguments: window.
+  add_program("unfold", [](const Given& in) { return unfold(in[0], in.argument(0)); });
+  // Arguments: extent, window.
+  add_program("fold", [](const Given& in) { return fold(in[0], in.argument(0), in.argument(1)); });
+  // Arguments: extent, whether filters are as wide as what becomes one element.
+  for (const char* mode : {"linear", "cubic"}) {
+    add_program(std::string("interpolate_") + mode, [=](const Given& in) {
+      return interpolate(in[0], {in.argument(0), in.argument(0)}, mode, false, in.argument(1) != 0);
+    });
+  }
+  // Some of the places are outside.
+  add_program("grid_sample", [](const Given& in) { return grid_sample(in[0], in[1] * 1.1f); });
+  add_program("causal_attention", [](const Given& in) {
+    return scaled_dot_product_attention(in[0], in[1], in[2], {}, true);
   });
 }
 

@@ -389,6 +389,17 @@ def jax_windows(xp, a, x, initial, op):
                              (1, 1, a[0], a[0]), (1, 1, a[1], a[1]), "valid")
 
 
+program("torch", name="unfold")(lambda xp, a, x: xp.nn.functional.unfold(x, a[0]))
+program("torch", name="fold")(lambda xp, a, x: xp.nn.functional.fold(x, (a[0], a[0]), a[1]))
+for mode in ("linear", "cubic"):
+    program("torch", name=f"interpolate_{mode}")(
+        lambda xp, a, x, mode=mode: xp.nn.functional.interpolate(
+            x, (a[0], a[0]), mode=f"bi{mode}", antialias=bool(a[1])))
+program("torch", name="grid_sample")(lambda xp, _, x, g: xp.nn.functional.grid_sample(
+    x, g * 1.1, align_corners=False))
+program("torch", name="causal_attention")(
+    lambda xp, _, q, k, v: xp.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True))
+
 program("jax", name="conv2d")(lambda xp, a, x, w: jax_conv2d(a, x, w))
 program("torch", name="conv2d")(lambda xp, a, x, w: xp.nn.functional.conv2d(
     x, w, None, a[0], a[1], 1, a[2]))

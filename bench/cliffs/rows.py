@@ -528,8 +528,8 @@ def linear_algebra():
 
 
 def layers():
-    def row(name, program, *inputs, args):
-        return Row(name, "layers", program, *inputs, args=args, tolerance=5e-3, lacks=["numpy"])
+    def row(name, program, *inputs, args=(), lacks=("numpy",)):
+        return Row(name, "layers", program, *inputs, args=args, tolerance=5e-3, lacks=lacks)
 
     # Batch, channels, extent; filters, window, stride, groups.
     for batch, inputs, extent, outputs, window, stride, groups in (
@@ -552,6 +552,24 @@ def layers():
         for window, stride in ((2, 2), (3, 2), (3, 1)):
             yield row(f"{program} f32 8x64x56x56 of {window}x{window}, stride {stride}", program,
                       given("f32", 8, 64, 56, 56), args=(window, stride))
+
+    def torch_row(name, program, *inputs, args=()):
+        return row(name, program, *inputs, args=args, lacks=["numpy", "jax"])
+
+    yield torch_row("unfold f32 2x32x56x56 of 3x3", "unfold", given("f32", 2, 32, 56, 56), args=(3,))
+    yield torch_row("fold f32 2x32x56x56 of 3x3", "fold", given("f32", 2, 288, 54 * 54), args=(56, 3))
+    images = given("f32", 4, 3, 256, 256)
+    for mode, extent, wide in (("linear", 512, 0), ("linear", 64, 1), ("cubic", 512, 0), ("cubic", 100, 1)):
+        yield torch_row(
+            f"interpolate {mode} f32 4x3x256x256 to {extent}{', antialiased' if wide else ''}",
+            f"interpolate_{mode}", images, args=(extent, wide))
+    for n, c, extent in ((4, 3, 256), (2, 64, 64)):
+        yield torch_row(f"grid_sample f32 {n}x{c}x{extent}x{extent}", "grid_sample",
+                        given("f32", n, c, extent, extent), given("f32", n, extent, extent, 2))
+    for length in (512, 2048):
+        heads = given("f32", 1, 8, length, 64)
+        yield torch_row(f"causal attention f32 8 heads of {length}x64", "causal_attention",
+                        heads, heads, heads)
 
 
 def whole_programs():

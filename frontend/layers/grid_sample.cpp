@@ -134,6 +134,9 @@ std::vector<Tap> combined(const std::vector<Axis>& axes, const std::vector<Tenso
   return all;
 }
 
+// So many channels are worth to be brought side by side.
+constexpr int64_t kLeastRun = 8;
+
 // (n, c, places..).
 Tensor sampled(const Tensor& images, const Tensor& grid, Mode mode, Outside outside,
                bool align_corners) {
@@ -151,15 +154,26 @@ Tensor sampled(const Tensor& images, const Tensor& grid, Mode mode, Outside outs
     const int64_t from = rank - 1 - i;
     places.push_back(reshape(astype(slice(grid, -1, from, from + 1), dtype), {batch, 1, count}));
   }
-  const Tensor lines = astype(reshape(images, {batch, channels, pixels}), dtype);
+  const Tensor lines = reshape(images, {batch, channels, pixels});
+  // (n, count, c): a place is found once for all its channels, and they are read in one run.
+  const bool by_runs = channels >= kLeastRun;
+  const Tensor runs =
+      by_runs ? reshape(swapaxes(lines, 1, 2), {batch * pixels, channels}) : Tensor();
+  const Tensor first = reshape(arange(0, batch, 1, DType::kInt64, images.device()), {batch, 1, 1});
+  const auto beside_runs = [&](const Tensor& x) {
+    return by_runs && x.defined() ? reshape(x, {batch, count, 1}) : x;
+  };
   Tensor sum;
   for (const Tap& tap : combined(axes, places, mode)) {
-    Tensor values = take_along_axis(lines, broadcast_to(tap.index, {batch, channels, count}), 2);
-    if (tap.inside.defined()) values = where(tap.inside, std::move(values), 0.0);
-    values = product(values, tap.weight);
+    Tensor values =
+        by_runs ? take(runs, reshape(tap.index + first * pixels, {batch, count}), 0)
+                : take_along_axis(lines, broadcast_to(tap.index, {batch, channels, count}), 2);
+    values = astype(std::move(values), dtype);
+    if (tap.inside.defined()) values = where(beside_runs(tap.inside), std::move(values), 0.0);
+    values = product(values, beside_runs(tap.weight));
     sum = sum.defined() ? std::move(sum) + std::move(values) : std::move(values);
   }
-  return sum;
+  return by_runs ? swapaxes(sum, 1, 2) : sum;
 }
 
 // What both check: (n, c) and two or three spatial axes.

@@ -147,16 +147,16 @@ class Chain {
 };
 
 // The steps that touch each result: how many, and the last.
-struct Use {
+struct OperandUse {
   int steps = 0;
   size_t last = 0;
 };
-std::vector<Use> find_uses(const Plan& plan) {
-  std::vector<Use> uses(plan.results.size());
+std::vector<OperandUse> find_uses(const Plan& plan) {
+  std::vector<OperandUse> uses(plan.results.size());
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     for_each_memory(plan.steps[s], [&](const MemoryRef& memory) {
       if (memory.kind != MemoryRef::Kind::kResult) return;
-      Use& use = uses[memory.index];
+      OperandUse& use = uses[memory.index];
       if (use.steps == 0 || use.last != s) ++use.steps;
       use.last = s;
     });
@@ -182,13 +182,13 @@ void append(const std::vector<Link>& links, const KernelCall& call, LibraryCall*
 
 void fold_epilogues(Plan* plan) {
   std::vector<Step>& steps = plan->steps;
-  const std::vector<Use> uses = find_uses(*plan);
+  const std::vector<OperandUse> uses = find_uses(*plan);
   std::vector<bool> folded(steps.size(), false);
   for (size_t s = 0; s < steps.size(); ++s) {
     std::optional<LibraryCall>& library = steps[s].library;
     if (!library || library->attributes->epilogue_row() == 0) continue;
     const Result& product = plan->results[library->output().index];
-    const Use& use = uses[library->output().index];
+    const OperandUse& use = uses[library->output().index];
     if (product.observed || use.steps != 2) continue;
     Step& reader = steps[use.last];
     if (reader.library) continue;

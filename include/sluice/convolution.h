@@ -37,7 +37,7 @@ struct Padding {
   Extents extents = 0;
   bool is_same = false;
 
-  Padding(const Extents& extents) : extents(extents) {}
+  Padding(const Extents& each) : extents(each) {}
   template <std::integral... Numbers>
   requires std::constructible_from<Extents, Numbers...> Padding(Numbers... numbers)
       : extents(static_cast<int64_t>(numbers)...) {}

@@ -212,7 +212,7 @@ TEST(PlanTest, ProgramsAreBounded) {
 // Both chains are cut by their sums; the second halves wait for the first.
 TEST(PlanTest, WhatWaitsForALaunchIsNotInIt) {
   Graph graph;
-  for (const int64_t length : {1 << 20, 1 << 21}) {
+  for (const int64_t length : {1 << 18, 1 << 19}) {
     const NodeId x = add_input(&graph, {length});
     GraphNode sum;
     sum.op = Op::kSum;
