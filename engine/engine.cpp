@@ -1,7 +1,5 @@
 #include "engine/engine.h"
 
-#include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -90,24 +88,6 @@ NodeRef submitted(
 }
 
 }  // namespace
-
-void copy_elements(const Shape& shape, size_t size, const char* from, const Strides& from_strides,
-                   char* to, const Strides& to_strides) {
-  const int rank = shape.rank();
-  const auto bytes = static_cast<int64_t>(size);
-  std::array<int64_t, kMaxRank> index{};
-  for (int64_t i = 0, count = shape.numel(); i < count; ++i) {
-    std::memcpy(to, from, size);
-    for (int k = rank - 1; k >= 0; --k) {
-      from += from_strides[k] * bytes;
-      to += to_strides[k] * bytes;
-      if (++index[k] < shape[k]) break;
-      from -= from_strides[k] * shape[k] * bytes;
-      to -= to_strides[k] * shape[k] * bytes;
-      index[k] = 0;
-    }
-  }
-}
 
 NodeRef record_view(const OpCall& call) {
   const Node& operand = *call.operands[0].node;

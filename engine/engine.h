@@ -47,11 +47,6 @@ const void* read_in_place(Node* node);
 // computing it failed, or for want of memory.
 NodeRef copy_to(Node* node, Device device);
 
-// Copies elements of `size` bytes from one layout of a shape to another. Both pointers are those of
-// the element of index 0; strides are in elements.
-void copy_elements(const Shape& shape, size_t size, const char* from, const Strides& from_strides,
-                   char* to, const Strides& to_strides);
-
 // At exit, work under way is waited for before what is loaded by now is torn down: what runs at
 // exit runs in reverse order. For libraries that are loaded late.
 void wait_at_exit();

@@ -45,8 +45,8 @@ Tensor copied(const void* data, const Layout& layout, DType dtype) {
   if (is_contiguous(layout)) return Tensor(engine::from_host(data, dtype, shape, device));
   const size_t size = size_of(dtype);
   const auto values = std::make_unique<char[]>(static_cast<size_t>(shape.numel()) * size);
-  engine::copy_elements(shape, size, static_cast<const char*>(data), layout.strides, values.get(),
-                        contiguous_layout(shape).strides);
+  copy_elements(shape, size, static_cast<const char*>(data), layout.strides, values.get(),
+                contiguous_layout(shape).strides);
   return Tensor(engine::from_host(values.get(), dtype, shape, device));
 }
 

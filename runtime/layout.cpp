@@ -1,5 +1,8 @@
 #include "runtime/layout.h"
 
+#include <array>
+#include <cstring>
+
 namespace sluice {
 
 Layout contiguous_layout(const Shape& shape) {
@@ -62,6 +65,24 @@ std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape) {
     runs[run].extent /= shape[i];
   }
   return result;
+}
+
+void copy_elements(const Shape& shape, size_t size, const char* from, const Strides& from_strides,
+                   char* to, const Strides& to_strides) {
+  const int rank = shape.rank();
+  const auto bytes = static_cast<int64_t>(size);
+  std::array<int64_t, kMaxRank> index{};
+  for (int64_t i = 0, count = shape.numel(); i < count; ++i) {
+    std::memcpy(to, from, size);
+    for (int k = rank - 1; k >= 0; --k) {
+      from += from_strides[k] * bytes;
+      to += to_strides[k] * bytes;
+      if (++index[k] < shape[k]) break;
+      from -= from_strides[k] * shape[k] * bytes;
+      to -= to_strides[k] * shape[k] * bytes;
+      index[k] = 0;
+    }
+  }
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #define SLUICE_RUNTIME_LAYOUT_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -36,6 +37,11 @@ std::pair<int64_t, int64_t> address_range(const Layout& layout);
 
 // `layout` viewed as `shape` (same number of elements); nullopt if strides cannot express it.
 std::optional<Layout> reshape_layout(const Layout& layout, const Shape& shape);
+
+// Copies elements of `size` bytes from one layout of a shape to another. Both pointers are those of
+// the element of index 0; strides are in elements.
+void copy_elements(const Shape& shape, size_t size, const char* from, const Strides& from_strides,
+                   char* to, const Strides& to_strides);
 
 }  // namespace sluice
 

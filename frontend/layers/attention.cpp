@@ -56,9 +56,8 @@ struct Attention {
   // Of queries (.., heads * share, length, depth) by keys and values (.., heads, length, depth).
   Tensor operator()(const Tensor& queries, const Tensor& keys, const Tensor& values) const {
     const DType dtype = compute_type(result);
-    const Tensor rows = by_shared(queries);
-    Tensor scores = astype(matmul(rows, swapaxes(keys, -1, -2)), dtype) * Scalar(scale);
-    const Shape as_rows = scores.shape();
+    Tensor scores =
+        astype(matmul(by_shared(queries), swapaxes(keys, -1, -2)), dtype) * Scalar(scale);
     scores = apart(std::move(scores), queries);
     if (mask.defined()) {
       scores = mask.dtype() == DType::kBool ? where(mask, std::move(scores), kNever)
@@ -67,20 +66,18 @@ struct Attention {
     if (is_causal) scores = causal_only(std::move(scores));
     Tensor shares = softmax(std::move(scores));
     if (dropout > 0) shares = dropped(kAttention, shares, dropout, draw);
-    // What was broadcast with the mask stays so.
-    if (share > 1) shares = reshape(std::move(shares), as_rows);
-    return apart(matmul(astype(std::move(shares), result), values), queries);
+    return apart(matmul(by_shared(astype(std::move(shares), result)), values), queries);
   }
 
  private:
-  // The heads that share keys, one below the other.
-  Tensor by_shared(const Tensor& queries) const {
-    if (share == 1) return queries;
-    Dims dims = dims_of(queries);
+  // Of queries or scores, those of heads that share keys one below the other.
+  Tensor by_shared(const Tensor& x) const {
+    if (share == 1) return x;
+    Dims dims = dims_of(x);
     const size_t rank = dims.size();
     dims[rank - 3] /= share;
     dims[rank - 2] *= share;
-    return reshape(queries, Shape(span_of(dims)));
+    return reshape(x, Shape(span_of(dims)));
   }
   // The reverse.
   Tensor apart(Tensor rows, const Tensor& queries) const {
@@ -106,6 +103,15 @@ int64_t heads_that_share(const Tensor& queries, const Tensor& keys) {
   if (queries.ndim() < 3 || keys.ndim() < 3) return 1;
   const int64_t ours = queries.shape(-3), theirs = keys.shape(-3);
   return theirs > 1 && ours > theirs && ours % theirs == 0 ? ours / theirs : 1;
+}
+
+void check_mask(const Tensor& mask, const Tensor& queries, const Tensor& keys) {
+  const auto fits = [&](int axis, int64_t extent) {
+    return mask.ndim() < -axis || mask.shape(axis) == 1 || mask.shape(axis) == extent;
+  };
+  if (fits(-2, queries.shape(-2)) && fits(-1, keys.shape(-2))) return;
+  fail(kAttention, "mask ", describe(mask), " is not for queries ", describe(queries), " and keys ",
+       describe(keys));
 }
 
 // What of the mask is for queries [begin, end) and the first `keys` keys.
@@ -151,6 +157,7 @@ Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask, boo
            describe(last), " do not agree in depth or length");
     }
     check_probability(kAttention, "dropout", dropout);
+    if (mask.defined()) check_mask(mask, all, given);
     const DType dtype = float_type(promote(promote(all.dtype(), given.dtype()), last.dtype()));
     const Tensor queries = astype(all, dtype), keys = astype(given, dtype);
     const Tensor values = astype(last, dtype);

@@ -1,4 +1,5 @@
 // Images at places that a tensor says.
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,7 @@ Outside outside_of(const char* name, std::string_view padding) {
 // One axis of the image.
 struct Axis {
   int64_t extent;
+  DType index;  // kInt32, which is faster, if all elements of the images have such indices
   bool align_corners;
   Outside outside;
 
@@ -67,16 +69,15 @@ struct Axis {
 
 // For each place an element along an axis, and its weight.
 struct Tap {
-  Tensor index;   // int64, within the axis
+  Tensor index;   // within the axis
   Tensor inside;  // whether there is such an element; not defined if there always is
   Tensor weight;  // not defined: 1
 };
 
 Tap tap_at(const Axis& axis, const Tensor& at, Tensor weight) {
   const double last = static_cast<double>(axis.extent - 1);
-  Tap tap{.index = astype(clip(at, 0.0, last), DType::kInt64),
-          .inside = {},
-          .weight = std::move(weight)};
+  Tap tap{
+      .index = astype(clip(at, 0.0, last), axis.index), .inside = {}, .weight = std::move(weight)};
   if (axis.outside == Outside::kZeros) tap.inside = (at >= 0.0) & (at <= last);
   return tap;
 }
@@ -145,10 +146,12 @@ Tensor sampled(const Tensor& images, const Tensor& grid, Mode mode, Outside outs
   const int64_t batch = images.shape(0), channels = images.shape(1);
   std::vector<Axis> axes;
   std::vector<Tensor> places;
+  const bool is_small = images.numel() <= std::numeric_limits<int32_t>::max();
+  const DType index = is_small ? DType::kInt32 : DType::kInt64;
   int64_t pixels = 1, count = 1;
   for (int i = 0; i < rank; ++i) count *= grid.shape(1 + i);
   for (int i = 0; i < rank; ++i) {
-    axes.push_back({images.shape(2 + i), align_corners, outside});
+    axes.push_back({images.shape(2 + i), index, align_corners, outside});
     pixels *= images.shape(2 + i);
     // The grid's are x, y, z.
     const int64_t from = rank - 1 - i;
@@ -159,7 +162,7 @@ Tensor sampled(const Tensor& images, const Tensor& grid, Mode mode, Outside outs
   const bool by_runs = channels >= kLeastRun;
   const Tensor runs =
       by_runs ? reshape(swapaxes(lines, 1, 2), {batch * pixels, channels}) : Tensor();
-  const Tensor first = reshape(arange(0, batch, 1, DType::kInt64, images.device()), {batch, 1, 1});
+  const Tensor first = reshape(arange(0, batch, 1, index, images.device()), {batch, 1, 1});
   const auto beside_runs = [&](const Tensor& x) {
     return by_runs && x.defined() ? reshape(x, {batch, count, 1}) : x;
   };

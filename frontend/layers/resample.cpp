@@ -131,8 +131,9 @@ Tensor antialiased(const Tensor& x, int axis, const Resampling& to, Filter filte
   std::vector<double> weights;
   for (int64_t i = 0; i < to.size; ++i) {
     const double centre = step * (static_cast<double>(i) + 0.5);
-    const int64_t begin = std::max<int64_t>(static_cast<int64_t>(centre - support + 0.5), 0);
-    const int64_t end = std::min(static_cast<int64_t>(centre + support + 0.5), to.extent);
+    const auto begin = static_cast<int64_t>(std::max(std::floor(centre - support + 0.5), 0.0));
+    const int64_t end =
+        std::min(static_cast<int64_t>(std::floor(centre + support + 0.5)), to.extent);
     double total = 0;
     for (int64_t k = begin; k < begin + taps; ++k) {
       const double weight =

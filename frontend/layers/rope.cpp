@@ -20,9 +20,9 @@ Tensor angles(int64_t first, int64_t length, int64_t pairs, double base, DType d
   };
   const double step = -std::log2(base) / static_cast<double>(pairs);
   const Tensor rates = exp2(range(0, pairs) * Scalar(step));
-  const Tensor all = expand_dims(range(first, length), 1) * rates;
+  Tensor all = expand_dims(range(first, length), 1) * rates;
   if (dtype == DType::kFloat64) return all;
-  return astype(remainder(all, Scalar(2 * std::numbers::pi)), dtype);
+  return astype(remainder(std::move(all), Scalar(2 * std::numbers::pi)), dtype);
 }
 
 }  // namespace

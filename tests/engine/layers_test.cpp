@@ -195,6 +195,10 @@ TEST(Layers, AttentionOfSharedHeads) {
   for (const int64_t length : {1, 5, 130}) {
     const Tensor q = randn({2, 6, length, 8}), k = randn({2, 3, length, 8});
     const Tensor v = randn({2, 3, length, 4}), mask = randn({2, 6, length, length});
+    // A mask has more batches than what it is for.
+    const Tensor first = scaled_dot_product_attention(q[0], k[0], v[0], mask);
+    const Tensor alone = scaled_dot_product_attention(q[0], k[0], v[0], mask[1]);
+    EXPECT_TRUE(allclose(first[1], alone, 1e-4, 1e-5).item<bool>()) << length;
     const Tensor own_keys = repeat(k, 2, 1), own_values = repeat(v, 2, 1);
     for (const bool causal : {false, true}) {
       const Tensor shared = scaled_dot_product_attention(q, k, v, mask, causal);

@@ -152,6 +152,11 @@ TEST(LayerOps, ErrorsNameTheFunctionThatWasCalled) {
   bad([&] { return affine_grid(x, {2, 3}); }, {"affine_grid: ", "(2, 3)"});
   bad([&] { return affine_grid(x, {2, 1, 4, 4}); }, {"affine_grid: theta float32(2, 3)"});
   bad([&] { return rope(x); }, {"rope: ", "float32(2, 3)", "even"});
+  bad(
+      [&] {
+        return scaled_dot_product_attention(x, x, x, zeros({2, 3}));
+      },
+      {"scaled_dot_product_attention: mask float32(2, 3)", "float32(2, 3)"});
   bad([&] { return scaled_dot_product_attention(x, x, x, {}, false, 0, 2); },
       {"scaled_dot_product_attention: dropout is 2"});
   bad([&] { return interpolate(x, {1, 2, 3}); }, {"interpolate: ", "float32(2, 3)", "(1, 2, 3)"});

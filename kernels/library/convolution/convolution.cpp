@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "kernels/library/library.h"
 #include "kernels/library/scratch.h"
 #include "runtime/cpu/parallel.h"
+#include "runtime/layout.h"
 
 namespace sluice::kernels {
 namespace {
@@ -73,6 +75,11 @@ struct View {
       stride *= extents[i];
     }
   }
+  Strides element_strides() const {
+    Strides result{};
+    std::copy_n(strides.begin(), rank, result.begin());
+    return result;
+  }
   int64_t numel() const {
     int64_t numel = 1;
     for (int i = 0; i < rank; ++i) numel *= extents[i];
@@ -89,16 +96,6 @@ struct View {
     }
   }
 };
-
-float* copy_elements(const View& from, int axis, const float* x, float* to) {
-  const int64_t extent = from.extents[axis], stride = from.strides[axis];
-  if (axis + 1 == from.rank) {
-    for (int64_t i = 0; i < extent; ++i) *to++ = x[i * stride];
-    return to;
-  }
-  for (int64_t i = 0; i < extent; ++i) to = copy_elements(from, axis + 1, x + i * stride, to);
-  return to;
-}
 
 class Convolution {
  public:
@@ -150,9 +147,12 @@ class Convolution {
     copies_.push_back(
         std::make_unique<Scratch>(sizeof(float) * static_cast<size_t>(view->numel())));
     auto* const to = reinterpret_cast<float*>(copies_.back()->data());
-    copy_elements(*view, 0, view->data, to);
-    view->data = to;
+    const Shape shape(std::span<const int64_t>(view->extents.data(), view->rank));
+    const Strides from = view->element_strides();
     view->set_dense();
+    copy_elements(shape, sizeof(float), reinterpret_cast<const char*>(view->data), from,
+                  copies_.back()->data(), view->element_strides());
+    view->data = to;
   }
 
   // What may be cut into blocks of channels: whole groups, or of one group the result's channels.
