@@ -150,7 +150,8 @@ TEST(Eviction, ThreadsGiveUpTheirOwn) {
   const std::vector<float> expected = losses(0);
   reset_stats();
   losses(0);
-  const int64_t limit = stats().bytes_allocated_peak;
+  // Whatever one of them holds, the other has half of what it would like to have.
+  const int64_t limit = stats().bytes_allocated_peak / 2 * 3;
   std::vector<std::vector<float>> found(2);
   {
     std::vector<Net> nets(2);
