@@ -3,6 +3,8 @@
 #ifndef SLUICE_FRONTEND_LAYERS_CUBIC_H_
 #define SLUICE_FRONTEND_LAYERS_CUBIC_H_
 
+#include <array>
+
 namespace sluice::frontend {
 
 // The derivative at distance 1: that of most interpolations, and that of Pillow's filters.
@@ -17,6 +19,14 @@ V near_weight(const V& distance, double a) {
 template <typename V>
 V far_weight(const V& distance, double a) {
   return ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a;
+}
+
+// The weights of the two elements below a place and of the two above, of which the second is this
+// share of the way behind.
+template <typename V>
+std::array<V, 4> cubic_weights(const V& share, double a) {
+  return {far_weight<V>(1.0 + share, a), near_weight<V>(share, a), near_weight<V>(1.0 - share, a),
+          far_weight<V>(2.0 - share, a)};
 }
 
 }  // namespace sluice::frontend

@@ -92,10 +92,7 @@ std::vector<Tap> taps_of(const Axis& axis, const Tensor& places, Mode mode) {
   }
   // Elements are brought inside, not the place: the weights are of the image as it goes on.
   const Tensor below = floor(at), share = at - below;
-  constexpr double kSlope = frontend::kCubicSlope;
-  const Tensor weights[] = {
-      frontend::far_weight(1.0 + share, kSlope), frontend::near_weight(share, kSlope),
-      frontend::near_weight(1.0 - share, kSlope), frontend::far_weight(2.0 - share, kSlope)};
+  const auto weights = frontend::cubic_weights(share, frontend::kCubicSlope);
   std::vector<Tap> taps;
   for (int k = 0; k < 4; ++k) {
     taps.push_back(tap_at(axis, axis.brought_inside(below + (k - 1.0)), weights[k]));

@@ -96,10 +96,7 @@ Tensor cubic(const Tensor& x, int axis, const Resampling& to) {
   std::vector<double> weights[kTaps];
   for (int64_t i = 0; i < to.size; ++i) {
     const double place = to.place(i), below = std::floor(place), share = place - below;
-    constexpr double kSlope = frontend::kCubicSlope;
-    const double of_taps[kTaps] = {
-        frontend::far_weight(1 + share, kSlope), frontend::near_weight(share, kSlope),
-        frontend::near_weight(1 - share, kSlope), frontend::far_weight(2 - share, kSlope)};
+    const auto of_taps = frontend::cubic_weights(share, frontend::kCubicSlope);
     for (int k = 0; k < kTaps; ++k) {
       indices[k].push_back(to.clamped(static_cast<int64_t>(below) + k - 1));
       weights[k].push_back(of_taps[k]);
@@ -138,7 +135,7 @@ Tensor antialiased(const Tensor& x, int axis, const Resampling& to, Filter filte
     for (int64_t k = begin; k < begin + taps; ++k) {
       const double weight =
           k < end ? weight_of(filter, (static_cast<double>(k) - centre + 0.5) / scale) : 0;
-      indices.push_back(std::min(k, std::max(end - 1, begin)));
+      indices.push_back(to.clamped(std::min(k, std::max(end - 1, begin))));
       weights.push_back(weight);
       total += weight;
     }
@@ -147,7 +144,6 @@ Tensor antialiased(const Tensor& x, int axis, const Resampling& to, Filter filte
   frontend::Dims dims = frontend::dims_of(x);
   dims[axis] = to.size;
   dims.insert(dims.begin() + axis + 1, taps);
-  for (int64_t& index : indices) index = to.clamped(index);
   const Tensor factors = astype(along(axis, x.ndim() + 1, {to.size, taps}, weights, x), x.dtype());
   return sum(reshape(indexed(x, indices, axis), Shape(span_of(dims))) * factors, axis + 1);
 }
@@ -165,8 +161,7 @@ Tensor interpolate(Arg x, const Shape& size, std::string_view mode, bool align_c
     }
     const Filter filter = filter_of(kName, mode);
     const bool is_weighted = filter == Filter::kLinear || filter == Filter::kCubic;
-    for (const bool is_asked : {align_corners, antialias}) {
-      if (!is_asked || is_weighted) continue;
+    if (!is_weighted && (align_corners || antialias)) {
       fail(kName, align_corners ? "align_corners" : "antialias",
            " is for modes \"linear\" and \"cubic\" only");
     }
