@@ -89,7 +89,8 @@ endfunction()
 
 option(SLUICE_UNITY "Compile up to eight sources of a folder at once: faster, if all are compiled" OFF)
 # sluice_unity(<target>): compiles its sources so, if it is asked for. What they declare for
-# themselves has names that no other of their folder has.
+# themselves has names that no other of their folder has. A folder is divided by what lies in it, so
+# that no configuration puts two together that another keeps apart.
 function(sluice_unity target)
   if(NOT SLUICE_UNITY)
     return()
@@ -98,10 +99,13 @@ function(sluice_unity target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   foreach(source ${sources})
-    get_filename_component(folder "${source}" DIRECTORY)
-    string(MAKE_C_IDENTIFIER "${folder}" group)
-    math(EXPR count_${group} "0${count_${group}} + 1")
-    math(EXPR part "${count_${group}} / 8")
+    get_filename_component(path "${source}" ABSOLUTE)
+    get_filename_component(folder "${path}" DIRECTORY)
+    file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${folder}")
+    string(MAKE_C_IDENTIFIER "${name}" group)
+    file(GLOB neighbours "${folder}/*.cpp")
+    list(FIND neighbours "${path}" place)
+    math(EXPR part "(${place} + 8) / 8")
     set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${group}_${part}")
   endforeach()
 endfunction()

@@ -237,11 +237,11 @@ template <typename... X>
 }
 
 // True if something is known of how an operand was computed: it may need a gradient.
-inline bool has_tape(const Arg& x) {
+inline bool arg_has_tape(const Arg& x) {
   const engine::Node* const node = node_in(x);
   return node != nullptr && node->attachment.load(std::memory_order_relaxed) != nullptr;
 }
-inline bool has_tape(Scalar) { return false; }
+inline bool arg_has_tape(Scalar) { return false; }
 inline Arg kept(const Arg& x) { return {x.tensor(), x.where()}; }
 inline Scalar kept(Scalar x) { return x; }
 inline void release(const Arg& x) { x.release(); }
@@ -272,7 +272,7 @@ template <typename... X>
 template <typename... X>
 [[gnu::noinline]] Tensor observed(Op op, const X&... x) {
   if (engine::is_recording()) return general(op, x...);
-  if ((has_tape(x) || ...)) return with_tape(op, x...);
+  if ((arg_has_tape(x) || ...)) return with_tape(op, x...);
   engine::NodeRef result = uniform(op, x...);
   return result != nullptr ? Tensor(std::move(result)) : general(op, x...);
 }

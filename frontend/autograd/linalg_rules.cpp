@@ -24,8 +24,6 @@ namespace {
 
 using fusion::Op;
 
-constexpr const char* kName = "gradients";
-
 Tensor mt(const Tensor& x) { return swapaxes(x, -1, -2); }
 Tensor diagonal_matrix(const Tensor& values) {
   return expand_dims(values, -1) *
@@ -63,7 +61,7 @@ struct Parts {
     for (const Dims& own : dims) {
       Dims all = lead;
       all.insert(all.end(), own.begin(), own.end());
-      const Shape shape = make_shape(kName, span_of(all));
+      const Shape shape = make_shape(kGradients, span_of(all));
       parts.push_back(reshape(slice(flat, 0, begin, begin + shape.numel()), shape));
       begin += shape.numel();
     }
@@ -79,15 +77,15 @@ Tensor of_cholesky(const Backward& backward, size_t) {
   Tensor l = parts.of(backward.result(), dims)[0], g = parts.of(backward.g, dims)[0];
   if (is_upper) l = mt(l), g = mt(g);
   const Tensor middle = symmetric(lower_half(matmul(mt(l), tril(g))));
-  const Tensor right = mt(solution_of(kName, mt(l), middle));
-  return solution_of(kName, mt(l), right);
+  const Tensor right = mt(solution_of(kGradients, mt(l), middle));
+  return solution_of(kGradients, mt(l), right);
 }
 
 // Of x = q r with square r: (g_q + q m) r^-T, where m is triu(g_r r^T - q^T g_q) mirrored.
 Tensor of_square_qr(const Tensor& q, const Tensor& r, const Tensor& g_q, const Tensor& g_r) {
   const Tensor both = triu(matmul(g_r, mt(r)) - matmul(mt(q), g_q));
   const Tensor mirrored = both + mt(triu(both, 1));
-  return mt(solution_of(kName, r, mt(g_q + matmul(q, mirrored))));
+  return mt(solution_of(kGradients, r, mt(g_q + matmul(q, mirrored))));
 }
 
 Tensor of_qr(const Backward& backward, size_t) {
@@ -114,7 +112,7 @@ Tensor of_svd(const Backward& backward, size_t) {
   const Parts parts(backward);
   const int64_t m = parts.rows, n = parts.columns, k = parts.least();
   if (parts.mode() == 0) {
-    const Singular of = singular_of(kName, backward.operand(0));
+    const Singular of = singular_of(kGradients, backward.operand(0));
     const Tensor g = parts.of(backward.g, {{k}})[0];
     return matmul(of.u * expand_dims(g, -2), of.vh);
   }
@@ -149,7 +147,7 @@ Tensor of_eigh(const Backward& backward, size_t) {
   const int64_t n = parts.rows;
   if (parts.mode() == 0) {
     const Tensor g = parts.of(backward.g, {{n}})[0];
-    const Tensor rows = factor(kName, Op::kEigh, 1, backward.operand(0), {{{n}}, {{n, n}}})[1];
+    const Tensor rows = factor(kGradients, Op::kEigh, 1, backward.operand(0), {{{n}}, {{n, n}}})[1];
     return matmul(mt(rows) * expand_dims(g, -2), rows);
   }
   const std::vector<Dims> dims = {{n}, {n, n}};
@@ -164,7 +162,7 @@ Tensor of_solve(const Backward& backward, size_t k) {
   const Parts parts(backward, a.shape());
   const int64_t sides = backward.tape.shape.numel() * parts.rows / a.numel();
   const std::vector<Dims> dims = {{parts.rows, sides}};
-  Tensor g = solution_of(kName, mt(a), parts.of(backward.g, dims)[0]);
+  Tensor g = solution_of(kGradients, mt(a), parts.of(backward.g, dims)[0]);
   if (k == 1) return g;
   return -matmul(g, mt(parts.of(backward.result(), dims)[0]));
 }
@@ -184,7 +182,7 @@ Tensor of_det(const Backward& backward, size_t) {
   Tensor g = parts.of(backward.g, dims).back();
   if (!is_logarithm) g = g * parts.of(backward.result(), dims)[0];
   const Tensor all = expand_dims(expand_dims(g, -1), -1);
-  return all * mt(inverse_of(kName, backward.operand(0)));
+  return all * mt(inverse_of(kGradients, backward.operand(0)));
 }
 
 }  // namespace

@@ -11,8 +11,6 @@ namespace {
 
 using fusion::Op;
 
-constexpr const char* kName = "gradients";
-
 Tensor of_sort(const Backward& backward, size_t) {
   const int axis = backward.axis();
   const Tensor order = argsort(backward.operand(0), axis, backward.tape.attrs[1] != 0);
@@ -23,7 +21,7 @@ Tensor of_sort(const Backward& backward, size_t) {
 Tensor of_running_extremum(const Backward& backward, size_t) {
   const int axis = backward.axis();
   const Tensor x = backward.operand(0);
-  const Tensor place = coordinate(kName, x.shape(), axis, x.device());
+  const Tensor place = coordinate(kGradients, x.shape(), axis, x.device());
   const Tensor is_it = (x == backward.result()) | isnan(x);
   const Tensor from = cummax(where(is_it, place, 0), axis);
   return scatter_add(zeros_like(backward.g), from, backward.g, axis);
@@ -38,7 +36,7 @@ Tensor of_scattered_extremum(const Backward& backward, size_t k) {
     return backward.operand(operand) == y;
   };
   const Tensor of_x = is_it(0, result), of_updates = is_it(2, take(result, positions, 0));
-  const Tensor count = scattered({kName, Op::kScatterAdd}, astype(of_x, g.dtype()), positions,
+  const Tensor count = scattered({kGradients, Op::kScatterAdd}, astype(of_x, g.dtype()), positions,
                                  astype(of_updates, g.dtype()));
   const Tensor share = g / count;
   return k == 0 ? where(of_x, share, 0) : where(of_updates, take(share, positions, 0), 0);

@@ -18,8 +18,6 @@ namespace {
 
 using fusion::Op;
 
-constexpr const char* kName = "gradients";
-
 std::vector<int> axes_of(const Tape& tape) { return {tape.attrs.begin(), tape.attrs.end()}; }
 
 Tensor of_sum(const Backward& backward, size_t) {
@@ -32,7 +30,8 @@ Tensor of_extremum(const Backward& backward, size_t) {
   const DType dtype = compute_type(tape.dtype);
   const Tensor x = backward.operand(0);
   const Tensor is_it = x == spread(backward.result(), tape.attrs, x.shape());
-  const Tensor count = reduce(kName, Op::kSum, astype(is_it, dtype), axes_of(tape), true, dtype);
+  const Tensor count =
+      reduce(kGradients, Op::kSum, astype(is_it, dtype), axes_of(tape), true, dtype);
   const Tensor g = spread(astype(backward.g, dtype), tape.attrs, x.shape());
   return where(is_it, g / count, 0);
 }
@@ -121,12 +120,14 @@ Tensor of_gather(const Backward& backward, size_t) {
     // One element of each row: the others of its row have gradient 0, and nothing is added up.
     Dims along(g.ndim(), 1);
     along[axis] = extent;
-    const Tensor place = coordinate(kName, make_shape(kName, span_of(along)), axis, g.device());
+    const Tensor place =
+        coordinate(kGradients, make_shape(kGradients, span_of(along)), axis, g.device());
     return where((place == indices) | (place == indices + extent), g, 0);
   }
   Dims dims(g.shape().begin(), g.shape().end());
   dims[axis] = extent;
-  const Tensor none = zeros(make_shape(kName, span_of(dims)), compute_type(g.dtype()), g.device());
+  const Tensor none =
+      zeros(make_shape(kGradients, span_of(dims)), compute_type(g.dtype()), g.device());
   return scatter_add(none, indices, g, axis);
 }
 
@@ -139,11 +140,11 @@ Tensor of_scatter_set(const Backward& backward, size_t k) {
   const Tensor& g = backward.g;
   const Tensor positions = backward.indices();
   const int64_t count = positions.numel();
-  const Assignment set{kName, Op::kScatterSet};
+  const Assignment set{kGradients, Op::kScatterSet};
   if (k == 0) {
     return scattered(set, g, positions, zeros({count, g.shape(1)}, g.dtype(), g.device()));
   }
-  const Tensor rows = coordinate(kName, Shape{count, 1}, 0, g.device());
+  const Tensor rows = coordinate(kGradients, Shape{count, 1}, 0, g.device());
   const Tensor last =
       scattered(set, zeros({g.shape(0), 1}, DType::kInt64, g.device()), positions, rows);
   return where(take(last, positions, 0) == rows, take(g, positions, 0), 0);

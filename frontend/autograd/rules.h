@@ -14,6 +14,9 @@
 
 namespace sluice::frontend {
 
+// What errors of a rule name: the call that asked for gradients.
+inline constexpr const char* kGradients = "gradients";
+
 // The values that rules ask for: what the tape keeps, or computed again. Each is computed once.
 class Values {
  public:

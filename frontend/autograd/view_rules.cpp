@@ -14,10 +14,8 @@ namespace {
 
 using fusion::Op;
 
-constexpr const char* kName = "gradients";
-
 Tensor of_reshape(const Backward& backward, size_t) {
-  return reshaped(kName, backward.g, backward.operand_shape(0));
+  return reshaped(kGradients, backward.g, backward.operand_shape(0));
 }
 
 Tensor of_permute(const Backward& backward, size_t) {
@@ -25,7 +23,7 @@ Tensor of_permute(const Backward& backward, size_t) {
   for (size_t i = 0; i < back.size(); ++i) {
     back[backward.tape.attrs[i]] = static_cast<int64_t>(i);
   }
-  return permuted(kName, backward.g, back);
+  return permuted(kGradients, backward.g, back);
 }
 
 // Whoever asked sums over what was repeated.
@@ -41,7 +39,7 @@ Tensor put_back(const Tensor& g, int axis, int64_t start, int64_t step, int64_t 
   int64_t outer = 1;
   for (int k = 0; k < axis; ++k) outer *= shape[k];
   const int64_t inner = g.numel() / (outer * count);
-  Tensor all = reshaped(kName, g, Shape{outer, count, inner});
+  Tensor all = reshaped(kGradients, g, Shape{outer, count, inner});
   int64_t reach = count;  // elements, with the zeros behind the last one that fit in
   if (step > 1) {
     all = pad(reshape(std::move(all), Shape{outer, count, 1, inner}),
@@ -52,7 +50,7 @@ Tensor put_back(const Tensor& g, int axis, int64_t start, int64_t step, int64_t 
   all = pad(std::move(all), {{0, 0}, {start, extent - start - reach}, {0, 0}});
   Dims dims(shape.begin(), shape.end());
   dims[axis] = extent;
-  return reshaped(kName, all, make_shape(kName, span_of(dims)));
+  return reshaped(kGradients, all, make_shape(kGradients, span_of(dims)));
 }
 
 Tensor of_slice(const Backward& backward, size_t) {
@@ -115,7 +113,7 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
 Tensor spread(const Tensor& g, absl::Span<const int64_t> axes, const Shape& shape) {
   Dims dims(shape.begin(), shape.end());
   for (const int64_t axis : axes) dims[axis] = 1;
-  return broadcast_to(reshaped(kName, g, make_shape(kName, span_of(dims))), shape);
+  return broadcast_to(reshaped(kGradients, g, make_shape(kGradients, span_of(dims))), shape);
 }
 
 void add_view_rules(RuleTable* table) {

@@ -17,7 +17,7 @@ namespace frontend {
 namespace {
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
-constexpr size_t kAlignment = 64;
+constexpr size_t kNpyAlignment = 64;
 
 struct Code {
   DType dtype;
@@ -164,8 +164,9 @@ std::string npy_header(DType dtype, const Shape& shape) {
   std::string text = absl::StrCat("{'descr': '", std::string(1, order), row->code,
                                   "', 'fortran_order': False, 'shape': ", to_string(shape), ", }");
   constexpr size_t kBefore = kMagic.size() + 4;
-  text.resize((kBefore + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - kBefore - 1,
-              ' ');
+  text.resize(
+      (kBefore + text.size() + 1 + kNpyAlignment - 1) / kNpyAlignment * kNpyAlignment - kBefore - 1,
+      ' ');
   text += '\n';
   std::string header(kMagic);
   header += {1, 0, static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};

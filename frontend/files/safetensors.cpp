@@ -20,7 +20,7 @@ using frontend::FilePart;
 using nlohmann::json;
 
 constexpr uint64_t kMostHeader = 100'000'000;  // as the format says
-constexpr uint64_t kAlignment = 8;
+constexpr uint64_t kHeaderAlignment = 8;
 constexpr const char* kMetadata = "__metadata__";
 
 struct Code {
@@ -194,7 +194,7 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   } catch (const json::exception&) {
     frontend::fail("save_safetensors", "a name or the metadata is not UTF-8");
   }
-  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  text.resize((text.size() + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment, ' ');
   frontend::write_file("save_safetensors", path, [&](frontend::Append append) {
     const uint64_t length = text.size();
     append(&length, sizeof(length));

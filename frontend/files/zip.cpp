@@ -23,7 +23,7 @@ constexpr uint16_t kAlignExtra = 0xd935;  //
 constexpr uint16_t kDate = (1 << 5) | 1;  // 1 January 1980, so that equal tensors give equal files
 constexpr uint16_t kIn64 = 0xffff;        // the field is in the ZIP64 record
 constexpr uint32_t kIn64Wide = 0xffffffff;  //
-constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kMemberAlignment = 64;
 
 template <typename T>
 T get(Bytes bytes, size_t at) {
@@ -226,7 +226,8 @@ void ZipWriter::add(const std::string& name, std::initializer_list<Bytes> conten
   // The local header's sizes, and padding up to where the contents begin.
   constexpr uint16_t kLocalExtra = 20;
   const uint64_t unpadded = offset + kLocalBytes + name_bytes + kLocalExtra + 4;
-  const auto padding = static_cast<uint16_t>((kAlignment - unpadded % kAlignment) % kAlignment);
+  const auto padding =
+      static_cast<uint16_t>((kMemberAlignment - unpadded % kMemberAlignment) % kMemberAlignment);
   put(record(kLocal, kVersion, kUtf8, kStored, kMidnight, kDate, sum.value(), kIn64Wide, kIn64Wide,
              name_bytes, static_cast<uint16_t>(kLocalExtra + 4 + padding)) +
       name + record(kZip64Extra, uint16_t{16}, size, size, kAlignExtra, padding) +

@@ -86,12 +86,12 @@ class Encoder {
   std::string text_;
 };
 
-struct Numbers {
+struct FunctionNumbers {
   std::mutex mutex;
   std::map<std::pair<const ExternalDefinition*, std::string>, int64_t> of;  // guarded by mutex
 
-  static Numbers& get() {
-    static auto* const numbers = new Numbers;
+  static FunctionNumbers& get() {
+    static auto* const numbers = new FunctionNumbers;
     return *numbers;
   }
 };
@@ -100,7 +100,7 @@ struct Numbers {
 
 int64_t number_of_function(const std::shared_ptr<const ExternalDefinition>& definition,
                            const Attributes& attributes) {
-  Numbers& numbers = Numbers::get();
+  FunctionNumbers& numbers = FunctionNumbers::get();
   std::lock_guard lock(numbers.mutex);
   const auto [entry, is_new] = numbers.of.try_emplace({definition.get(), Encoder()(attributes)}, 0);
   if (is_new) {
@@ -111,7 +111,7 @@ int64_t number_of_function(const std::shared_ptr<const ExternalDefinition>& defi
 }
 
 void forget_functions(const ExternalDefinition* definition) {
-  Numbers& numbers = Numbers::get();
+  FunctionNumbers& numbers = FunctionNumbers::get();
   std::lock_guard lock(numbers.mutex);
   std::erase_if(numbers.of, [&](const auto& entry) {
     if (entry.first.first != definition) return false;

@@ -13,7 +13,7 @@ constexpr int64_t kMinTile = 64;
 constexpr int64_t kLevel1Bytes = 24 << 10;   // tiles are halved from kMaxTile until they fit here,
 constexpr int64_t kGoodTile = 1024;          // but not below this size,
 constexpr int64_t kLevel2Bytes = 256 << 10;  // unless they don't even fit here
-constexpr int64_t kAlignment = 64;
+constexpr int64_t kRegisterAlignment = 64;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void RegisterFile::lay_out(Bytecode* code) const {
   int64_t offset = 0;
   auto take = [&offset](int64_t size) {
     const int64_t start = offset;
-    offset += round_up(size, kAlignment);
+    offset += round_up(size, kRegisterAlignment);
     return start;
   };
   const int64_t uniform = take(8 * num_uniform_);

@@ -14,7 +14,7 @@ namespace {
 
 using fusion::kCompactionBlock;
 
-constexpr int64_t kGrain = 4;  // blocks
+constexpr int64_t kBlockGrain = 4;  // blocks
 
 // The positions within a block of what is true among `count` elements; how many these are.
 int64_t find(const uint8_t* x, int64_t count, int64_t stride, uint16_t* found) {
@@ -46,7 +46,7 @@ absl::Status run_compaction(const fusion::LibraryCall& call, absl::Span<void* co
   const auto* const counts = static_cast<const int64_t*>(buffers[1]) + a.counts_offset;
   auto* const y = static_cast<int64_t*>(buffers[2]);
   const int64_t blocks = ceil_div(a.length, kCompactionBlock);
-  parallel_for(blocks, kGrain, [&](int64_t block, int64_t end) {
+  parallel_for(blocks, kBlockGrain, [&](int64_t block, int64_t end) {
     uint16_t found[kCompactionBlock + 1];  // what is not true is written, and then written over
     for (; block < end; ++block) {
       const int64_t first = block * kCompactionBlock;

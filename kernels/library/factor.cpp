@@ -27,7 +27,7 @@ using fusion::FactorAttributes;
 using fusion::Op;
 using fusion::StridedMatrices;
 
-constexpr int64_t kGrain = 1 << 16;  // flops
+constexpr int64_t kFlopGrain = 1 << 16;  // flops
 
 std::mutex one_at_a_time;  // held while a LAPACK runs that is not thread-safe
 
@@ -294,7 +294,7 @@ absl::Status run(const FactorAttributes& attributes, const Lapack& lapack,
     }
   };
   if (lapack.is_thread_safe) {
-    const int64_t grain = 1 + kGrain / std::max<int64_t>(1, attributes.flops_of_one());
+    const int64_t grain = 1 + kFlopGrain / std::max<int64_t>(1, attributes.flops_of_one());
     parallel_for(attributes.count, grain, run_range);
   } else {
     run_range(0, attributes.count);

@@ -26,7 +26,7 @@ constexpr double kSmall = 256, kBatched = 4e6;
 constexpr int64_t kMaxSplitResult = 16384, kMinSplitDepth = 16384, kMinPartDepth = 4096;
 constexpr int64_t kMaxParts = 64;
 
-char* at(const void* data, int64_t element, size_t size) {
+char* element_at(const void* data, int64_t element, size_t size) {
   return static_cast<char*>(const_cast<void*>(data)) + element * static_cast<int64_t>(size);
 }
 
@@ -44,11 +44,11 @@ MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t bat
           .m = x.m,
           .n = x.n,
           .k = end - begin,
-          .a = {at(x.a, batch * x.a_strides[0] + begin * x.a_strides[2], size), x.a_strides[1],
-                x.a_strides[2], x.a_strides[0]},
-          .b = {at(x.b, batch * x.b_strides[0] + begin * x.b_strides[1], size), x.b_strides[2],
-                x.b_strides[1], x.b_strides[0]},
-          .c = at(x.c, batch * x.m * x.n, loops.result_size)};
+          .a = {element_at(x.a, batch * x.a_strides[0] + begin * x.a_strides[2], size),
+                x.a_strides[1], x.a_strides[2], x.a_strides[0]},
+          .b = {element_at(x.b, batch * x.b_strides[0] + begin * x.b_strides[1], size),
+                x.b_strides[2], x.b_strides[1], x.b_strides[0]},
+          .c = element_at(x.c, batch * x.m * x.n, loops.result_size)};
 }
 
 bool is_small(const ProductLoops& loops, double work) { return work <= kSmall && !loops.direct; }
@@ -75,13 +75,13 @@ void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts
       const int64_t first = i % parts * depth;
       MatrixProduct product =
           product_of(x, loops, i / parts, 1, first, std::min(first + depth, x.k));
-      product.c = at(sums.data(), i * size, loops.result_size);
+      product.c = element_at(sums.data(), i * size, loops.result_size);
       multiply(product);
     }
   });
   for (int64_t i = 0; i < x.batch; ++i) {
-    loops.fold(at(sums.data(), i * parts * size, loops.result_size), parts, size,
-               at(x.c, i * size, loops.result_size));
+    loops.fold(element_at(sums.data(), i * parts * size, loops.result_size), parts, size,
+               element_at(x.c, i * size, loops.result_size));
   }
 }
 
@@ -112,8 +112,8 @@ Matmul bind_matmul(const fusion::LibraryCall& call, absl::Span<void* const> buff
                 nullptr,          call.epilogues,           buffers};
   if (buffers.empty()) return result;
   const size_t size = size_of(attributes.operand_dtype);
-  result.a = at(buffers[0], attributes.a_offset, size);
-  result.b = at(buffers[1], attributes.b_offset, size);
+  result.a = element_at(buffers[0], attributes.a_offset, size);
+  result.b = element_at(buffers[1], attributes.b_offset, size);
   result.c = buffers[2];
   return result;
 }

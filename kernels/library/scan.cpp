@@ -29,7 +29,7 @@ using fusion::ScanShape;
 constexpr int64_t kTile = 64;
 // An addition waits for the one before it: so many leaves of a long line take turns.
 constexpr int64_t kChains = 8;
-constexpr int64_t kGrain = 1 << 14;  // elements
+constexpr int64_t kScanGrain = 1 << 14;  // elements
 constexpr int64_t kLeaf = fusion::leaf_size(fusion::Schedule::kColumn);
 
 // The type in which elements accumulate.
@@ -181,7 +181,7 @@ void scan_line(const ScanShape& shape, int64_t line, const T* x, T* __restrict y
 
 template <typename T, typename A, typename Combine>
 void scan(const ScanShape& shape, const T* x, T* y, A identity, Combine combine) {
-  parallel_for(shape.lines, 1 + kGrain / shape.length, [&](int64_t line, int64_t end) {
+  parallel_for(shape.lines, 1 + kScanGrain / shape.length, [&](int64_t line, int64_t end) {
     while (line < end) {
       int64_t count = 1;
       if (shape.inner > 1) {

@@ -16,7 +16,7 @@ namespace {
 using fusion::ScatterAttributes;
 using fusion::ScatterMode;
 
-constexpr int64_t kGrain = 1 << 14;  // elements
+constexpr int64_t kScatterGrain = 1 << 14;  // elements
 // Rows of at least so many elements are cut, each range of columns going through all positions.
 constexpr int64_t kLongRow = 256;
 // Shorter rows are one thread's: to tell in which range a random row is takes longer than adding
@@ -66,16 +66,17 @@ class Scatter {
         y_(static_cast<T*>(buffers[3])) {}
 
   void run() const {
-    parallel_for(a_.rows, 1 + kGrain / std::max<int64_t>(1, a_.columns),
+    parallel_for(a_.rows, 1 + kScatterGrain / std::max<int64_t>(1, a_.columns),
                  [&](int64_t begin, int64_t end) { copy(begin, end); });
     if (a_.columns >= kLongRow) {
-      const int64_t grain = std::max(kLongRow / 4, 1 + kGrain / std::max<int64_t>(1, a_.count));
+      const int64_t grain =
+          std::max(kLongRow / 4, 1 + kScatterGrain / std::max<int64_t>(1, a_.count));
       parallel_for(a_.columns, grain,
                    [&](int64_t begin, int64_t end) { put(0, a_.rows, begin, end); });
     } else {
       // Each range reads all positions: no more ranges than threads, and none for little work.
       const int64_t most = a_.columns < kShortRow ? 1 : num_threads();
-      const int64_t ranges = std::clamp<int64_t>(a_.count * a_.columns / kGrain, 1, most);
+      const int64_t ranges = std::clamp<int64_t>(a_.count * a_.columns / kScatterGrain, 1, most);
       parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
         put(begin * a_.rows / ranges, end * a_.rows / ranges, 0, a_.columns);
       });

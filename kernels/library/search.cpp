@@ -13,7 +13,7 @@ namespace {
 
 // Values that are searched for side by side: their cache misses overlap.
 constexpr int64_t kTogether = 16;
-constexpr int64_t kGrain = 1 << 10;  // values
+constexpr int64_t kSearchGrain = 1 << 10;  // values
 
 template <typename Order>
 void search(const fusion::SearchAttributes& a, absl::Span<void* const> buffers) {
@@ -22,7 +22,7 @@ void search(const fusion::SearchAttributes& a, absl::Span<void* const> buffers) 
   const auto* const values = static_cast<const Bits*>(buffers[1]) + a.values_offset;
   auto* const y = static_cast<int64_t*>(buffers[2]);
   auto key = [](Bits bits) { return Order::joined_key(bits, 0); };
-  parallel_for(a.count, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(a.count, kSearchGrain, [&](int64_t begin, int64_t end) {
     for (; begin < end; begin += kTogether) {
       const int64_t count = std::min(kTogether, end - begin);
       Bits wanted[kTogether];

@@ -12,7 +12,7 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-constexpr const char* kText = R"sluice(
+constexpr const char* kCompactionText = R"sluice(
 // ---- Compactions. kernels/cuda/library/compaction.cpp fills in sl_compaction.
 
 struct sl_compaction {
@@ -43,7 +43,7 @@ SL_KERNEL(compaction, sl_compaction) {
 )sluice";
 
 // sl_compaction of the text.
-struct Arguments {
+struct CompactionArguments {
   const uint8_t* x;
   const int64_t* counts;
   int64_t* y;
@@ -61,18 +61,20 @@ class CompactionRunner : public LibraryRunner {
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::CompactionAttributes& a = fusion::compaction_of(call);
-    Arguments arguments = {static_cast<const uint8_t*>(buffers[0]) + a.offset,
-                           static_cast<const int64_t*>(buffers[1]) + a.counts_offset,
-                           static_cast<int64_t*>(buffers[2]),
-                           a.length,
-                           a.stride,
-                           a.counts_stride,
-                           fusion::kCompactionBlock};
+    CompactionArguments arguments = {static_cast<const uint8_t*>(buffers[0]) + a.offset,
+                                     static_cast<const int64_t*>(buffers[1]) + a.counts_offset,
+                                     static_cast<int64_t*>(buffers[2]),
+                                     a.length,
+                                     a.stride,
+                                     a.counts_stride,
+                                     fusion::kCompactionBlock};
     return kernel().launch(stream, &arguments, ceil_div(a.length, fusion::kCompactionBlock), label);
   }
 
  private:
-  SourceKernel& kernel() { return kernels_.get("compaction", absl::StrCat(kOrderText, kText)); }
+  SourceKernel& kernel() {
+    return kernels_.get("compaction", absl::StrCat(kOrderText, kCompactionText));
+  }
 
   SourceKernels kernels_;
 };

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxInputs = 16;
 
 // What comes before the program's source.
-constexpr const char* kText = R"sluice(
+constexpr const char* kExternalText = R"sluice(
 // ---- External ops. kernels/cuda/library/external.cpp fills in sluice_call.
 
 #ifndef __CUDACC__
@@ -50,7 +50,7 @@ SL_INLINE const T& sluice_at(const sluice_call& call, int k, long long i) {
 )sluice";
 
 // sluice_call of the text.
-struct Arguments {
+struct ExternalArguments {
   struct Input {
     const void* data = nullptr;
     int64_t rank = 0, extents[kMaxRank] = {}, strides[kMaxRank] = {};
@@ -60,7 +60,7 @@ struct Arguments {
   int64_t elements;
   int64_t first_block = 0;
 
-  Arguments(const fusion::ExternalAttributes& of, absl::Span<void* const> buffers)
+  ExternalArguments(const fusion::ExternalAttributes& of, absl::Span<void* const> buffers)
       : output(buffers[of.inputs.size()]), elements(of.output.shape().numel()) {
     for (size_t k = 0; k < of.inputs.size(); ++k) {
       const fusion::ExternalArray& array = of.inputs[k];
@@ -89,7 +89,7 @@ class ExternalRunner : public LibraryRunner {
     if (of.function == nullptr) {
       return absl::FailedPreconditionError("the op was unregistered before it was computed");
     }
-    Arguments arguments(of, buffers);
+    ExternalArguments arguments(of, buffers);
     return kernel(of).launch(stream, &arguments, ceil_div(arguments.elements, int64_t{kThreads}),
                              label);
   }
@@ -99,7 +99,7 @@ class ExternalRunner : public LibraryRunner {
   SourceKernel& kernel(const fusion::ExternalAttributes& of) {
     const std::string& source = of.function->cuda_source();
     const std::string name = absl::StrCat("external_", number_of(source));
-    return kernels_.get(name, absl::StrCat(kText, source, "\nSL_KERNEL(", name,
+    return kernels_.get(name, absl::StrCat(kExternalText, source, "\nSL_KERNEL(", name,
                                            ", sluice_call) {\n"
                                            "  const long long i =\n"
                                            "      (p.first_block + sl_block()) * SL_THREADS + "

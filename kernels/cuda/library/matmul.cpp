@@ -16,7 +16,7 @@ namespace {
 using fusion::Op;
 using runtime::cuda::CudaStream;
 
-constexpr const char* kText =
+constexpr const char* kMatmulText =
 #include "kernels/cuda/library/matmul_kernel.inc"
     ;
 
@@ -43,7 +43,7 @@ std::string text_of(const std::string& name, const std::string& body, bool has_a
   }
   text.line("return x;");
   text.close();
-  text.raw(kText);
+  text.raw(kMatmulText);
   text.line("SL_KERNEL(", name, ", sl_matmul) { ", body, "(p); }");
   return absl::StrCat(functions.text(), text.text());
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kBlockLine = 1024;
 constexpr int kItems = 8;  // consecutive elements of a line that a thread of a block has at a time
 
-constexpr const char* kText = R"sluice(
+constexpr const char* kScanText = R"sluice(
 // ---- Scans. kernels/cuda/library/scan.cpp fills in sl_scan.
 
 struct sl_scan : sl_lines {
@@ -147,10 +147,10 @@ SL_INLINE void sl_scan_by_block(const sl_scan& p) {
 )sluice";
 
 // sl_scan of the text.
-struct Arguments : LinesArguments {
+struct ScanArguments : LinesArguments {
   int64_t first_block = 0;
 
-  Arguments(const fusion::ScanAttributes& attributes, absl::Span<void* const> buffers)
+  ScanArguments(const fusion::ScanAttributes& attributes, absl::Span<void* const> buffers)
       : LinesArguments(attributes.shape,
                        static_cast<const char*>(buffers[0]) +
                            attributes.offset * static_cast<int64_t>(size_of(attributes.dtype)),
@@ -187,7 +187,7 @@ std::string text_of(const std::string& name, const fusion::ScanAttributes& attri
                      attributes.shape.kind == fusion::ScanKind::kProduct;
   const DType dtype =
       wraps && attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
-  return absl::StrCat(kLinesText, kText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_by_",
+  return absl::StrCat(kLinesText, kScanText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_by_",
                       by_block ? "block" : "thread", "<", memory_type(dtype), ", ",
                       kind_of(attributes.shape.kind).type,
                       by_block ? absl::StrCat(", ", kItems) : "", ">(p); }\n");
@@ -204,7 +204,7 @@ class ScanRunner : public LibraryRunner {
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ScanAttributes& attributes = fusion::scan_of(call);
-    Arguments arguments(attributes, buffers);
+    ScanArguments arguments(attributes, buffers);
     const int64_t lines_of_block = is_by_block(attributes.shape) ? 1 : kThreads;
     return kernel(attributes)
         .launch(stream, &arguments, ceil_div(attributes.shape.lines, lines_of_block), label);

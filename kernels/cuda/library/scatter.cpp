@@ -24,7 +24,7 @@ constexpr int64_t kMaxBlocks = 1024;
 
 using fusion::ScatterMode;
 
-constexpr const char* kText = R"sluice(
+constexpr const char* kScatterText = R"sluice(
 // ---- Scatters. kernels/cuda/library/scatter.cpp fills in sl_scatter.
 
 struct sl_strided {
@@ -120,7 +120,7 @@ SL_INLINE void sl_scatter_rows(const sl_scatter& p) {
 )sluice";
 
 // sl_scatter of the text.
-struct Arguments {
+struct ScatterArguments {
   struct Matrix {
     const void* base;
     int64_t row, column;
@@ -137,7 +137,7 @@ struct Arguments {
   int64_t rows_of_block;
   int64_t first_block = 0;
 
-  Arguments(const fusion::ScatterAttributes& attributes, absl::Span<void* const> buffers)
+  ScatterArguments(const fusion::ScatterAttributes& attributes, absl::Span<void* const> buffers)
       : x(buffers[0], attributes.x, attributes.dtype),
         positions(buffers[1], attributes.positions, DType::kInt64),
         updates(buffers[2], attributes.updates, attributes.dtype),
@@ -173,7 +173,7 @@ class ScatterRunner : public LibraryRunner {
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
-    Arguments arguments(attributes, buffers);
+    ScatterArguments arguments(attributes, buffers);
     return kernel(attributes)
         .launch(stream, &arguments, ceil_div(arguments.rows, arguments.rows_of_block), label);
   }
@@ -184,9 +184,9 @@ class ScatterRunner : public LibraryRunner {
     constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
     const char* const op = kOps[static_cast<int>(attributes.mode)];
     const std::string name = absl::StrCat("scatter_", op + 3, "_", sluice::name_of(dtype));
-    return kernels_.get(name,
-                        absl::StrCat(kText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_rows<",
-                                     memory_type(dtype), ", ", op, ">(p); }\n"));
+    return kernels_.get(
+        name, absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_rows<",
+                           memory_type(dtype), ", ", op, ">(p); }\n"));
   }
 
   SourceKernels kernels_;

@@ -14,7 +14,7 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-constexpr const char* kText = R"sluice(
+constexpr const char* kSearchText = R"sluice(
 // ---- Searches. kernels/cuda/library/search.cpp fills in sl_search.
 
 struct sl_search {
@@ -45,7 +45,7 @@ SL_INLINE void sl_search_values(const sl_search& p) {
 )sluice";
 
 // sl_search of the text.
-struct Arguments {
+struct SearchArguments {
   const void* line;
   const void* values;
   int64_t* y;
@@ -65,14 +65,14 @@ class SearchRunner : public LibraryRunner {
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::SearchAttributes& a = fusion::search_of(call);
     const auto bytes = static_cast<int64_t>(size_of(a.dtype));
-    Arguments arguments = {static_cast<const char*>(buffers[0]) + a.offset * bytes,
-                           static_cast<const char*>(buffers[1]) + a.values_offset * bytes,
-                           static_cast<int64_t*>(buffers[2]),
-                           a.length,
-                           a.stride,
-                           a.count,
-                           a.values_stride,
-                           a.right};
+    SearchArguments arguments = {static_cast<const char*>(buffers[0]) + a.offset * bytes,
+                                 static_cast<const char*>(buffers[1]) + a.values_offset * bytes,
+                                 static_cast<int64_t*>(buffers[2]),
+                                 a.length,
+                                 a.stride,
+                                 a.count,
+                                 a.values_stride,
+                                 a.right};
     return kernel(a.dtype).launch(stream, &arguments, ceil_div(a.count, kThreads), label);
   }
 
@@ -80,7 +80,7 @@ class SearchRunner : public LibraryRunner {
   SourceKernel& kernel(DType dtype) {
     const std::string name = absl::StrCat("search_", sluice::name_of(dtype));
     return kernels_.get(
-        name, absl::StrCat(kOrderText, kText, "SL_KERNEL(", name,
+        name, absl::StrCat(kOrderText, kSearchText, "SL_KERNEL(", name,
                            ", sl_search) { sl_search_values<", order_type(dtype), ">(p); }\n"));
   }
 

@@ -26,7 +26,7 @@ using fusion::SortResult;
 
 constexpr int64_t kTile = 1024;  // elements in a block's shared memory
 
-constexpr const char* kText = R"sluice(
+constexpr const char* kSortText = R"sluice(
 // ---- Sorts. kernels/cuda/library/sort.cpp fills in sl_sort.
 
 struct sl_sort : sl_lines {
@@ -212,14 +212,14 @@ SL_INLINE void sl_sort_zeros(const sl_sort& p) {
 )sluice";
 
 // sl_sort of the text.
-struct Arguments : LinesArguments {
+struct SortArguments : LinesArguments {
   uint64_t reverse;
   int64_t tile, parts;
   int64_t is_first = 1;
   int64_t size = 0, distance = 0;
   int64_t first_block = 0;
 
-  Arguments(const SortAttributes& attributes, absl::Span<void* const> buffers)
+  SortArguments(const SortAttributes& attributes, absl::Span<void* const> buffers)
       : LinesArguments(attributes.lines,
                        static_cast<const char*>(buffers[0]) +
                            attributes.offset * static_cast<int64_t>(size_of(attributes.dtype)),
@@ -252,14 +252,14 @@ class SortRunner : public LibraryRunner {
     const SortAttributes& attributes = fusion::sort_of(call);
     const int64_t length = attributes.lines.length, lines = attributes.lines.lines;
     if (length == 0 || lines == 0) return absl::OkStatus();
-    const Arguments all(attributes, buffers);
-    auto launch = [&](Pass pass, Arguments arguments, int64_t blocks) {
+    const SortArguments all(attributes, buffers);
+    auto launch = [&](Pass pass, SortArguments arguments, int64_t blocks) {
       return kernel(attributes, pass).launch(stream, &arguments, blocks, label);
     };
     const int64_t tiles = all.parts > 1 ? lines * all.parts : ceil_div(lines, kTile / all.tile);
     absl::Status status = launch(Pass::kTiles, all, tiles);
     for (int64_t size = 2 * kTile; status.ok() && size / 2 < length; size *= 2) {
-      Arguments step = all;
+      SortArguments step = all;
       step.is_first = 0;
       step.size = size;
       step.parts = ceil_div(ceil_div(length, size) * (size / 2), kThreads);
@@ -290,7 +290,7 @@ class SortRunner : public LibraryRunner {
         pass == Pass::kZeros ? order
                              : absl::StrCat(is_values ? "sl_values<" : "sl_positions<", order, ">");
     return kernels_.get(
-        name, absl::StrCat(kLinesText, kOrderText, kText, "SL_KERNEL(", name,
+        name, absl::StrCat(kLinesText, kOrderText, kSortText, "SL_KERNEL(", name,
                            ", sl_sort) { sl_sort_", what, "<", by,
                            pass == Pass::kTiles ? absl::StrCat(", ", kTile) : "", ">(p); }\n"));
   }
