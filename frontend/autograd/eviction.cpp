@@ -21,9 +21,6 @@ using fusion::Op;
 std::mutex mutex;
 Tape* newest = nullptr;
 
-// Says which thread an entry is of: only that one evicts, as others may be recording what reads it.
-const void* this_thread() { return &grad_mode; }
-
 bool can_compute(const Tape& tape) {
   return tape.is_computable || tape.is_recipe.load(std::memory_order_acquire);
 }
@@ -90,11 +87,14 @@ struct Candidate {
   }
 };
 
+// Of values of every thread's entries, and of what this thread's passes have computed. An entry
+// whose value has been submitted changes no more, but for the values it keeps; what another thread
+// is about to read it holds a reference on.
 class Eviction {
  public:
   explicit Eviction(Device device) : device_(device) {
     for (Tape* tape = newest; tape != nullptr; tape = tape->previous_listed) {
-      if (tape->listed_by != this_thread() || tape->device != device) continue;
+      if (tape->device != device) continue;
       for (size_t k = 0; k < tape->operands.size(); ++k) {
         const TapeOperand& operand = tape->operands[k];
         if (operand.tape) add(operand.value.get(), operand.tape.get(), {tape, k, nullptr});
@@ -152,11 +152,11 @@ class Eviction {
       for (const Holder& holder : value.second.holders) {
         if (holder.pass != nullptr) {
           given_up->push_back(holder.pass->take_computed(holder.tape));
-          holder.tape->is_evicted = true;
+          holder.tape->is_evicted.store(true, std::memory_order_relaxed);
         } else {
           TapeOperand& operand = holder.tape->operands[holder.k];
           given_up->push_back(std::exchange(operand.value, {}));
-          operand.tape->is_evicted = true;
+          operand.tape->is_evicted.store(true, std::memory_order_relaxed);
         }
       }
     }
@@ -181,7 +181,7 @@ void list_values(Tape* tape) {
   static const bool is_set = (engine::set_reclaimer(give_up), true);
   static_cast<void>(is_set);
   const std::lock_guard lock(mutex);
-  tape->listed_by = this_thread();
+  tape->is_listed = true;
   tape->previous_listed = newest;
   tape->next_listed = nullptr;
   if (newest != nullptr) newest->next_listed = tape;
@@ -193,13 +193,22 @@ void unlist_values(Tape* tape) {
   if (tape->previous_listed != nullptr) tape->previous_listed->next_listed = tape->next_listed;
   (tape->next_listed != nullptr ? tape->next_listed->previous_listed : newest) =
       tape->previous_listed;
-  tape->listed_by = nullptr;
+  tape->is_listed = false;
 }
 
 NodeRef value_of(const Tape& tape, size_t k) {
-  if (tape.listed_by == nullptr) return tape.operands[k].value;
+  if (!tape.is_listed) return tape.operands[k].value;
   const std::lock_guard lock(mutex);
   return tape.operands[k].value;
+}
+
+void keep_value(Tape* tape, size_t k, NodeRef value) {
+  if (!tape->is_listed) {
+    tape->operands[k].value = std::move(value);
+    return;
+  }
+  const std::lock_guard lock(mutex);
+  tape->operands[k].value = std::move(value);
 }
 
 }  // namespace sluice::frontend

@@ -20,12 +20,13 @@ inline bool may_evict() {
 // Entries may be of use for what depends on no leaf.
 inline bool may_be_constant() { return may_have_entries() && may_evict(); }
 
-// The operands' values of an entry of this thread may be given up from now on, until it dies.
+// The operands' values of an entry may be given up from now on, until it dies, by any thread.
 void list_values(Tape* tape);
 void unlist_values(Tape* tape);
 
 // The value of operand k; null if it is not kept, or has been given up.
 engine::NodeRef value_of(const Tape& tape, size_t k);
+void keep_value(Tape* tape, size_t k, engine::NodeRef value);
 
 }  // namespace sluice::frontend
 

@@ -30,12 +30,13 @@ TapeRef new_tape() {
 }
 
 void free_tape(Tape* tape) {
-  if (tape->listed_by != nullptr) unlist_values(tape);
+  if (tape->is_listed) unlist_values(tape);
   tape->op = Op::kInput;
   tape->is_constant = false;
   tape->node.store(nullptr, std::memory_order_relaxed);
   tape->is_recipe.store(false, std::memory_order_relaxed);
-  tape->is_computable = tape->is_evicted = false;
+  tape->is_computable = false;
+  tape->is_evicted.store(false, std::memory_order_relaxed);
   tape->operands.clear();
   if (!tape->attrs.empty()) tape->attrs.clear();
   if (tape->source != nullptr) tape->source.reset();
@@ -134,8 +135,9 @@ bool make_recipe(Tape* tape, int depth, engine::Queue* queue) {
   if (tape->is_constant && tape->op == Op::kInput) look_up(tape, queue);
   if (!is_cheap(tape->op)) return false;
   int own_depth = 1;
-  for (TapeOperand& operand : tape->operands) {
-    if (!operand.is_tensor || !(operand.value == nullptr)) continue;
+  for (size_t k = 0; k < tape->operands.size(); ++k) {
+    const TapeOperand& operand = tape->operands[k];
+    if (!operand.is_tensor || !(value_of(*tape, k) == nullptr)) continue;
     Tape* const source = operand.tape.get();
     if (source == nullptr) return false;
     NodeRef node = queue->find_pending(source->node);
@@ -146,7 +148,7 @@ bool make_recipe(Tape* tape, int depth, engine::Queue* queue) {
     } else if (node == nullptr) {
       return false;
     } else {
-      operand.value = std::move(node);
+      keep_value(tape, k, std::move(node));
     }
   }
   tape->depth = static_cast<uint8_t>(own_depth);

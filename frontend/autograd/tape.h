@@ -128,14 +128,14 @@ struct Tape : engine::Attachment {
   // The value can be had from the operands, by ops that may be dear (eviction.h); of a constant:
   // and without any value that is kept for it.
   bool is_computable = false;
-  bool is_evicted = false;  // the value has been in memory, and was given up
+  std::atomic<bool> is_evicted{false};  // the value has been in memory, and was given up
   Shape shape;
   TapeOperands operands;
   absl::InlinedVector<int64_t, 2> attrs;
   std::unique_ptr<TapeSource> source;  // if `op` is kInput, of what is no constant
 
-  // The list of eviction.h: of the thread that is said here; null: not in it.
-  const void* listed_by = nullptr;
+  // The list of eviction.h.
+  bool is_listed = false;
   Tape* previous_listed = nullptr;
   Tape* next_listed = nullptr;
   Tape* next_to_free = nullptr;

@@ -50,7 +50,9 @@ Tensor Values::result(Tape* tape) {
 Tensor Values::compute(Tape* tape) {
   absl::InlinedVector<Tensor, 3> values;
   absl::InlinedVector<engine::NodeOperand, 3> operands;
-  if (tape->is_evicted) engine::count(engine::counters().values_recomputed);
+  if (tape->is_evicted.load(std::memory_order_relaxed)) {
+    engine::count(engine::counters().values_recomputed);
+  }
   for (size_t k = 0; k < tape->operands.size(); ++k) {
     const TapeOperand& operand = tape->operands[k];
     values.emplace_back();
