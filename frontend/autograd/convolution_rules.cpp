@@ -23,7 +23,7 @@ Tensor of_convolution(const Backward& backward, size_t k) {
   for (size_t i = 0; i + 4 < attrs.size(); i += 4) {
     steps.push_back({attrs[i], attrs[i + 1], attrs[i + 2], attrs[i + 3]});
   }
-  return convolution("gradients", kGives[wanted], tensor_of(kOperands[wanted][0]),
+  return convolution(kGradients, kGives[wanted], tensor_of(kOperands[wanted][0]),
                      tensor_of(kOperands[wanted][1]), backward.operand_shape(k), steps,
                      attrs.back());
 }

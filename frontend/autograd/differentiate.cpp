@@ -108,7 +108,7 @@ class Pass {
   // That of an op with a rule of its own, whose gradients depend on it in turn.
   static Tensor result(Tape* tape) {
     const GradModeScope constants(false);
-    Tensor y = renamed("gradients", Tensor(tape->source->result));
+    Tensor y = renamed(kGradients, Tensor(tape->source->result));
     attach(y.node_ref().get(), TapeRef(tape));
     return y;
   }

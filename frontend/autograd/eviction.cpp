@@ -196,18 +196,27 @@ void unlist_values(Tape* tape) {
   tape->is_listed = false;
 }
 
+namespace {
+
+// Held while nobody else may give up, or look at, what the entry keeps.
+std::unique_lock<std::mutex> lock_of(const Tape& tape) {
+  return tape.is_listed ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+}
+
+}  // namespace
+
 NodeRef value_of(const Tape& tape, size_t k) {
-  if (!tape.is_listed) return tape.operands[k].value;
-  const std::lock_guard lock(mutex);
+  const auto lock = lock_of(tape);
   return tape.operands[k].value;
 }
 
+bool keeps_value(const Tape& tape, size_t k) {
+  const auto lock = lock_of(tape);
+  return !(tape.operands[k].value == nullptr);
+}
+
 void keep_value(Tape* tape, size_t k, NodeRef value) {
-  if (!tape->is_listed) {
-    tape->operands[k].value = std::move(value);
-    return;
-  }
-  const std::lock_guard lock(mutex);
+  const auto lock = lock_of(*tape);
   tape->operands[k].value = std::move(value);
 }
 

@@ -26,6 +26,7 @@ void unlist_values(Tape* tape);
 
 // The value of operand k; null if it is not kept, or has been given up.
 engine::NodeRef value_of(const Tape& tape, size_t k);
+bool keeps_value(const Tape& tape, size_t k);
 void keep_value(Tape* tape, size_t k, engine::NodeRef value);
 
 }  // namespace sluice::frontend

@@ -137,7 +137,7 @@ bool make_recipe(Tape* tape, int depth, engine::Queue* queue) {
   int own_depth = 1;
   for (size_t k = 0; k < tape->operands.size(); ++k) {
     const TapeOperand& operand = tape->operands[k];
-    if (!operand.is_tensor || !(value_of(*tape, k) == nullptr)) continue;
+    if (!operand.is_tensor || keeps_value(*tape, k)) continue;
     Tape* const source = operand.tape.get();
     if (source == nullptr) return false;
     NodeRef node = queue->find_pending(source->node);

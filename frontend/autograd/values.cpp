@@ -13,7 +13,7 @@ namespace {
 
 Tensor scalar_tensor(uint64_t bits, DType dtype, Device device) {
   const engine::NodeOperand value{.scalar = bits};
-  return record({.caller = {.name = "gradients"},
+  return record({.caller = {.name = kGradients},
                  .op = fusion::Op::kFull,
                  .dtype = dtype,
                  .operand_dtype = dtype,

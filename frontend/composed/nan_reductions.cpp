@@ -3,6 +3,7 @@
 
 #include <sluice/ops.h>
 #include "frontend/composed/compose.h"
+#include "frontend/composed/nan.h"
 #include "frontend/reduce.h"
 
 namespace sluice {
@@ -11,7 +12,6 @@ namespace {
 using frontend::composed;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNoMean = std::numeric_limits<double>::quiet_NaN();
 
 Tensor with_nan_as(const Tensor& x, double value) {
   return is_float(x.dtype()) ? where(isnan(x), value, x) : x;
@@ -24,7 +24,7 @@ Tensor extremum(const char* name, const Arg& x, const Axes& axes, bool keepdims,
   return composed(x, name, [&](const Tensor& tensor) {
     Tensor result = reduce(with_nan_as(tensor, least_wanted), axes, keepdims);
     if (!is_float(tensor.dtype())) return result;
-    return where(all(isnan(tensor), axes, keepdims), kNoMean, std::move(result));
+    return where(all(isnan(tensor), axes, keepdims), frontend::kNaN, std::move(result));
   });
 }
 
@@ -45,7 +45,7 @@ Tensor variance_of(const Tensor& x, const Axes& axes, bool keepdims, int ddof) {
   const Tensor difference = x - mean_of(x, axes, true);
   const Tensor count = sum(!isnan(x), axes, keepdims);
   const Tensor squares = sum(square(where(isnan(x), 0, difference)), axes, keepdims);
-  return where(count > ddof, squares / (count - ddof), kNoMean);
+  return where(count > ddof, squares / (count - ddof), frontend::kNaN);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Medians and quantiles, by sorting.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include <sluice/creation.h>
 #include <sluice/ops.h>
 #include "frontend/composed/compose.h"
+#include "frontend/composed/nan.h"
 #include "frontend/dims.h"
 #include "frontend/reduce.h"
 
@@ -18,8 +18,6 @@ using frontend::Dims;
 using frontend::fail;
 using frontend::make_shape;
 using frontend::span_of;
-
-constexpr double kNoQuantile = std::numeric_limits<double>::quiet_NaN();
 
 // Lines along the last axis, of what is reduced, and the shape of a result of each.
 struct Lines {
@@ -76,7 +74,7 @@ Tensor interpolated(const Tensor& a, const Tensor& b, const Tensor& fraction) {
 Tensor quantile_of(const Tensor& sorted, double q, bool skips_nan, Estimate estimate) {
   const int64_t length = sorted.shape().back();
   if (length == 0) {
-    return full(sum(sorted, -1).shape(), kNoQuantile, sorted.dtype(), sorted.device());
+    return full(sum(sorted, -1).shape(), frontend::kNaN, sorted.dtype(), sorted.device());
   }
   if (!skips_nan) {
     const double place = q * static_cast<double>(length - 1);
@@ -85,7 +83,7 @@ Tensor quantile_of(const Tensor& sorted, double q, bool skips_nan, Estimate esti
         full({}, place - static_cast<double>(below), sorted.dtype(), sorted.device());
     const Tensor result =
         estimate(at(sorted, below), at(sorted, std::min(below + 1, length - 1)), fraction);
-    return where(isnan(at(sorted, length - 1)), kNoQuantile, result);
+    return where(isnan(at(sorted, length - 1)), frontend::kNaN, result);
   }
   const Tensor last = maximum(sum(!isnan(sorted), -1) - 1, 0);
   const Tensor place = q * astype(last, DType::kFloat64);

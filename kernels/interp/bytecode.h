@@ -99,6 +99,9 @@ struct Bytecode {
   int64_t scratch_bytes = 0;
 };
 
+// Of every register and temporary, and of the memory they lie in, in bytes.
+inline constexpr int64_t kRegisterAlignment = 64;
+
 inline constexpr int kNumTemporaries = 4;
 
 Bytecode translate(const fusion::Program& program);

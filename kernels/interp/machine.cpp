@@ -8,7 +8,7 @@
 namespace sluice::kernels::interp {
 namespace {
 
-constexpr size_t kScratchAlignment = 64;
+constexpr size_t kAlignment = kRegisterAlignment;
 
 fusion::Schedule schedule_of(const Bytecode& code) {
   return code.column ? fusion::Schedule::kColumn : fusion::Schedule::kRow;
@@ -18,8 +18,8 @@ fusion::Schedule schedule_of(const Bytecode& code) {
 
 Machine::Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch)
     : code_(code), args_(args), table_(loops()) {
-  if (scratch->storage.size() < code.scratch_bytes + kScratchAlignment) {
-    scratch->storage.resize(code.scratch_bytes + kScratchAlignment);
+  if (scratch->storage.size() < code.scratch_bytes + kAlignment) {
+    scratch->storage.resize(code.scratch_bytes + kAlignment);
   }
   if (scratch->values.size() < code.registers.size()) {
     scratch->values.resize(code.registers.size());
@@ -28,8 +28,7 @@ Machine::Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch)
     scratch->accesses.resize(code.bindings.size());
   }
   const uintptr_t start = reinterpret_cast<uintptr_t>(scratch->storage.data());
-  scratch_ =
-      scratch->storage.data() + (kScratchAlignment - start % kScratchAlignment) % kScratchAlignment;
+  scratch_ = scratch->storage.data() + (kAlignment - start % kAlignment) % kAlignment;
   if (scratch->trees.size() < code.reductions.size()) {
     scratch->trees.resize(code.reductions.size());
   }

@@ -13,7 +13,6 @@ constexpr int64_t kMinTile = 64;
 constexpr int64_t kLevel1Bytes = 24 << 10;   // tiles are halved from kMaxTile until they fit here,
 constexpr int64_t kGoodTile = 1024;          // but not below this size,
 constexpr int64_t kLevel2Bytes = 256 << 10;  // unless they don't even fit here
-constexpr int64_t kRegisterAlignment = 64;
 
 }  // namespace
 
