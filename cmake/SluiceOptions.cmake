@@ -27,8 +27,10 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(SLUICE_CCACHE ccache)
   if(SLUICE_CCACHE)
     # Precompiled headers are not cached otherwise; sources here use no __DATE__ and no __TIME__.
+    # Clones share what they compile: paths count from the project's root.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros "${SLUICE_CCACHE}")
+      CCACHE_SLOPPINESS=pch_defines,time_macros "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+      CCACHE_NOHASHDIR=1 "${SLUICE_CCACHE}")
   endif()
 endif()
 

@@ -107,8 +107,14 @@ struct TapeSource {
   Tensor grad;             // of a leaf: what backward() has added up
 };
 
+// What an entry does when its node is gone.
+void forget_node(engine::Attachment* self, engine::Node* node);
+
 // Entries are recycled: one comes from new_tape() alone.
 struct Tape : engine::Attachment {
+  // For good: an entry may be hung on a new node while another thread drops its last one.
+  Tape() : Attachment{forget_node} {}
+
   std::atomic<uint32_t> references{0};
   // Of the checkpoint within which it was recorded; 0: none.
   uint32_t checkpoint = 0;
@@ -183,10 +189,8 @@ extern __attribute__((visibility("hidden"))) std::atomic<bool> any_entry;
 inline bool may_have_entries() { return any_entry.load(std::memory_order_relaxed); }
 
 // Hangs the entry on a node that nobody else knows yet.
-void forget_node(engine::Attachment* self, engine::Node* node);
 inline void attach(engine::Node* node, TapeRef tape) {
   any_entry.store(true, std::memory_order_relaxed);
-  tape->node_is_gone = forget_node;
   tape->node.store(node, std::memory_order_release);
   node->attachment.store(tape.release(), std::memory_order_release);
 }
