@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
                                pieces(sl::Slice{}, sl::Slice{1, {}}).reshape({-1}));
     };
     auto [loss, gradients] = sl::value_and_grad(loss_of)(writer);
-    [[maybe_unused]] const sl::Tensor norm = sl::optim::clip_grad_norm(gradients, 1);
+    sl::optim::clip_grad_norm(gradients, 1);
     optimizer.set_lr(schedule(step));
     optimizer.step(gradients);
     progress.step(loss);

@@ -144,14 +144,16 @@ class Loader::Iterator::Ahead {
   std::thread thread_;
 };
 
+Loader::Iterator::~Iterator() { delete ahead_; }
+
 Batch Loader::Iterator::operator*() const {
-  return ahead_ ? ahead_->at(i_) : loader_->batch(loader_->epoch_, i_);
+  return ahead_ != nullptr ? ahead_->at(i_) : loader_->batch(loader_->epoch_, i_);
 }
 
 Loader::Iterator Loader::begin() {
   Iterator first{this, std::exchange(first_, 0)};
   if (options_.prefetch > 0 && first != end()) {
-    first.ahead_ = std::make_shared<Iterator::Ahead>(*this, first.i_);
+    first.ahead_ = new Iterator::Ahead(*this, first.i_);
   }
   return first;
 }

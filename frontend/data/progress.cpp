@@ -226,13 +226,14 @@ class Progress::Display {
 };
 
 Progress::Progress(int64_t steps, ProgressOptions options)
-    : display_(std::make_unique<Display>(steps, std::move(options))) {}
+    : display_(new Display(steps, std::move(options))) {}
 
 Progress::~Progress() {
   try {
     display_->finish();
   } catch (...) {  // a loss that cannot be computed: whoever reads it is told
   }
+  delete display_;
 }
 
 void Progress::step(const Tensor& loss) { display_->step(&loss); }

@@ -57,11 +57,11 @@ void clip_value(const std::vector<Tensor*>& gradients, double greatest) {
 
 }  // namespace
 
-Tensor clip_grad_norm(std::vector<Tensor>& gradients, double greatest) {
-  return clip_norm(list_of(gradients), greatest);
+GradNorm clip_grad_norm(std::vector<Tensor>& gradients, double greatest) {
+  return GradNorm(clip_norm(list_of(gradients), greatest));
 }
-Tensor clip_grad_norm(std::map<std::string, Tensor>& gradients, double greatest) {
-  return clip_norm(list_of(gradients), greatest);
+GradNorm clip_grad_norm(std::map<std::string, Tensor>& gradients, double greatest) {
+  return GradNorm(clip_norm(list_of(gradients), greatest));
 }
 void clip_grad_value(std::vector<Tensor>& gradients, double greatest) {
   clip_value(list_of(gradients), greatest);

@@ -171,6 +171,7 @@ ExternalOp::Registration::Registration(ExternalDefinition definition) {
   info->name = name;
   info->kind = OpKind::kLibrary;
   info->gradient = definition.gradient ? Gradient::kDifferentiable : Gradient::kNotDifferentiable;
+  info->arity = static_cast<int>(definition.inputs.size());
   info->inputs = definition.inputs;
   info->attributes = definition.attributes;
   info->doc = definition.doc;

@@ -100,7 +100,7 @@ Entry make_entry(const OpRow& row, const Thunks& thunks) {
     if (type == ParameterType::kLocation) continue;
     if (!is_attribute(type)) {
       info.inputs.push_back(texts[k].name);
-      info.is_variadic = type == ParameterType::kTensors;
+      info.arity = type == ParameterType::kTensors ? kAnyNumber : info.arity + 1;
       continue;
     }
     AttributeInfo& attribute = info.attributes.emplace_back();
@@ -237,7 +237,7 @@ std::vector<Attribute> frontend::bind(const OpInfo& info, const Attributes& give
 }
 
 void frontend::check_count(const OpInfo& info, size_t inputs) {
-  if (info.is_variadic || inputs == info.inputs.size()) return;
+  if (info.arity == kAnyNumber || inputs == info.inputs.size()) return;
   fail_call(info, absl::StrCat("takes ", info.inputs.size(), " inputs (",
                                absl::StrJoin(info.inputs, ", "), "), was given ", inputs));
 }

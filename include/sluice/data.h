@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +91,16 @@ class Loader {
     using value_type = Batch;
     using difference_type = std::ptrdiff_t;
     Iterator(Loader* loader, int64_t i) : loader_(loader), i_(i) {}
+    // Moves only: it owns the thread that makes the batches ahead.
+    Iterator(Iterator&& other) noexcept
+        : loader_(other.loader_), i_(other.i_), ahead_(std::exchange(other.ahead_, nullptr)) {}
+    Iterator& operator=(Iterator&& other) noexcept {
+      std::swap(loader_, other.loader_);
+      std::swap(i_, other.i_);
+      std::swap(ahead_, other.ahead_);
+      return *this;
+    }
+    ~Iterator();
     Batch operator*() const;
     Iterator& operator++() {
       if (++i_ == loader_->batches_) ++loader_->epoch_;
@@ -105,7 +114,7 @@ class Loader {
     class Ahead;  // the thread, and what it has made
     Loader* loader_;
     int64_t i_;
-    std::shared_ptr<Ahead> ahead_;  // of all copies; null without prefetch
+    Ahead* ahead_ = nullptr;  // null without prefetch
   };
   // The loader stays where it is and as it is while an iterator of it lives.
   [[nodiscard]] Iterator begin();

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include <sluice/detail/export.h>
@@ -62,7 +61,7 @@ class Progress {
 
  private:
   class Display;
-  std::unique_ptr<Display> display_;
+  Display* const display_;
 };
 
 }  // namespace data

@@ -57,12 +57,14 @@ struct AttributeInfo {
   std::optional<Attribute> default_value;  // none: required
 };
 
+inline constexpr int kAnyNumber = -1;
+
 struct OpInfo {
   std::string name;
   OpKind kind;
   Gradient gradient;
-  std::vector<std::string> inputs;  // names of the tensors that it takes
-  bool is_variadic = false;         // takes any number of tensors; `inputs` has one name
+  int arity = 0;                    // tensors that it takes, or kAnyNumber
+  std::vector<std::string> inputs;  // their names; of any number one for all
   std::vector<AttributeInfo> attributes;
   std::string doc;
   std::string signature;  // of the C++ function: "Tensor softmax(Arg x, int axis = -1)"

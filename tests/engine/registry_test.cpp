@@ -106,7 +106,8 @@ TEST(Registry, DescribesInputsAndAttributes) {
 
   EXPECT_EQ(op("where").inputs, (std::vector<std::string>{"condition", "a", "b"}));
   EXPECT_EQ(op("atan2").inputs, (std::vector<std::string>{"y", "x"}));
-  EXPECT_TRUE(op("concat").is_variadic);
+  EXPECT_EQ(op("where").arity, 3);
+  EXPECT_EQ(op("concat").arity, kAnyNumber);
   EXPECT_EQ(op("floor").gradient, Gradient::kZeroGradient);
   EXPECT_EQ(op("less").gradient, Gradient::kNotDifferentiable);
   EXPECT_EQ(op("sum").kind, OpKind::kReduction);

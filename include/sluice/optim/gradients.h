@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sluice/detail/export.h>
@@ -13,11 +14,16 @@
 namespace SLUICE_EXPORT sluice {
 namespace optim {
 
+// A tensor that one may leave unused: of one element.
+struct GradNorm : Tensor {
+  explicit GradNorm(Tensor norm) : Tensor(std::move(norm)) {}
+};
+
 // Scales all gradients by one factor, so that the 2-norm of all their elements is at most
 // `greatest`, and returns what the norm was. The gradients in the list become others; empty ones
 // stay.
-Tensor clip_grad_norm(std::vector<Tensor>& gradients, double greatest);
-Tensor clip_grad_norm(std::map<std::string, Tensor>& gradients, double greatest);
+GradNorm clip_grad_norm(std::vector<Tensor>& gradients, double greatest);
+GradNorm clip_grad_norm(std::map<std::string, Tensor>& gradients, double greatest);
 
 // Brings every element into [-greatest, greatest].
 void clip_grad_value(std::vector<Tensor>& gradients, double greatest);
