@@ -9,8 +9,6 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-constexpr int kMaxGraphs = 256;
-
 std::function<std::unique_ptr<Compiler>()>& compiler_for_testing() {
   static auto* make = new std::function<std::unique_ptr<Compiler>()>;
   return *make;

@@ -36,9 +36,13 @@ class Gpu {
 
   // Instantiated graphs take device memory, so their number is limited. False: no more for now.
   bool take_graph();
+  // Whether a plan may have more than one.
+  bool has_many_graphs_left() const { return num_graphs_ < kMaxGraphs / 2; }
   void give_back_graph() { --num_graphs_; }
 
  private:
+  static constexpr int kMaxGraphs = 512;
+
   runtime::cuda::CudaDevice& device_;
   KernelCache kernels_;
   const std::unique_ptr<Compiler> library_compiler_;

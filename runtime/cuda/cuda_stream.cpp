@@ -1,6 +1,7 @@
 #include "runtime/cuda/cuda_stream.h"
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,8 @@ uint64_t CudaStream::next_ticket() const { return submitted_.load() + 1; }
 uint64_t CudaStream::submit(std::unique_ptr<CommandBatch> batch, SubmitMode) {
   Pending next;
   next.batch = std::move(batch);
+  std::optional<CurrentContext> current;
+  if (!context_.poisoned()) current.emplace(&context_);
   {
     std::lock_guard submitting(submit_mutex_);
     next.ticket = submitted_.load() + 1;
@@ -64,7 +67,8 @@ uint64_t CudaStream::submit(std::unique_ptr<CommandBatch> batch, SubmitMode) {
     pending_.push_back(std::move(next));
   }
   submitted_changed_.notify_all();
-  reap(0);
+  // A lost device shows when the next batch is run.
+  reap(0, /*asks=*/false);
   return next.ticket;
 }
 
@@ -81,13 +85,15 @@ void CudaStream::run(Pending* pending) {
     return;
   }
   pending->after = pending->batch->waits_for();
+  const uint64_t launches_before = log_->last();
   pending->batch->run();
   pending->last_launch = log_->last();
-  // If this fails, only messages about failures become less precise.
-  context_
-      .call<&Driver::stream_write_value32>(handle_, reinterpret_cast<DevicePtr>(progress_),
-                                           static_cast<uint32_t>(pending->last_launch), 0u)
-      .IgnoreError();
+  // The driver puts a fence before the write: who reads the number sees what the batch has written.
+  // If this fails, the driver is asked, and messages about failures become less precise.
+  const absl::Status reports =
+      context_.call<&Driver::stream_write_value32>(handle_, reinterpret_cast<DevicePtr>(progress_),
+                                                   static_cast<uint32_t>(pending->last_launch), 0u);
+  pending->reports = reports.ok() && pending->last_launch > launches_before;
   pending->end = mark_end();
 }
 
@@ -158,6 +164,8 @@ EventRef CudaStream::end_of(uint64_t ticket) {
 
 void CudaStream::wait(uint64_t ticket) {
   while (!known_done(ticket)) {
+    reap(0, /*asks=*/false);
+    if (known_done(ticket)) return;
     const EventRef end = end_of(ticket);
     if (end != nullptr && !context_.poisoned()) {
       const CurrentContext current(&context_);
@@ -168,13 +176,13 @@ void CudaStream::wait(uint64_t ticket) {
         }
       }
     }
-    reap(ticket);
+    reap(ticket, /*asks=*/false);
   }
 }
 
 bool CudaStream::done(uint64_t ticket) const {
   if (known_done(ticket)) return true;
-  const_cast<CudaStream*>(this)->reap(0);
+  const_cast<CudaStream*>(this)->reap(0, /*asks=*/true);
   return known_done(ticket);
 }
 
@@ -183,8 +191,16 @@ std::vector<FailureRef> CudaStream::take_failures() {
   return std::exchange(failures_, {});
 }
 
-bool CudaStream::is_over(const Pending& front, uint64_t known) {
+bool CudaStream::has_reported(const Pending& pending) const {
+  if (!pending.reports) return false;
+  const uint32_t progress = progress_->load(std::memory_order_acquire);
+  return static_cast<int32_t>(progress - static_cast<uint32_t>(pending.last_launch)) >= 0;
+}
+
+bool CudaStream::is_over(const Pending& front, uint64_t known, bool asks) {
   if (front.end == nullptr || front.ticket <= known || context_.poisoned()) return true;
+  if (has_reported(front)) return true;
+  if (!asks) return false;
   const CurrentContext current(&context_);
   if (!current.status().ok()) return context_.poisoned();
   const Result result = context_.driver().event_query(front.end.get());
@@ -205,10 +221,10 @@ void CudaStream::finish(Pending* front) {
   failures_.insert(failures_.end(), own.begin(), own.end());
 }
 
-void CudaStream::reap(uint64_t known) {
+void CudaStream::reap(uint64_t known, bool asks) {
   std::vector<Pending> over;  // destroyed unlocked: batches free memory
   std::unique_lock lock(pending_mutex_);
-  while (!pending_.empty() && is_over(pending_.front(), known)) {
+  while (!pending_.empty() && is_over(pending_.front(), known, asks)) {
     Pending& front = pending_.front();
     if (!front.after.empty()) {
       // The device has passed these, but their streams may not have observed it. Two streams may do

@@ -68,6 +68,7 @@ class CudaStream : public Stream {
     std::unique_ptr<CommandBatch> batch;
     EventRef end;  // done when its work is; null if there is no work left
     uint64_t last_launch = 0;
+    bool reports = false;      // the device writes last_launch to progress_ when it is done
     FailureRef failure;        // why it could not run
     std::vector<Event> after;  // batches to finish before this one
   };
@@ -78,9 +79,11 @@ class CudaStream : public Stream {
   // An event that is done when everything up to `ticket` is; waits until that has been submitted.
   // Null if it is done already.
   EventRef end_of(uint64_t ticket);
-  // Finishes the batches that the device has completed; those up to `known` are known to be.
-  void reap(uint64_t known);
-  bool is_over(const Pending& front, uint64_t known);
+  // Finishes the batches that the device has completed; those up to `known` are known to be. The
+  // driver is asked about the others only if `asks`: else some of them may be left.
+  void reap(uint64_t known, bool asks);
+  bool is_over(const Pending& front, uint64_t known, bool asks);
+  bool has_reported(const Pending& pending) const;
   void finish(Pending* front);
 
   CudaDevice& device_;

@@ -28,7 +28,10 @@ struct Launch {
 
 runtime::cuda::KernelLaunch kernel_launch(const Launch& launch, absl::Span<const uint64_t> words);
 
-// The graph of one plan on one stream, on which runs begin one after another. Outlives them.
+// The graphs of one plan on one stream, on which runs begin one after another. Outlives them.
+//
+// Results of windows in flight have different addresses, which recur in turn; so there are several
+// graphs, and each is launched with the parameters that it has, if it can be.
 class Replay {
  public:
   explicit Replay(Gpu* gpu) : gpu_(*gpu) {}
@@ -37,22 +40,34 @@ class Replay {
   Replay& operator=(const Replay&) = delete;
 
   // Submits all launches as one graph if they have recurred often enough for that to pay. False:
-  // nothing was submitted, and they must be launched one by one. Gives up for good on a graph that
+  // nothing was submitted, and they must be launched one by one. Gives up for good on graphs that
   // cannot be made, patched or launched.
   bool submit(runtime::cuda::CudaStream* stream, absl::Span<const Launch> launches,
               absl::Span<const uint64_t> words, const std::string& label);
 
  private:
-  bool make(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
-  bool patch(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
+  struct Instance {
+    std::unique_ptr<runtime::cuda::Graph> graph;
+    // Its current ones.
+    std::vector<Launch> launches;
+    std::vector<uint64_t> words;
+    int64_t last_run = 0;
+
+    bool differs(size_t node, absl::Span<const Launch> launches,
+                 absl::Span<const uint64_t> words) const;
+    void set(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
+  };
+  // Null if it cannot be had.
+  Instance* instance_for(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
+  Instance* make(absl::Span<const Launch> launches, absl::Span<const uint64_t> words);
+  bool patch(Instance* instance, absl::Span<const Launch> launches,
+             absl::Span<const uint64_t> words);
 
   Gpu& gpu_;
-  int runs_ = 0;
+  int64_t runs_ = 0;
   bool given_up_ = false;
-  std::unique_ptr<runtime::cuda::Graph> graph_;
-  // The graph's current launches and parameters.
-  std::vector<Launch> launches_;
-  std::vector<uint64_t> words_;
+  size_t patched_ = 0;  // nodes, since the last graph was made
+  std::vector<std::unique_ptr<Instance>> instances_;
 };
 
 // Of one plan, by stream: runs on different streams share no graph. Thread-safe.

@@ -6,6 +6,11 @@
 #include "absl/strings/str_cat.h"
 
 namespace sluice::runtime::cuda {
+namespace {
+
+thread_local Context* current_context = nullptr;
+
+}  // namespace
 
 Context::Context(const Driver* driver) : driver_(*driver) {
   const char* text = std::getenv("SLUICE_SYNC");
@@ -104,12 +109,19 @@ void Context::unwatch(const LaunchLog* log) {
 
 CurrentContext::CurrentContext(Context* context)
     : context_(context),
-      status_(context->check(context->driver().ctx_push_current(context->handle()),
-                             kNameOf<&Driver::ctx_push_current>)) {}
+      before_(current_context),
+      status_(before_ == context
+                  ? absl::OkStatus()
+                  : context->check(context->driver().ctx_push_current(context->handle()),
+                                   kNameOf<&Driver::ctx_push_current>)) {
+  if (status_.ok()) current_context = context;
+}
 
 CurrentContext::~CurrentContext() {
+  if (!status_.ok() || before_ == context_) return;
+  current_context = before_;
   ContextHandle popped = nullptr;
-  if (status_.ok()) context_->driver().ctx_pop_current(&popped);
+  context_->driver().ctx_pop_current(&popped);
 }
 
 }  // namespace sluice::runtime::cuda

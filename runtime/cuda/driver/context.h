@@ -93,7 +93,7 @@ class Context {
 };
 
 // Makes the context current on the calling thread during its lifetime, then restores the previous
-// one for other users of CUDA in the process.
+// one for other users of CUDA in the process. Costs nothing inside another one of the same context.
 class CurrentContext {
  public:
   explicit CurrentContext(Context* context);
@@ -106,6 +106,7 @@ class CurrentContext {
 
  private:
   Context* const context_;
+  Context* const before_;  // what another CurrentContext of this thread has made current
   const absl::Status status_;
 };
 
