@@ -255,15 +255,7 @@ template <typename... X>
   DType dtype{};
   ((kIsTensor<X> ? void(dtype = node_in(x)->dtype) : void()), ...);
   const engine::NodeOperand operands[] = {{node_in(x), bits_of(x, dtype)}...};
-  if (TapeRef tape = make_tape({.caller = {},
-                                .op = op,
-                                .dtype = result->dtype,
-                                .operand_dtype = dtype,
-                                .device = result->device,
-                                .shape = result->layout.shape,
-                                .operands = operands})) {
-    attach(result.get(), std::move(tape));
-  }
+  attach_elementwise(op, dtype, operands, result.get());
   (release(x), ...);
   return Tensor(std::move(result));
 }

@@ -1,11 +1,13 @@
 #include "frontend/autograd/tape.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "frontend/autograd/eviction.h"
 #include "frontend/autograd/rules.h"
 #include "frontend/checks.h"
 #include "frontend/record.h"
+#include "runtime/for_each_index.h"
 #include "runtime/free_slots.h"
 
 namespace sluice::frontend {
@@ -23,14 +25,15 @@ constexpr int kMaxDepth = 24;
 SLUICE_FAST_TLS runtime::FreeSlots<Tape> free_tapes;
 
 // An entry without operands; its op, dtypes, device, name and shape are left to the caller.
-TapeRef new_tape() {
+inline TapeRef new_tape() {
   Tape* const tape = free_tapes.take();
   tape->checkpoint = grad_mode.checkpoint;
   return TapeRef(tape);
 }
 
-void free_tape(Tape* tape) {
-  if (tape->is_listed) unlist_values(tape);
+inline void free_tape(Tape* tape) {
+  if (tape->is_listed) [[unlikely]]
+    unlist_values(tape);
   tape->op = Op::kInput;
   tape->is_constant = false;
   tape->node.store(nullptr, std::memory_order_relaxed);
@@ -39,7 +42,8 @@ void free_tape(Tape* tape) {
   tape->is_evicted.store(false, std::memory_order_relaxed);
   tape->operands.clear();
   if (!tape->attrs.empty()) tape->attrs.clear();
-  if (tape->source != nullptr) tape->source.reset();
+  if (tape->source != nullptr) [[unlikely]]
+    tape->source.reset();
   free_tapes.give(tape);
 }
 
@@ -47,19 +51,6 @@ void free_tape(Tape* tape) {
 // by recursion: a chain may have millions.
 SLUICE_FAST_TLS Tape* garbage = nullptr;
 SLUICE_FAST_TLS bool is_collecting = false;
-
-void collect(Tape* tape) {
-  tape->next_to_free = garbage;
-  garbage = tape;
-  if (is_collecting) return;
-  is_collecting = true;
-  while (garbage != nullptr) {
-    Tape* const next = garbage;
-    garbage = next->next_to_free;
-    free_tape(next);
-  }
-  is_collecting = false;
-}
 
 // Computing it again costs less than memory does.
 bool is_cheap(Op op) {
@@ -160,8 +151,17 @@ bool make_recipe(Tape* tape, int depth, engine::Queue* queue) {
 
 SLUICE_FAST_TLS GradMode grad_mode;
 
-void TapeRef::drop(Tape* tape) {
-  if (tape->references.fetch_sub(1, std::memory_order_acq_rel) == 1) collect(tape);
+void collect(Tape* tape) {
+  tape->next_to_free = garbage;
+  garbage = tape;
+  if (is_collecting) return;
+  is_collecting = true;
+  while (garbage != nullptr) {
+    Tape* const next = garbage;
+    garbage = next->next_to_free;
+    free_tape(next);
+  }
+  is_collecting = false;
 }
 
 std::atomic<bool> any_entry{false};
@@ -272,6 +272,95 @@ TapeRef make_tape(const engine::OpCall& call) {
   }
   return tape;
 }
+
+namespace {
+
+// Null until they are first needed.
+std::atomic<const RuleTable*> known_rules{nullptr};
+
+void attach_slowly(Op op, DType operand_dtype, absl::Span<const engine::NodeOperand> operands,
+                   Node* result) {
+  if (TapeRef tape = make_tape({.caller = {},
+                                .op = op,
+                                .dtype = result->dtype,
+                                .operand_dtype = operand_dtype,
+                                .device = result->device,
+                                .shape = result->layout.shape,
+                                .operands = operands})) {
+    attach(result, std::move(tape));
+  }
+  known_rules.store(&rules(), std::memory_order_release);
+}
+
+}  // namespace
+
+template <size_t kCount>
+void attach_elementwise(Op op, DType operand_dtype, const engine::NodeOperand (&from)[kCount],
+                        Node* result) {
+  if (!grad_mode.is_on) return;
+  const RuleTable* const table = known_rules.load(std::memory_order_acquire);
+  if (table == nullptr || may_evict()) [[unlikely]]
+    return attach_slowly(op, operand_dtype, from, result);
+  const OpRule& rule = (*table)[static_cast<size_t>(op)];
+  if (!is_float(result->dtype) || rule.gradient == nullptr) return;
+  constexpr std::integral_constant<size_t, kCount> kAll;
+  Tape* entries[kCount];
+  bool has_gradient[kCount];
+  bool is_needed = false;
+  unsigned needs = 0;
+  for_each_index(
+      kAll, [&](size_t k) __attribute__((always_inline)) {
+        Tape* const entry = from[k].node == nullptr ? nullptr : entry_of(from[k].node);
+        entries[k] = entry;
+        has_gradient[k] = entry != nullptr && !entry->is_constant && rule.has_gradient[k];
+        if (!has_gradient[k]) return;
+        needs |= rule.needs[k];
+        is_needed = true;
+      });
+  if (!is_needed) return;
+  TapeRef made = new_tape();
+  Tape* const tape = made.get();
+  tape->op = op;
+  tape->dtype = result->dtype;
+  tape->operand_dtype = operand_dtype;
+  tape->device = result->device;
+  tape->name = nullptr;
+  tape->shape = result->layout.shape;
+  tape->operands.resize(kCount);
+  TapeOperand* const operands = tape->operands.begin();
+  engine::Queue* const queue = result->queue.load(std::memory_order_relaxed);
+  bool is_recipe = true;
+  int depth = 1;
+  for_each_index(
+      kAll, [&](size_t k) __attribute__((always_inline)) {
+        TapeOperand& operand = operands[k];
+        Node* const node = from[k].node;
+        operand.is_tensor = node != nullptr;
+        operand.scalar = from[k].scalar;
+        if (node == nullptr) return;
+        Tape* source = entries[k];
+        if (has_gradient[k]) operand.tape = TapeRef(source);
+        if (!node->submitted() && node->queue.load(std::memory_order_relaxed) == queue) {
+          if (source == nullptr) source = constant_of(node);
+          const bool is_needed_later = (needs & (1U << k | kResult)) != 0;
+          const bool is_known = is_needed_later && keep_recipe(source, kMaxDepth, queue);
+          if (is_known || !is_needed_later) {
+            if (!has_gradient[k]) operand.tape = TapeRef(source);
+            depth = std::max(depth, source->depth + 1);
+            is_recipe = is_recipe && is_known;
+            return;
+          }
+        }
+        operand.value = handle_on(node);
+      });
+  if (is_recipe) {
+    tape->depth = static_cast<uint8_t>(depth);
+    tape->is_recipe.store(true, std::memory_order_relaxed);
+  }
+  attach(result, std::move(made));
+}
+template void attach_elementwise(Op, DType, const engine::NodeOperand (&)[1], Node*);
+template void attach_elementwise(Op, DType, const engine::NodeOperand (&)[2], Node*);
 
 Tensor renamed(const char* name, const Tensor& x) { return reshaped(name, x, x.shape()); }
 

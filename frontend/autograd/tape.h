@@ -50,7 +50,7 @@ class TapeRef {
   explicit operator bool() const { return tape_ != nullptr; }
 
  private:
-  static void drop(Tape* tape);
+  static inline void drop(Tape* tape);
 
   Tape* tape_ = nullptr;
 };
@@ -80,12 +80,15 @@ class TapeOperands {
     if (size > kInline) more_.resize(size);
   }
   void clear() {
-    for (TapeOperand& operand : *this) {
-      operand.tape.reset();
-      if (!(operand.value == nullptr)) operand.value = {};
+    if (size_ > kInline) [[unlikely]] {
+      more_.clear();
+    } else {
+      for (size_t k = 0; k < size_; ++k) {
+        inline_[k].tape.reset();
+        if (!(inline_[k].value == nullptr)) inline_[k].value = {};
+      }
     }
     size_ = 0;
-    if (!more_.empty()) more_.clear();
   }
 
  private:
@@ -154,6 +157,12 @@ inline TapeRef::TapeRef(Tape* tape) : tape_(tape) {
   if (tape != nullptr) tape->references.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Frees an entry that nothing refers to any more.
+void collect(Tape* tape);
+inline void TapeRef::drop(Tape* tape) {
+  if (tape->references.fetch_sub(1, std::memory_order_acq_rel) == 1) collect(tape);
+}
+
 // What the calling thread records has gradients.
 struct GradMode {
   bool is_on = true;
@@ -207,6 +216,12 @@ inline bool has_tape(const engine::OpCall& call) {
   }
   return false;
 }
+
+// What make_tape() and attach() do for an element-wise op of one or two operands, in half of their
+// instructions. `result` was recorded just now, with the operands' shape, on the operands' device.
+template <size_t kCount>
+void attach_elementwise(fusion::Op op, DType operand_dtype,
+                        const engine::NodeOperand (&operands)[kCount], engine::Node* result);
 
 // y, which was computed from `xs` within a GradModeScope(false), with a gradient: `rule` gives that
 // of each x, of its shape. For functions that are no op, and those whose ops would give a gradient
