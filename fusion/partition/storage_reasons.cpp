@@ -7,6 +7,9 @@
 namespace sluice::fusion {
 namespace {
 
+// An operand of so many times fewer elements than a value stays in cache.
+constexpr int64_t kSmallOperand = 16;
+
 // Why groups that all read one value are not one group, given that none computes it for itself.
 CutReason why_apart(const GroupGraph& groups, absl::Span<const int> readers) {
   const Group& a = groups.at(readers[0]);
@@ -89,8 +92,10 @@ bool StorageReasons::is_cheap(NodeId n) const {
     if (operand.is_scalar()) continue;
     const NodeId value = uses_.viewed(operand.node);
     if (class_of(node(value).op) == OpClass::kSource) continue;
-    if (node(value).op != Op::kInput && !uses_.observed(value)) return false;
-    ++operands;
+    const bool is_stored = node(value).op == Op::kInput || uses_.observed(value) ||
+                           class_of(node(value).op) == OpClass::kLibrary;
+    if (!is_stored) return false;
+    if (node(value).shape.numel() > node(n).shape.numel() / kSmallOperand) ++operands;
   }
   return operands <= 1;
 }
