@@ -10,6 +10,7 @@
 #include <sluice/creation.h>
 #include <sluice/data.h>
 #include <sluice/ops.h>
+#include "engine/observe/call_site.h"
 #include "frontend/checks.h"
 #include "frontend/files/file.h"
 
@@ -17,8 +18,11 @@ namespace sluice::data {
 namespace {
 
 using frontend::Bytes;
+using frontend::check_bytes;
+using frontend::describe;
 using frontend::FilePart;
 using frontend::open_file;
+using frontend::tensor_of;
 
 uint32_t big_endian(Bytes bytes) {
   uint32_t value = 0;
@@ -61,6 +65,7 @@ Tensor load_idx(const std::string& path) {
   const size_t size = size_of(dtype);
   const Bytes values = file.slice(4 + 4 * static_cast<uint64_t>(rank),
                                   static_cast<uint64_t>(shape.numel()) * size, "the elements");
+  if (size == 1) return tensor_of(file, values, dtype, shape);
   std::vector<std::byte> own(values.begin(), values.end());
   if (std::endian::native == std::endian::little) {
     for (size_t at = 0; at < own.size(); at += size) {
@@ -77,6 +82,40 @@ Tensor load_idx(const std::string& path) {
       return Tensor::from(elements, shape).to(default_device());
     }
   });
+}
+
+Tensor load_raw(const std::string& path, const Shape& sample, DType dtype,
+                const RawOptions& options, Location where) {
+  const engine::CallSite site(where, "load_raw");
+  const FilePart file = open_file("load_raw", path);
+  const auto size = static_cast<int64_t>(size_of(dtype));
+  check_bytes("load_raw", dtype, sample);
+  const int64_t bytes = sample.numel() * size;
+  const int64_t record = options.record == 0 ? bytes : options.record;
+  if (options.skip < 0 || record < bytes || bytes == 0 || record % size != 0) {
+    file.name.fail("samples of ", describe(dtype, sample), ", ", bytes, " bytes, are not at every ",
+                   record, " bytes after ", options.skip);
+  }
+  if (dtype == DType::kBool && record != bytes) {
+    file.name.fail("bools with something between the samples: read them as uint8");
+  }
+  if (sample.rank() == kMaxRank) file.name.fail("samples have ", kMaxRank, " axes, and one more");
+  const auto all = static_cast<int64_t>(file.bytes.size());
+  // The last needs not be followed by what is between two.
+  const int64_t count = all - options.skip < bytes ? 0 : 1 + (all - options.skip - bytes) / record;
+  std::vector<int64_t> dims{count}, strides(static_cast<size_t>(sample.rank()) + 1);
+  dims.insert(dims.end(), sample.begin(), sample.end());
+  strides[0] = record / size;
+  for (int64_t axis = sample.rank(), stride = 1; axis > 0; --axis) {
+    strides[static_cast<size_t>(axis)] = stride;
+    stride *= dims[static_cast<size_t>(axis)];
+  }
+  const int64_t reach = count == 0 ? 0 : (count - 1) * record + bytes;
+  const Bytes values = count == 0 ? Bytes()
+                                  : file.slice(static_cast<uint64_t>(options.skip),
+                                               static_cast<uint64_t>(reach), "the samples");
+  if (count == 0) return zeros(Shape(dims), dtype);
+  return tensor_of(file, values, dtype, Shape(dims), strides);
 }
 
 Dataset load_cifar10(const std::vector<std::string>& paths) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,7 +139,8 @@ class Loader {
 // Files that are not what they should be are an Error (kInvalidArgument) that names file and place;
 // those that are not there kNotFound. Tensors are on default_device().
 
-// An IDX file, the format of MNIST: its elements, in their shape and dtype.
+// An IDX file, the format of MNIST: its elements, in their shape and dtype. Bytes are mapped, as by
+// load_raw().
 Tensor load_idx(const std::string& path);
 
 // Files of CIFAR-10's binary version, one after another: images (n, 3, 32, 32) uint8 and labels (n)
@@ -152,6 +154,45 @@ struct CsvOptions {
 };
 // A text file of numbers, a line for each row: (rows, columns). Empty lines do not count.
 Tensor load_csv(const std::string& path, const CsvOptions& options = {});
+
+struct RawOptions {
+  int64_t skip = 0;    // bytes before the first sample
+  int64_t record = 0;  // bytes from one sample to the next; 0: they follow one another
+};
+// A file of samples and nothing else, of any size, as numpy.tofile() writes it: (n, ...sample), of
+// all samples that are whole. The file is mapped, like those of load() and load_safetensors(): on
+// the CPU a batch reads its own samples from it, and no more, so that the data may be larger than
+// memory. Whoever cuts or changes the file meanwhile changes the tensor, or ends the program.
+// Values of kBool are read once, to see that they are 0 or 1.
+//
+//   const data::Dataset set{data::load_raw("images", {3, 32, 32}, kUInt8, {.skip = 1, .record =
+//   3073}),
+//                           data::load_raw("images", {}, kUInt8, {.record = 3073})};
+Tensor load_raw(const std::string& path, const Shape& sample, DType dtype,
+                const RawOptions& options = {}, Location where = Location::current());
+
+struct ImageOptions {
+  // 1: grey; 3: red, green, blue; 4: and how opaque it is, 255 in a JPEG. Transparency is left out,
+  // not blended. 0: as many as the file has, of which 2 are grey and opaqueness.
+  int64_t channels = 0;
+};
+// The image in a PNG or JPEG file, whichever it is: (channels, height, width) uint8 in sRGB. 16
+// bits become 8, palettes colors. How a camera was held (EXIF) is not looked at. Throws Error also
+// where the file ends early, has more than 2^28 pixels (kInvalidArgument), or libpng or
+// libjpeg-turbo, which are looked for at the first image, is not installed (kUnimplemented).
+Tensor load_image(const std::string& path, const ImageOptions& options = {},
+                  Location where = Location::current());
+// Likewise of a file's bytes.
+Tensor decode_image(std::span<const uint8_t> file, const ImageOptions& options = {},
+                    Location where = Location::current());
+
+struct SaveImageOptions {
+  int quality = 90;  // of a JPEG: 1 to 100
+};
+// Writes (channels, height, width) or (height, width) uint8, as `path` ends: .png, of 1 to 4
+// channels, or .jpg and .jpeg, of 1 or 3. An old file is replaced once the new one is whole.
+void save_image(const std::string& path, const Tensor& image, const SaveImageOptions& options = {},
+                Location where = Location::current());
 
 // What a training that goes on needs, in one .safetensors file, which replaces that of before once
 // it is whole. Null pointers are left out.

@@ -1,8 +1,6 @@
 // Data sets, batches, files of samples, and checkpoints.
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -10,33 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/folder.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
 namespace {
-
-// A folder of the test's own, which goes with it.
-class Folder {
- public:
-  Folder() : path_(std::filesystem::temp_directory_path() / ("sluice_data_" + unique())) {
-    std::filesystem::create_directory(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return (path_ / name).string();
-  }
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  static std::string unique() {
-    return std::to_string(std::random_device()()) + std::to_string(std::random_device()());
-  }
-  std::filesystem::path path_;
-};
 
 data::Dataset some_data(int64_t count) {
   const Tensor numbers = arange(count);
@@ -192,7 +168,7 @@ TEST(Loader, AnEpochHasOnePlan) {
 }
 
 TEST(Readers, ReadIdx) {
-  const Folder folder;
+  const Folder folder("sluice_data_");
   const std::string bytes("\0\0\x08\x02\0\0\0\x02\0\0\0\x03\x01\x02\x03\x04\x05\xff", 18);
   const Tensor x = data::load_idx(folder.write("a", bytes));
   EXPECT_EQ(x.shape(), (Shape{2, 3}));
@@ -214,7 +190,7 @@ TEST(Readers, ReadIdx) {
 }
 
 TEST(Readers, ReadCifar10) {
-  const Folder folder;
+  const Folder folder("sluice_data_");
   std::string record(1, '\x03');
   for (int i = 0; i < 3072; ++i) record.push_back(static_cast<char>(i % 251));
   const std::string path = folder.write("batch", record + record);
@@ -229,7 +205,7 @@ TEST(Readers, ReadCifar10) {
 }
 
 TEST(Readers, ReadCsv) {
-  const Folder folder;
+  const Folder folder("sluice_data_");
   const std::string path = folder.write("a.csv", "x,y\r\n1, -2.5\r\n\n+3,4e2\n");
   const Tensor x = data::load_csv(path, {.skip = 1, .dtype = kFloat64});
   EXPECT_EQ(x.shape(), (Shape{2, 2}));
