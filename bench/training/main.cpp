@@ -1,6 +1,10 @@
 // Sluice's part in bench/training. Answers each line of stdin, "PROGRAM SECONDS", with a line: the
 // seconds that a training step took, of a run of SECONDS. The first run of a program warms up
 // first.
+//
+// With arguments, "memory PROGRAM STEPS": prints the most bytes that tensors had in these steps,
+// and what the bits of all losses make.
+#include <bit>
 #include <chrono>
 #include <functional>
 #include <iostream>
@@ -93,23 +97,43 @@ double timed(const Step& step, double seconds) {
   }
 }
 
-void answer_all() {
-  const std::map<std::string, std::function<Step()>> makers = {
+Step make(const std::string& program) {
+  const std::map<std::string, Step (*)()> makers = {
       {"mlp", mlp}, {"cnn", cnn}, {"transformer", transformer}, {"cart_pole", cart_pole}};
+  manual_seed(1);
+  return makers.at(program)();
+}
+
+void answer_all() {
   std::map<std::string, Step> steps;
   std::string name;
   for (double seconds = 0; std::cin >> name >> seconds;) {
     Step& step = steps[name];
     if (!step) {
-      manual_seed(1);
-      step = makers.at(name)();
+      step = make(name);
       timed(step, 1);
     }
     std::cout << timed(step, seconds) << std::endl;
   }
 }
 
+void measure_memory(const std::string& program, int64_t steps) {
+  const Step step = make(program);
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < steps; ++i) {
+    bits = bits * 31 + std::bit_cast<uint32_t>(step().item<float>());
+  }
+  std::cout << stats().bytes_allocated_peak << ' ' << bits << '\n';
+}
+
 }  // namespace
 }  // namespace sluice::bench
 
-int main() { sluice::bench::answer_all(); }
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.size() == 3 && arguments[0] == "memory") {
+    sluice::bench::measure_memory(arguments[1], std::stoll(arguments[2]));
+  } else {
+    sluice::bench::answer_all();
+  }
+}

@@ -1,6 +1,11 @@
 """A peer of bench/training: peers.py torch|jax. Answers as main.cpp does, with the same programs.
 
 torch runs op by op, with the fused AdamW; JAX jits a whole step, and donates what it replaces.
+
+    peers.py memory PROGRAM STEPS
+
+prints the most bytes that torch had allocated for tensors in these steps, of a model made anew:
+its profiler sees each allocation.
 """
 
 import sys
@@ -225,7 +230,26 @@ def timed(step, seconds):
                 return passed / steps
 
 
+def peak_of_torch(program, steps):
+    import torch
+
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                profile_memory=True) as profile:
+        step = torch_programs()[program]()
+        for _ in range(steps):
+            step().item()
+    events = profile.profiler.kineto_results.events()
+    live = peak = 0
+    for event in sorted((e for e in events if e.name() == "[memory]"), key=lambda e: e.start_ns()):
+        live += event.nbytes()
+        peak = max(peak, live)
+    return peak
+
+
 def main():
+    if sys.argv[1] == "memory":
+        print(peak_of_torch(sys.argv[2], int(sys.argv[3])))
+        return
     programs = {"torch": torch_programs, "jax": jax_programs}[sys.argv[1]]()
     steps = {}
     for line in sys.stdin:
