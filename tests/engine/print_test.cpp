@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <sluice/sluice.h>
-#include "absl/strings/escaping.h"
 #include "tests/support/golden.h"
 
 namespace sluice {
@@ -34,7 +33,7 @@ TEST(Print, TensorsAreWrittenAsNumPyWritesThem) {
         options.precision >> lines;
     const std::vector<int64_t> extents = test::golden_integers(dims);
     std::getline(file, line);
-    const std::string bytes = line == "-" ? "" : absl::HexStringToBytes(line);
+    const std::string bytes = test::golden_bytes(line);
     std::string expected;
     for (int i = 0; i < lines; ++i) {
       std::getline(file, line);

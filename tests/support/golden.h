@@ -28,6 +28,17 @@ inline std::vector<int64_t> golden_integers(absl::string_view text) {
   return result;
 }
 
+// "00ff10"; no byte: "-". absl::HexStringToBytes() has changed its form.
+inline std::string golden_bytes(absl::string_view text) {
+  std::string result;
+  for (size_t i = 0; text != "-" && i < text.size(); i += 2) {
+    int byte = 0;
+    EXPECT_TRUE(absl::SimpleHexAtoi(text.substr(i, 2), &byte)) << text;
+    result += static_cast<char>(byte);
+  }
+  return result;
+}
+
 // The dtype that name_of() calls so.
 inline DType dtype_named(absl::string_view name) {
   for (int i = 0; i < kNumDTypes; ++i) {
