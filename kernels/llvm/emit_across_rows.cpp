@@ -94,7 +94,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_across_rows(const RowPlan::
 }
 
 bool KernelEmitter::has_panels_across_rows() const {
-  return program_.lanes_across_rows && fits_panels();
+  return program_.lanes_across_rows && fits_panels() && plan_.passes.size() == 1;
 }
 
 // A vector at a time would read a few lines of each page, in the same few sets of the caches. Of as
@@ -153,7 +153,7 @@ void KernelEmitter::emit_panels_across_rows(llvm::Value* first, llvm::Value* las
           return Values{};
         });
         take_turns([&](llvm::Value* column, llvm::Value* i) {
-          emit_totals(total_of(tree, column, leaves), ir_.CreateAdd(row, ir_.CreateSub(i, first)));
+          emit_totals(0, total_of(tree, column, leaves), ir_.CreateAdd(row, ir_.CreateSub(i, first)));
         });
         return Values{};
       });

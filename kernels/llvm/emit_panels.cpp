@@ -13,10 +13,15 @@ using fusion::ValueId;
 bool KernelEmitter::fits_panels() const {
   // Vectors of long bodies are few as it is.
   constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
+  const bool is_short = std::all_of(
+      plan_.passes.begin(), plan_.passes.end(),
+      [](const RowPlan::Stage& pass) { return pass.instrs.size() <= kMaxInstrs; });
+  const bool is_column = program_.schedule == fusion::Schedule::kColumn;
   return !program_.tiled && !copies_runs() && entry_ != Entry::kFinish && !program_.one_leaf &&
-         plan_.splits_rows && plan_.passes.size() == 1 && plan_.cached.empty() &&
-         plan_.before[0].stores.empty() && plan_.reductions.size() <= kMaxReductions &&
-         (lanes_reduced() || program_.body.size() <= kMaxInstrs);
+         !plan_.reductions.empty() && plan_.cached.empty() && plan_.before[0].stores.empty() &&
+         plan_.reductions.size() <= kMaxReductions &&
+         (is_column ? is_short : plan_.passes.size() == 1) &&
+         (lanes_reduced() || is_column || program_.body.size() <= kMaxInstrs);
 }
 
 bool KernelEmitter::has_panels() const {
@@ -45,7 +50,6 @@ llvm::Value* KernelEmitter::width_of_panels() {
 }
 
 void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
-  const RowPlan::Stage& pass = plan_.passes[0];
   const auto [begin, end] = element_range();
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
   llvm::Value* one = builder_.index(1);
@@ -55,46 +59,66 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
   llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
   llvm::Value* lanes = builder_.index(row_lanes());
   llvm::Value* most = width_of_panels();
-  const Tree tree = make_tree(pass.reductions, kWidestPanel);
+  const size_t passes = entry_ == Entry::kBlock ? 1 : plan_.passes.size();
+  std::vector<Tree> trees;
+  for (size_t p = 0; p < passes; ++p) {
+    trees.push_back(make_tree(plan_.passes[p].reductions, kWidestPanel));
+  }
   auto emit_panel = [&](llvm::Value* panel, const Values&) {
     llvm::Value* width = builder_.min(ceil_div(ir_.CreateSub(last, panel), lanes), most);
-    auto take_turns = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
-      builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
-        llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
-        if (lanes_reduced()) {
-          body_->set_row(i);
-        } else {
-          body_->set_lane_start(i);
-          if (host().masked_vectors) set_active_below(i, last);
-        }
-        emit_stage(plan_.before[0]);
-        body(column, i);
+    for (size_t p = 0; p < passes; ++p) {
+      const RowPlan::Stage& pass = plan_.passes[p];
+      auto take_turns = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
+        builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
+          llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
+          if (lanes_reduced()) {
+            body_->set_row(i);
+          } else {
+            body_->set_lane_start(i);
+            if (host().masked_vectors) set_active_below(i, last);
+          }
+          emit_stage(plan_.before[0]);
+          for (size_t done = 0; done < p; ++done) emit_known(done, trees[done], column);
+          body(column, i);
+          return Values{};
+        });
+      };
+      builder_.loop(builder_.index(0), leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
+        llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
+        llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
+        take_turns([&](llvm::Value* column, llvm::Value*) {
+          const Accumulators result = emit_leaf(pass, from, to);
+          if (!result.empty()) add_to_tree(trees[p], column, leaf, result);
+        });
         return Values{};
       });
-    };
-    builder_.loop(builder_.index(0), leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
-      llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
-      llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
-      take_turns([&](llvm::Value* column, llvm::Value*) {
-        add_to_tree(tree, column, leaf, emit_leaf(pass, from, to));
+      take_turns([&](llvm::Value* column, llvm::Value* i) {
+        Accumulators totals;
+        if (!pass.reductions.empty()) totals = total_of(trees[p], column, leaves);
+        if (p + 1 < passes) write_total(trees[p], column, totals);
+        emit_totals(p, totals, ir_.CreateAdd(row, ir_.CreateSub(i, first)));
       });
-      return Values{};
-    });
-    take_turns([&](llvm::Value* column, llvm::Value* i) {
-      const Accumulators totals = total_of(tree, column, leaves);
-      emit_totals(totals, ir_.CreateAdd(row, ir_.CreateSub(i, first)));
-    });
+    }
     return Values{};
   };
   builder_.loop(first, last, ir_.CreateMul(lanes, most), {}, emit_panel);
   body_->set_active(nullptr);
 }
 
+void KernelEmitter::emit_known(size_t p, const Tree& tree, llvm::Value* column) {
+  const std::vector<ValueId>& reductions = plan_.passes[p].reductions;
+  const Accumulators totals = read_total(tree, column);
+  for (size_t k = 0; k < totals.size(); ++k) {
+    body_->set_value(reductions[k], finished(program_.body[reductions[k]], totals[k]));
+  }
+  for (const ValueId id : plan_.before[p + 1].instrs) body_->emit(id);
+}
+
 bool KernelEmitter::has_narrow_panel() const {
   const bool has_lanes = plan_.lanes >= 4 * kNarrowPart;
   // Masked vectors of short elements are scalars where masks are not free.
   const size_t least_size = host().masked_vectors ? 1 : 4;
-  return has_panels() && has_lanes &&
+  return has_panels() && plan_.passes.size() == 1 && has_lanes &&
          std::all_of(
              program_.accesses.begin(), program_.accesses.end(), [&](const fusion::Access& access) {
                return access.lanes == StrideClass::kZero ||
@@ -164,15 +188,15 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
     add_to_tree(tree, zero, leaf, emit_leaf(pass, from, to));
     return Values{};
   });
-  emit_totals(total_of(tree, zero, leaves), row);
+  emit_totals(0, total_of(tree, zero, leaves), row);
   body_->set_active(nullptr);
 }
 
-void KernelEmitter::emit_totals(const Accumulators& totals, llvm::Value* row) {
+void KernelEmitter::emit_totals(size_t p, const Accumulators& totals, llvm::Value* row) {
   if (entry_ == Entry::kBlock)
     store_partials(totals, row);
   else
-    emit_after_pass(0, totals);
+    emit_after_pass(p, totals);
 }
 
 }  // namespace sluice::kernels

@@ -62,6 +62,25 @@ void KernelEmitter::add_to_tree(const Tree& tree, llvm::Value* column, llvm::Val
   }
 }
 
+void KernelEmitter::write_total(const Tree& tree, llvm::Value* column,
+                                const Accumulators& total) {
+  const Values values = flatten(total);
+  for (size_t j = 0; j < tree.levels.size(); ++j) {
+    llvm::Value* memory = level_pointer(tree.levels[j], column, builder_.index(0));
+    ir_.CreateStore(builder_.to_memory(values[j]), memory);
+  }
+}
+
+KernelEmitter::Accumulators KernelEmitter::read_total(const Tree& tree, llvm::Value* column) {
+  Values values;
+  for (const Tree::Level& level : tree.levels) {
+    llvm::Value* stored =
+        ir_.CreateLoad(level.type, level_pointer(level, column, builder_.index(0)));
+    values.push_back(builder_.from_memory(level.dtype, stored));
+  }
+  return unflatten(tree.reductions, program_, values);
+}
+
 KernelEmitter::Accumulators KernelEmitter::total_of(const Tree& tree, llvm::Value* column,
                                                     llvm::Value* count) {
   // The identity changes nothing.

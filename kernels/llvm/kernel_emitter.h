@@ -140,7 +140,7 @@ class KernelEmitter {
   // The leaves of the elements [first, last), `first` being a leaf's first, and their tree.
   Accumulators emit_leaves(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   Accumulators emit_leaf(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
-  // One pass: vectors of columns side by side, or rows, take turns leaf by leaf (emit_panels.cpp),
+  // Vectors of columns side by side, or rows of one pass, take turns leaf by leaf (emit_panels.cpp),
   // so that memory is read by runs that the hardware can foresee, and once if it is rows of several
   // reduced dims, of which the next one lies between.
   static constexpr int kWidestPanel = 32;
@@ -156,8 +156,8 @@ class KernelEmitter {
   static constexpr int kNarrowPart = 4;
   bool has_narrow_panel() const;
   void emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row);
-  // What follows from the totals of the columns at `row`.
-  void emit_totals(const Accumulators& totals, llvm::Value* row);
+  // What follows from pass p's totals of the columns at `row`.
+  void emit_totals(size_t p, const Accumulators& totals, llvm::Value* row);
   // The elements of a row that the entry point is called for: a block's, or all.
   std::pair<llvm::Value*, llvm::Value*> element_range();
   // Once a row: the results of pass p, and what follows from them.
@@ -204,6 +204,11 @@ class KernelEmitter {
   void add_to_tree(const Tree& tree, llvm::Value* column, llvm::Value* i,
                    const Accumulators& subtree, int level = 0);
   Accumulators total_of(const Tree& tree, llvm::Value* column, llvm::Value* count);
+  // A finished tree's memory keeps its total.
+  void write_total(const Tree& tree, llvm::Value* column, const Accumulators& total);
+  Accumulators read_total(const Tree& tree, llvm::Value* column);
+  // For a later pass of a panel: what follows from pass p's total, which `tree` has kept.
+  void emit_known(size_t p, const Tree& tree, llvm::Value* column);
   // The tree of the results of `leaf(0)`, ..., `leaf(count - 1)`, which are computed in this order.
   Accumulators emit_tree(const std::vector<ValueId>& reductions, llvm::Value* count,
                          const std::function<Accumulators(llvm::Value*)>& leaf);

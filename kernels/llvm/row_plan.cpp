@@ -167,7 +167,16 @@ int lanes_of_vector(const Program& program, const std::vector<bool>& uniform) {
 
 // Vectors side by side in a column loop, so that their additions overlap and whole cache lines are
 // read; fewer in long bodies, which would run out of registers.
-int column_vectors(const Program& program) { return program.body.size() <= 8 ? 4 : 1; }
+int column_vectors(const Program& program, const std::vector<RowPlan::Stage>& passes) {
+  constexpr size_t kMaxInstrs = 8, kMaxOfPass = 4;
+  if (program.body.size() <= kMaxInstrs) return 4;
+  const bool fits = std::all_of(passes.begin(), passes.end(), [&](const RowPlan::Stage& pass) {
+    return pass.instrs.size() <= kMaxOfPass &&
+           std::none_of(pass.instrs.begin(), pass.instrs.end(),
+                        [&](ValueId id) { return fusion::is_costly(program.body[id].op); });
+  });
+  return fits ? 4 : 1;
+}
 
 // Vectors side by side in a pointwise loop: an elementary function is one long chain of dependent
 // operations, and two of them hide each other's latency (measured: a tenth to a fifth).
@@ -181,13 +190,15 @@ int pointwise_vectors(const Program& program) {
 constexpr int kPackedLanes = 16;
 
 // `uniform`: by value, the same in all lanes of nearly every vector.
-int lanes_of(const Program& program, const std::vector<bool>& uniform) {
+int lanes_of(const Program& program, const std::vector<bool>& uniform,
+             const std::vector<RowPlan::Stage>& passes) {
   if (program.lanes_reduced()) return static_cast<int>(kLanes);
   const int lanes = lanes_of_vector(program, uniform);
   if (program.packed_rank > 0) return std::min(lanes, kPackedLanes);
   const bool is_pointwise = program.schedule == Schedule::kPointwise;
   return std::min(64,
-                  lanes * (is_pointwise ? pointwise_vectors(program) : column_vectors(program)));
+                  lanes * (is_pointwise ? pointwise_vectors(program)
+                                        : column_vectors(program, passes)));
 }
 
 }  // namespace
@@ -250,7 +261,7 @@ RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
   if (program.schedule == Schedule::kPointwise && program.packed_rank == 0) {
     ranges = find_ranges(program, is_invariant, before[0].instrs);
   }
-  lanes = lanes_of(program, ranges.values.empty() ? is_invariant : ranges.uniform);
+  lanes = lanes_of(program, ranges.values.empty() ? is_invariant : ranges.uniform, passes);
 }
 
 }  // namespace sluice::kernels
