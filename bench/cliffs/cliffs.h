@@ -69,6 +69,7 @@ void add_sorting_programs();
 void add_whole_programs();
 void add_linalg_programs();
 void add_layer_programs();
+void add_everyday_programs();
 
 }  // namespace sluice::bench
 

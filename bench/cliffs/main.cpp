@@ -171,6 +171,7 @@ int serve() {
   add_whole_programs();
   add_linalg_programs();
   add_layer_programs();
+  add_everyday_programs();
   Server server;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {
     std::string answer;

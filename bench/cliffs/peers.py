@@ -11,6 +11,7 @@ import sys
 import time
 
 import numpy
+import peer_everyday  # noqa: F401
 import peer_programs
 
 BATCHES = 8  # of steps that are timed one by one

@@ -2,6 +2,8 @@
 
 import itertools
 
+from rows_everyday import everyday
+
 MILLION = 1 << 20
 FLOATS = ("f16", "bf16", "f32", "f64")
 WHOLE = ("i8", "i32", "i64", "bool")
@@ -622,7 +624,11 @@ def whole_programs():
               cold=True, checks=False)
 
 
+def everyday_programs():
+    return everyday(Row, given)
+
+
 ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations, movement,
                          sorting, random_numbers, tiny, products, linear_algebra,
-                         layers, whole_programs) for row in rows()]
+                         layers, whole_programs, everyday_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"

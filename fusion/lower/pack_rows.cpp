@@ -15,12 +15,20 @@ constexpr int64_t kShortDim = 64;
 // Fewer rows take no time worth a kernel of their own for every length: along the dim before the
 // packed ones, or in all, if there are enough along that dim to fill a vector.
 constexpr int64_t kMinRows = 1024, kMinRowsInAll = 8192, kFillsVector = 8;
+// At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only.
+constexpr int64_t kLongRun = 256;
 // The body is emitted twice for each point of a row; instructions.
 constexpr int64_t kMaxCode = 512;
 
 bool has_bounds(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
     return instr.op == Op::kLoad && instr.num_operands > 0;
+  });
+}
+
+bool reads_narrow(const Program& program) {
+  return std::any_of(program.accesses.begin(), program.accesses.end(), [](const Access& access) {
+    return access.buffer != kNoBuffer && size_of(access.dtype) < 4;
   });
 }
 
@@ -42,6 +50,7 @@ int packed_rank(const LoopNest& nest, const Program& program) {
   for (int d = 0; d < outer - rank; ++d) rows_in_all *= dims[d].extent;
   if (rows < kMinRows && (rows < kFillsVector || rows_in_all < kMinRowsInAll)) return 0;
   if (dims.back().extent % kWholeVector == 0 && !has_bounds(program)) return 0;
+  if (rows < kLongRun && has_bounds(program) && reads_narrow(program)) return 0;
   const auto code = static_cast<int64_t>(program.body.size() + program.stores.size());
   return points * code <= kMaxCode ? rank : 0;
 }

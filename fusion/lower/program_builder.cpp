@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
+#include "fusion/lower/moved_bools.h"
 #include "fusion/lower/pack_rows.h"
 
 namespace sluice::fusion {
@@ -209,6 +210,7 @@ void ProgramBuilder::find_dependence() {
 
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
   Program& program = call_.program;
+  move_bools_as_bytes(&program);
   simplify_dims(&nest_);
   program.lanes_across_rows = arrange_lanes(program, &nest_);
   const std::vector<bool> in_tiles = arrange_tiles(program, &nest_);

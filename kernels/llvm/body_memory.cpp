@@ -236,7 +236,7 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
   }
   llvm::Value* mask = builder_.both(predicate, active_);
   if (address.lanes == StrideClass::kAny || builder_.lanes() == 1) {
-    if (mask == nullptr && address.step != nullptr && builder_.lanes() > 1 && serves_flips_) {
+    if (predicate == nullptr && address.step != nullptr && builder_.lanes() > 1 && serves_flips_) {
       return decode(dtype, load_flipped(address, dtype));
     }
     return decode(dtype, load_lanes(lane_pointers(address, dtype), dtype, mask));
@@ -257,14 +257,17 @@ llvm::Value* BodyEmitter::load_flipped(const Address& address, DType dtype) {
   auto reversed = [&]() -> llvm::Value* {
     llvm::Value* last = scalar_pointer(address, dtype);
     llvm::Value* from = ir_.CreateGEP(type, last, builder_.index(1 - lanes));
-    llvm::Value* loaded =
-        ir_.CreateAlignedLoad(builder_.with_lanes(type), from, llvm::Align(size_of(dtype)));
-    return ir_.CreateVectorReverse(loaded);
+    llvm::Type* vector = builder_.with_lanes(type);
+    const llvm::Align align(size_of(dtype));
+    if (active_ == nullptr)
+      return ir_.CreateVectorReverse(ir_.CreateAlignedLoad(vector, from, align));
+    llvm::Value* mask = ir_.CreateVectorReverse(active_);
+    return ir_.CreateVectorReverse(
+        ir_.CreateMaskedLoad(vector, from, align, mask, llvm::Constant::getNullValue(vector)));
   };
   llvm::Value* is_flipped = ir_.CreateICmpEQ(address.step, builder_.index(-1));
-  return builder_.choose(is_flipped, reversed, [&] {
-    return load_lanes(lane_pointers(address, dtype), dtype, /*mask=*/nullptr);
-  });
+  return builder_.choose(is_flipped, reversed,
+                         [&] { return load_lanes(lane_pointers(address, dtype), dtype, active_); });
 }
 
 llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask,

@@ -13,9 +13,9 @@ using fusion::ValueId;
 bool KernelEmitter::fits_panels() const {
   // Vectors of long bodies are few as it is.
   constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
-  const bool is_short = std::all_of(
-      plan_.passes.begin(), plan_.passes.end(),
-      [](const RowPlan::Stage& pass) { return pass.instrs.size() <= kMaxInstrs; });
+  const bool is_short =
+      std::all_of(plan_.passes.begin(), plan_.passes.end(),
+                  [](const RowPlan::Stage& pass) { return pass.instrs.size() <= kMaxInstrs; });
   const bool is_column = program_.schedule == fusion::Schedule::kColumn;
   return !program_.tiled && !copies_runs() && entry_ != Entry::kFinish && !program_.one_leaf &&
          !plan_.reductions.empty() && plan_.cached.empty() && plan_.before[0].stores.empty() &&

@@ -62,8 +62,7 @@ void KernelEmitter::add_to_tree(const Tree& tree, llvm::Value* column, llvm::Val
   }
 }
 
-void KernelEmitter::write_total(const Tree& tree, llvm::Value* column,
-                                const Accumulators& total) {
+void KernelEmitter::write_total(const Tree& tree, llvm::Value* column, const Accumulators& total) {
   const Values values = flatten(total);
   for (size_t j = 0; j < tree.levels.size(); ++j) {
     llvm::Value* memory = level_pointer(tree.levels[j], column, builder_.index(0));

@@ -140,9 +140,9 @@ class KernelEmitter {
   // The leaves of the elements [first, last), `first` being a leaf's first, and their tree.
   Accumulators emit_leaves(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   Accumulators emit_leaf(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
-  // Vectors of columns side by side, or rows of one pass, take turns leaf by leaf (emit_panels.cpp),
-  // so that memory is read by runs that the hardware can foresee, and once if it is rows of several
-  // reduced dims, of which the next one lies between.
+  // Vectors of columns side by side, or rows of one pass, take turns leaf by leaf
+  // (emit_panels.cpp), so that memory is read by runs that the hardware can foresee, and once if it
+  // is rows of several reduced dims, of which the next one lies between.
   static constexpr int kWidestPanel = 32;
   bool fits_panels() const;
   bool has_panels() const;

@@ -196,9 +196,8 @@ int lanes_of(const Program& program, const std::vector<bool>& uniform,
   const int lanes = lanes_of_vector(program, uniform);
   if (program.packed_rank > 0) return std::min(lanes, kPackedLanes);
   const bool is_pointwise = program.schedule == Schedule::kPointwise;
-  return std::min(64,
-                  lanes * (is_pointwise ? pointwise_vectors(program)
-                                        : column_vectors(program, passes)));
+  return std::min(
+      64, lanes * (is_pointwise ? pointwise_vectors(program) : column_vectors(program, passes)));
 }
 
 }  // namespace
