@@ -28,8 +28,10 @@ TESTS_SHARE = 0.62  # of the time, where the bench is to follow
 # Suites run once in each mode. Without settings most of their programs run once, interpreted by the
 # generic kernel; compiled, each runs on a kernel of its own.
 MODES = {"": {}, "compiled": {"SLUICE_COMPILE": "blocking"},
-         "own products": {"SLUICE_COMPILE": "blocking", "SLUICE_CUBLASLT": "off"}}
-WITH_PRODUCTS = ("digits_step_test", "epilogue_test", "fused_programs_test", "fuzz_test")
+         "own products": {"SLUICE_COMPILE": "blocking", "SLUICE_CUBLASLT": "off",
+                          "SLUICE_CUDNN": "off"}}
+WITH_PRODUCTS = ("convolution_test", "digits_step_test", "epilogue_test", "fused_programs_test",
+                 "fuzz_test")
 # A kernel for every op and dtype takes the host's compiler minutes.
 NOT_REHEARSED_COMPILED = ("ops_test", "reduction_test")
 FUZZ_PIECES, FUZZ_PROGRAMS = 8, 25
@@ -108,7 +110,7 @@ def driver_text():
 
 def environment(rehearse):
     """What the programs get: settings of the engine's that would change what is checked go."""
-    kept = ("SLUICE_NVRTC", "SLUICE_CUBLASLT", "SLUICE_EMULATED_CUDA")
+    kept = ("SLUICE_NVRTC", "SLUICE_CUBLASLT", "SLUICE_CUDNN", "SLUICE_EMULATED_CUDA")
     env = {k: v for k, v in os.environ.items() if not k.startswith("SLUICE_") or k in kept}
     # Tests count compilations and windows, and the bench times them.
     env.update(SLUICE_DISK_CACHE="off", SLUICE_DETERMINISTIC="1", SLUICE_DEVICE="cuda")

@@ -15,7 +15,8 @@ struct WindowSteps {
   int64_t stride = 1, dilation = 1, before = 0, after = 0;
 };
 
-// Whether there is a library for tensors of this dtype and device, and they are not empty.
+// Whether there is a library for tensors of this dtype and device, or on a GPU kernels in its
+// place, and they are not empty.
 bool can_convolve(const Tensor& x, const Tensor& y);
 
 // Op::kConvolution of images and filters, or another of its kind (fusion/ir/library.def), of shape

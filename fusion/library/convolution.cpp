@@ -8,6 +8,29 @@
 
 namespace sluice::fusion {
 
+ConvolutionExtents ConvolutionAttributes::extents_of(ConvolutionRole role) const {
+  ConvolutionExtents extents{};
+  extents[0] = role == kFiltersRole ? outputs : batch;
+  extents[1] = role == kFiltersRole ? inputs / groups : role == kImagesRole ? inputs : outputs;
+  for (int i = 0; i < rank; ++i) {
+    extents[2 + i] = role == kFiltersRole  ? axes[i].window
+                     : role == kImagesRole ? axes[i].extent
+                                           : axes[i].places;
+  }
+  return extents;
+}
+
+ConvolutionExtents ConvolutionAttributes::dense_strides(ConvolutionRole role) const {
+  const ConvolutionExtents extents = extents_of(role);
+  ConvolutionExtents strides{};
+  int64_t stride = 1;
+  for (int i = 2 + rank; i-- > 0;) {
+    strides[i] = stride;
+    stride *= extents[i];
+  }
+  return strides;
+}
+
 std::string ConvolutionAttributes::text() const {
   const auto extents = [&](int64_t WindowAxis::*number) {
     return absl::StrJoin(
@@ -28,6 +51,7 @@ double ConvolutionAttributes::cost() const {
 std::shared_ptr<const LibraryAttributes> make_convolution_attributes(
     const GraphNode& node, absl::Span<const Layout> operands) {
   auto result = std::make_shared<ConvolutionAttributes>();
+  result->dtype = node.dtype;
   result->result = node.op == Op::kConvolution         ? kPlacesRole
                    : node.op == Op::kConvolutionImages ? kImagesRole
                                                        : kFiltersRole;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include <sluice/dtype.h>
 #include "fusion/lower/step.h"
 
 namespace sluice::fusion {
@@ -45,8 +46,13 @@ inline constexpr ConvolutionRole kRolesOfConvolution[kNumRoles][kNumRoles] = {
     {kImagesRole, kPlacesRole, kFiltersRole},
     {kImagesRole, kFiltersRole, kPlacesRole}};
 
-// float32. Buffers: the op's operands, and the result, without gaps.
+// Of each axis, in the order of fusion/ir/library.def.
+using ConvolutionExtents = std::array<int64_t, 2 + kMaxWindowAxes>;
+
+// Buffers: the op's operands, and the result, without gaps; all of `dtype`, which on the CPU is
+// float32. Half types are summed in float32, and rounded once.
 struct ConvolutionAttributes : SizedAttributes<ConvolutionAttributes> {
+  DType dtype = DType::kFloat32;
   ConvolutionRole result = kPlacesRole;
   int rank = 0;  // how many `axes` there are
   int64_t batch = 0, groups = 1;
@@ -67,6 +73,9 @@ struct ConvolutionAttributes : SizedAttributes<ConvolutionAttributes> {
   int64_t pixels() const { return product(&WindowAxis::extent); }
   int64_t window() const { return product(&WindowAxis::window); }
   int64_t places() const { return product(&WindowAxis::places); }
+  ConvolutionExtents extents_of(ConvolutionRole role) const;
+  // Of a tensor without gaps.
+  ConvolutionExtents dense_strides(ConvolutionRole role) const;
   std::string text() const override;
   int64_t flops() const override {
     return 2 * batch * outputs * (inputs / groups) * window() * places();

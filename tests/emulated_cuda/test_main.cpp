@@ -1,5 +1,6 @@
 // main() of the engine's tests. SLUICE_EMULATED_CUDA=<seed> installs the emulated CUDA driver;
-// SLUICE_DEVICE=cuda then makes its device the default.
+// SLUICE_DEVICE=cuda then makes its device the default, and SLUICE_EMULATED_CUDNN=1 gives it a
+// cuDNN.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -38,6 +39,20 @@ int main(int argc, char** argv) {
   for (const std::string& violation : emulator.violations()) {
     std::printf("misuse of the driver: %s\n", violation.c_str());
     result = 1;
+  }
+  if (const sluice::emulated::FakeCudnn* const cudnn = sluice::emulated::started_cudnn()) {
+    std::printf("%zu convolutions by the emulated cuDNN\n", cudnn->runs().size());
+    for (const std::string& misuse : cudnn->misuse()) {
+      std::printf("misuse of cuDNN: %s\n", misuse.c_str());
+      result = 1;
+    }
+  }
+  if (const sluice::emulated::FakeCudnn* const cudnn = sluice::emulated::started_cudnn()) {
+    std::printf("%zu convolutions by the emulated cuDNN\n", cudnn->runs().size());
+    for (const std::string& misuse : cudnn->misuse()) {
+      std::printf("misuse of cuDNN: %s\n", misuse.c_str());
+      result = 1;
+    }
   }
   return result;
 }

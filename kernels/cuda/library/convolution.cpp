@@ -1,28 +1,60 @@
-// GPUs have no library for convolutions yet: the frontend records none there, but what conv2d() is
-// composed of (frontend/layers/library_convolution.h).
+// Library calls of kind kConvolution on a GPU: by cuDNN where it is present and has an engine for
+// them, else by kernels of our own.
+#include "fusion/library/convolution.h"
+
+#include <memory>
+
+#include "kernels/cuda/library/cudnn_convolution.h"
 #include "kernels/cuda/library/library.h"
+#include "kernels/cuda/library/own_convolution.h"
 
 namespace sluice::kernels::cuda {
 namespace {
 
-class NoRunner : public LibraryRunner {
+std::unique_ptr<CudnnConvolution> open_library(const LibraryDevice& device) {
+  const Cudnn* table = device.cudnn;
+  if (table == nullptr && device.driver_version != 0) {
+    table = find_cudnn(device.driver_version).value_or(nullptr);
+  }
+  if (table == nullptr) return nullptr;
+  auto made = CudnnConvolution::make(device.context, device.compiler, table);
+  return made.ok() ? *std::move(made) : nullptr;
+}
+
+class ConvolutionCalls : public LibraryRunner {
  public:
-  absl::Status prepare(const fusion::LibraryCall&) override { return missing(); }
-  absl::Status enqueue(runtime::cuda::CudaStream*, const fusion::LibraryCall&,
-                       absl::Span<void* const>, absl::string_view) override {
-    return missing();
+  explicit ConvolutionCalls(const LibraryDevice& device)
+      : library_(open_library(device)), own_(device.context, device.compiler) {}
+
+  absl::Status prepare(const fusion::LibraryCall& call) override {
+    const fusion::ConvolutionAttributes& of = fusion::convolution_of(call);
+    if (library_ != nullptr) {
+      const absl::StatusOr<bool> is_ready = library_->prepare(of);
+      if (!is_ready.ok()) return is_ready.status();
+      if (*is_ready) return absl::OkStatus();
+    }
+    return own_.prepare(of);
+  }
+  absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
+                       absl::Span<void* const> buffers, absl::string_view label) override {
+    const fusion::ConvolutionAttributes& of = fusion::convolution_of(call);
+    if (library_ != nullptr) {
+      const absl::StatusOr<bool> done = library_->enqueue(stream, of, buffers, label);
+      if (!done.ok()) return done.status();
+      if (*done) return absl::OkStatus();
+    }
+    return own_.enqueue(stream, of, buffers, label);
   }
 
  private:
-  static absl::Status missing() {
-    return absl::UnimplementedError("GPUs have no library for convolutions");
-  }
+  const std::unique_ptr<CudnnConvolution> library_;  // null if there is none
+  OwnConvolution own_;
 };
 
 }  // namespace
 
-std::unique_ptr<LibraryRunner> make_convolution_runner(const LibraryDevice&) {
-  return std::make_unique<NoRunner>();
+std::unique_ptr<LibraryRunner> make_convolution_runner(const LibraryDevice& device) {
+  return std::make_unique<ConvolutionCalls>(device);
 }
 
 }  // namespace sluice::kernels::cuda

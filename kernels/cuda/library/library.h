@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "fusion/lower/step.h"
 #include "kernels/cuda/compile/compiler.h"
+#include "kernels/cuda/library/cudnn.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"
 
@@ -20,6 +21,7 @@ struct LibraryDevice {
   runtime::cuda::Context* context = nullptr;
   Compiler* compiler = nullptr;  // for kernels of our own
   int driver_version = 0;        // 12010: 12.1; 0: use no vendor's library
+  const Cudnn* cudnn = nullptr;  // to use whatever the version is; null: none in particular
 };
 
 // Runs the calls of one kind on one GPU. Thread-safe. Outlives the work it is given.

@@ -17,6 +17,7 @@ using fusion::Op;
 using runtime::cuda::CudaStream;
 
 constexpr const char* kMatmulText =
+#include "kernels/cuda/library/fragment.inc"
 #include "kernels/cuda/library/matmul_kernel.inc"
     ;
 

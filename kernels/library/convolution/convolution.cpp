@@ -107,7 +107,7 @@ class Convolution {
       View& view = views_[roles[k]];
       view.data = static_cast<float*>(buffers[k]);
       view.rank = 2 + a_.rank;
-      view.extents = extents_of(roles[k]);
+      view.extents = a_.extents_of(roles[k]);
       if (k == 2) {
         view.set_dense();
       } else {
@@ -127,21 +127,6 @@ class Convolution {
   }
 
  private:
-  ConvolutionStrides extents_of(ConvolutionRole role) const {
-    ConvolutionStrides extents{};
-    extents[0] = role == kFiltersRole ? a_.outputs : a_.batch;
-    extents[1] = role == kFiltersRole  ? a_.inputs / a_.groups
-                 : role == kImagesRole ? a_.inputs
-                                       : a_.outputs;
-    for (int i = 0; i < a_.rank; ++i) {
-      const WindowAxis& axis = a_.axes[i];
-      extents[2 + i] = role == kFiltersRole  ? axis.window
-                       : role == kImagesRole ? axis.extent
-                                             : axis.places;
-    }
-    return extents;
-  }
-
   void make_plain(View* view) {
     if (view->is_plain()) return;
     copies_.push_back(
