@@ -28,6 +28,7 @@ std::vector<fusion::Program> copies_of(const std::vector<const fusion::Program*>
 CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
     : programs_(copies_of(code.programs)),
       by_table_(code.by_table),
+      table_words_(code.table_words),
       wide_(code.wide),
       // Programs permit contraction; none requires it.
       contracts_(std::all_of(programs_.begin(), programs_.end(),
@@ -36,7 +37,7 @@ CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
       name_(name_of_key(key)) {}
 
 Kernel CachedKernel::emitted() const {
-  Kernel kernel{name_, {}, by_table_, wide_};
+  Kernel kernel{name_, {}, by_table_, table_words_, wide_};
   for (const fusion::Program& program : programs_) kernel.programs.push_back(&program);
   return kernel;
 }

@@ -24,6 +24,7 @@ struct LaunchCode {
   bool by_table = false;
   bool wide = false;
   std::string label;  // names it in messages, such as by the user's ops
+  int64_t table_words = 0;
 };
 
 // A kernel and its state: cold, being compiled, ready or failed. Thread-safe. A launch holds a
@@ -57,6 +58,7 @@ class CachedKernel {
 
   const std::vector<fusion::Program> programs_;
   const bool by_table_;
+  const int64_t table_words_;
   const bool wide_;
   const bool contracts_;
   const std::string label_;

@@ -46,6 +46,7 @@ void append_number(std::string* key, uint64_t number) {
 std::string key_of(const LaunchCode& code) {
   std::string key;
   append_number(&key, code.by_table * 2 + code.wide);
+  append_number(&key, static_cast<uint64_t>(code.table_words));
   for (const fusion::Program* program : code.programs) {
     const std::string part = fusion::canonical_key(*program);
     append_number(&key, part.size());

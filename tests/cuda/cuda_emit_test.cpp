@@ -137,14 +137,15 @@ TEST(CudaEmitTest, Geometry) {
   check({Schedule::kRow, 1000, 10}, 1, 16, 16);  // four threads a row
 }
 
-TEST(CudaEmitTest, SeveralCallsInOneLaunch) {
+// `table_words`: 0 for a table by its address.
+void check_several_calls(int64_t table_words) {
   Cases cases;
   add_softmax(cases, {Schedule::kRow, 70, 45}, kFloat32);
   add_reductions(cases, {Schedule::kRow, 1, 30'000}, false);
   add_reductions(cases, {Schedule::kColumn, 40, 700}, false);
   for (const int64_t n : {1000, 0, 3001}) add_scaled(cases, n);
   constexpr size_t kPrograms = 4;  // the last is that of all after it
-  Kernel kernel{"together", {}, /*by_table=*/true};
+  Kernel kernel{"together", {}, /*by_table=*/true, table_words};
   for (size_t i = 0; i < kPrograms; ++i) kernel.programs.push_back(&cases[i].program());
   const std::string text = emit({&kernel, 1});
   check_with_nvrtc(text);
@@ -182,12 +183,23 @@ TEST(CudaEmitTest, SeveralCallsInOneLaunch) {
       calls.push_back({static_cast<int>(index), geometry[i].num_blocks(stage), words[i]});
       blocks += calls.back().blocks;
     }
-    const std::vector<uint64_t> table = pack_table(calls);
+    std::vector<uint64_t> table = pack_table(calls);
+    if (table_words > 0) {
+      ASSERT_LE(table.size(), static_cast<size_t>(table_words));
+      table.resize(table_words);
+      EXPECT_EQ(module.launch("together", blocks, table.data()), "");
+      continue;
+    }
     const uint64_t* const address = table.data();
     const ptx::Accessible of_table(table.data(), 8 * table.size(), /*writable=*/false);
     EXPECT_EQ(module.launch("together", blocks, &address), "");
   }
   for (size_t i = 0; i < cases.size(); ++i) cases[i].expect_near(expected[i]);
+}
+
+TEST(CudaEmitTest, SeveralCallsInOneLaunch) {
+  check_several_calls(0);
+  check_several_calls(512);
 }
 
 }  // namespace

@@ -89,6 +89,26 @@ TEST(CudaReplay, EachOfSeveralBindingsHasItsGraph) {
   }
 }
 
+TEST(CudaReplay, LaunchesBetweenProductsAreGraphs) {
+  emulator();
+  const Tensor x = Tensor::from(start_values(), {64, 32}), w = full({32, 32}, 0.01f);
+  sync();
+  std::vector<uint8_t> expected;
+  for (int i = 0; i < 12; ++i) {
+    const Tensor y = window_of(matmul(window_of(x, 5, 0.25f), w), 5, 0.25f);
+    const int64_t before = emulator().calls();
+    y.eval();
+    const int64_t calls = emulator().calls() - before;
+    sync();
+    // The context, two graphs and a product, progress, an event.
+    if (i >= 8) {
+      EXPECT_LE(calls, 7) << i;
+    }
+    if (i == 0) expected = read_bytes(y);
+    EXPECT_EQ(read_bytes(y), expected) << i;
+  }
+}
+
 TEST(CudaReplay, NewScalarsReachTheGraph) {
   emulator();
   const std::vector<Iteration> iterations = iterate(16, {0.5f, 0.25f});

@@ -119,9 +119,9 @@ bool Replay::patch(Instance* instance, absl::Span<const Launch> launches,
   return true;
 }
 
-Replay& Replays::on(const runtime::cuda::CudaStream* stream) {
+Replay& Replays::on(const runtime::cuda::CudaStream* stream, size_t number) {
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Replay>& replay = by_stream_[stream];
+  std::unique_ptr<Replay>& replay = by_stream_[{stream, number}];
   if (replay == nullptr) replay = std::make_unique<Replay>(gpu_);
   return *replay;
 }

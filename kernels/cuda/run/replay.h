@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -28,7 +29,8 @@ struct Launch {
 
 runtime::cuda::KernelLaunch kernel_launch(const Launch& launch, absl::Span<const uint64_t> words);
 
-// The graphs of one plan on one stream, on which runs begin one after another. Outlives them.
+// The graphs of a row of a plan's launches on one stream, on which runs begin one after another.
+// Outlives them.
 //
 // Results of windows in flight have different addresses, which recur in turn; so there are several
 // graphs, and each is launched with the parameters that it has, if it can be.
@@ -71,17 +73,18 @@ class Replay {
 };
 
 // Of one plan, by stream: runs on different streams share no graph. Thread-safe.
+// `number`: of the row of launches.
 class Replays {
  public:
   explicit Replays(Gpu* gpu) : gpu_(gpu) {}
 
   // Streams are never destroyed.
-  Replay& on(const runtime::cuda::CudaStream* stream);
+  Replay& on(const runtime::cuda::CudaStream* stream, size_t number);
 
  private:
   Gpu* const gpu_;
   std::mutex mutex_;
-  absl::flat_hash_map<const runtime::cuda::CudaStream*, std::unique_ptr<Replay>>
+  absl::flat_hash_map<std::pair<const runtime::cuda::CudaStream*, size_t>, std::unique_ptr<Replay>>
       by_stream_;  // guarded by mutex_
 };
 

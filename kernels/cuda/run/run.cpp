@@ -20,9 +20,12 @@ constexpr size_t kTableAlignment = 16;
 
 CudaCode::CudaCode(Gpu* gpu, std::vector<fusion::Step>* steps, std::vector<std::string> labels)
     : gpu(gpu), steps(*steps), labels(std::move(labels)), replays(gpu) {
-  if (!steps->empty()) {
-    label = absl::StrCat(steps->size(), " steps from ", this->labels.front(), " to ",
-                         this->labels.back());
+  for (size_t first = 0; first < steps->size();) {
+    size_t end = first + 1;
+    while (end < steps->size() && !(*steps)[end].library) ++end;
+    runs.push_back({end, absl::StrCat(end - first, " steps from ", this->labels[first], " to ",
+                                      this->labels[end - 1])});
+    first = end;
   }
   const int multiprocessors = gpu->device().context().info().multiprocessors;
   std::vector<LaunchCode> codes;
@@ -30,7 +33,6 @@ CudaCode::CudaCode(Gpu* gpu, std::vector<fusion::Step>* steps, std::vector<std::
     fusion::Step& step = (*steps)[s];
     std::unique_ptr<StepCode>& launch = launches.emplace_back();
     if (step.library) {
-      has_library_calls = true;
       // A copy, as the plan may be gone before its turn comes. The GPU lives as long as the
       // process.
       CompileThreads::get().add(
@@ -124,18 +126,15 @@ void CudaRun::start(const Bindings& bindings) {
   const absl::Status copied = copy_tables();
   for (size_t s = 0; s < steps_.size() && !copied.ok(); ++s) {
     const StepCode* step = code_.launches[s].get();
-    if (step != nullptr && step->uses_table(steps_[s].is_generic)) steps_[s].status = copied;
+    if (step != nullptr && step->table_bytes(steps_[s].is_generic) > 0) steps_[s].status = copied;
   }
   if (bindings.timed) {
     clock_ = std::make_unique<StepClock>(&stream_);
     clock_->mark();
   }
   // The steps inside a graph cannot be timed.
-  if (clock_ == nullptr && !code_.has_library_calls && copied.ok() &&
-      code_.replays.on(&stream_).submit(&stream_, launches_, words_, code_.label)) {
-    return;
-  }
-  size_t next = 0;
+  const bool has_graphs = clock_ == nullptr && copied.ok();
+  size_t next = 0, run = 0;
   for (size_t s = 0; s < steps_.size(); ++s) {
     absl::Status& status = steps_[s].status;
     const std::optional<fusion::LibraryCall>& library = code_.steps[s].library;
@@ -143,12 +142,25 @@ void CudaRun::start(const Bindings& bindings) {
       status = code_.gpu->library(library->kind)
                    .enqueue(&stream_, *library, bindings.of(*library), code_.labels[s]);
     }
+    // A run of launches begins with the first step, and with each library call.
+    if (has_graphs && (s == 0 || library)) next = replay(next, run++);
     for (; next < launches_.size() && launches_[next].step == s; ++next) {
       if (!status.ok()) continue;
       status = stream_.launch(kernel_launch(launches_[next], words_), code_.labels[s]);
     }
     if (clock_ != nullptr) clock_->mark();
   }
+}
+
+// Submits the launches up to the next library call as one graph, if that is to be; returns the
+// first that is left.
+size_t CudaRun::replay(size_t first, size_t run) {
+  size_t end = first;
+  while (end < launches_.size() && launches_[end].step < code_.runs[run].end) ++end;
+  const auto launches = absl::MakeConstSpan(launches_).subspan(first, end - first);
+  const bool is_done =
+      code_.replays.on(&stream_, run).submit(&stream_, launches, words_, code_.runs[run].label);
+  return is_done ? end : first;
 }
 
 std::vector<StepTime> CudaRun::step_times() {
@@ -226,7 +238,12 @@ void CudaRun::encode_table(size_t s, int stage, const Bindings& bindings) {
     calls.push_back({program, geometry.num_blocks(stage), words[c]});
     blocks += calls.back().blocks;
   }
-  const std::vector<uint64_t> table = pack_table(calls);
+  std::vector<uint64_t> table = pack_table(calls);
+  if (const size_t by_value = step.table_words(is_generic); by_value > 0) {
+    table.resize(by_value);
+    add_launch(s, static_cast<uint32_t>(blocks), table);
+    return;
+  }
   const size_t bytes = sizeof(uint64_t) * table.size();
   std::memcpy(on_host_.data() + table_end_, table.data(), bytes);
   const uint64_t address = reinterpret_cast<uintptr_t>(table_on_device(table_end_));

@@ -28,14 +28,19 @@ struct CudaCode {
   std::vector<std::unique_ptr<StepCode>> launches;  // by step; null for a library call
   std::vector<KernelRef> kernels;                   // of all launches
   size_t num_error_slots = 0;
-  bool has_library_calls = false;
-  std::string label;  // of all steps
+  // Steps up to the next library call, each of which begins such a run: its launches can be a
+  // graph.
+  struct Run {
+    size_t end;  // the step after its last
+    std::string label;
+  };
+  std::vector<Run> runs;
   Replays replays;
 };
 
-// Arguments that do not fit into a kernel's parameters are copied to the device as tables, in one
-// copy ahead of the kernels. Error slots are in pinned memory; a kernel writes them only to report
-// an error.
+// Arguments that do not fit into a kernel's parameters, and those of the generic kernel, are copied
+// to the device as tables, in one copy ahead of the kernels. Error slots are in pinned memory; a
+// kernel writes them only to report an error.
 class CudaRun : public Run {
  public:
   CudaRun(CudaCode* code, runtime::cuda::CudaStream* stream) : code_(*code), stream_(*stream) {}
@@ -65,6 +70,7 @@ class CudaRun : public Run {
   void encode_table(size_t s, int stage, const Bindings& bindings);
   void add_launch(size_t s, uint32_t blocks, absl::Span<const uint64_t> words);
   absl::Status copy_tables();
+  size_t replay(size_t first, size_t run);
   std::byte* table_on_device(size_t at) const;
 
   CudaCode& code_;

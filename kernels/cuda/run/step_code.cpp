@@ -1,6 +1,7 @@
 #include "kernels/cuda/run/step_code.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int64_t kWordBytes = 8;
 constexpr int64_t kPartialAlignment = 256;
+constexpr size_t kLeastTableWords = 64;
 
 KernelArgs without_addresses(const fusion::KernelCall& call) {
   KernelArgs args{};
@@ -67,10 +69,15 @@ StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors
     partial_bytes += round_up(code.geometry.partial_bytes, kPartialAlignment);
   }
   by_table_ = calls.size() > 1 || kWordBytes * num_words(programs_[0]) > kMaxParameterBytes;
+  if (!by_table_) return;
+  // Launches of other numbers of calls are to share the kernel, so there are few sizes.
+  const size_t most = kMaxParameterBytes / kWordBytes, words = words_of_all();
+  if (words <= most)
+    table_words_ = std::min(most, std::max(kLeastTableWords, std::bit_ceil(words)));
 }
 
 LaunchCode StepCode::launch_code(const std::string& label) const {
-  LaunchCode code{{}, by_table_, wide_, label};
+  LaunchCode code{{}, by_table_, wide_, label, static_cast<int64_t>(table_words_)};
   for (const fusion::Program& program : programs_) code.programs.push_back(&program);
   return code;
 }
@@ -95,12 +102,17 @@ void StepCode::encode() {
   }
 }
 
-size_t StepCode::table_bytes(bool generic) const {
-  if (!uses_table(generic)) return 0;
+size_t StepCode::words_of_all() const {
   constexpr size_t kEntryWords = 3;
   size_t words = 1;
+  for (const CallCode& call : calls) words += kEntryWords + num_words(programs_[call.program]);
+  return words;
+}
+
+size_t StepCode::table_bytes(bool generic) const {
+  if (!uses_table(generic) || table_words(generic) > 0) return 0;
+  size_t words = words_of_all();
   for (const CallCode& call : calls) {
-    words += kEntryWords + num_words(programs_[call.program]);
     if (generic) words += encoded_.programs[call.program].size();
   }
   return words * kWordBytes;

@@ -44,7 +44,9 @@ class StepCode {
   bool is_encodable();
 
   bool uses_table(bool generic) const { return generic || by_table_; }
-  // The most bytes that a stage's table takes; 0 if it has none.
+  // Of the kernel's parameters, if the table is in them; else 0.
+  size_t table_words(bool generic) const { return generic ? 0 : table_words_; }
+  // The most bytes that a stage's table takes in memory; 0 if it has none there.
   size_t table_bytes(bool generic) const;
   const Geometry& geometry(size_t call, bool generic) const {
     return generic ? encoded_.geometries[call] : calls[call].geometry;
@@ -60,6 +62,8 @@ class StepCode {
 
  private:
   void encode();
+  // Of the table of all calls, without their bytecode.
+  size_t words_of_all() const;
 
   // For the generic kernel.
   struct Encoded {
@@ -70,6 +74,7 @@ class StepCode {
 
   std::vector<fusion::Program> programs_;  // different from one another
   bool by_table_ = false;
+  size_t table_words_ = 0;
   bool wide_ = false;
   const int multiprocessors_;
   Encoded encoded_;

@@ -1,5 +1,8 @@
 #include "kernels/gpu/emit/emit.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/gpu/emit/functions.h"
 #include "kernels/gpu/emit/program_emitter.h"
@@ -24,8 +27,10 @@ void emit_direct(const Kernel& kernel, Writer* writer) {
 }
 
 void emit_by_table(const Kernel& kernel, Writer* writer) {
-  writer->open("SL_KERNEL(", kernel.name, ", sl_table)");
-  writer->line("const sl_entry entry = sl_find_call(p);");
+  const bool by_value = kernel.table_words > 0;
+  writer->open("SL_KERNEL(", kernel.name, ", ",
+               by_value ? absl::StrCat("sl_words<", kernel.table_words, ">") : "sl_table", ")");
+  writer->line("const sl_entry entry = sl_find_call(p.words);");
   writer->open("switch (entry.program)");
   for (size_t k = 0; k < kernel.programs.size(); ++k) {
     const std::string program = program_name(kernel, k);
@@ -33,6 +38,11 @@ void emit_by_table(const Kernel& kernel, Writer* writer) {
     // A copy, so that no store can seem to change the arguments.
     writer->line("const ", program, "::Args args = *reinterpret_cast<const ", program,
                  "::Args*>(p.words + entry.words);");
+    // Of addresses that come by way of a table the compiler does not know that.
+    const std::vector<fusion::Access>& accesses = kernel.programs[k]->accesses;
+    for (size_t a = 0; a < accesses.size(); ++a) {
+      if (accesses[a].buffer != fusion::kNoBuffer) writer->line("SL_IN_MEMORY(args.a", a, ");");
+    }
     writer->line(program, "::run(args, ", block_index(kernel, k, " - sl_u32(entry.first_block)"),
                  ");");
     writer->line("break;");

@@ -6,8 +6,8 @@
 // It has one parameter:
 //   - direct: the words of the one call, by value, for one program whose words are not more than
 //     kMaxParameterBytes;
-//   - by table: the address in device memory of a table of calls, each of one of the kernel's
-//     programs. The blocks of call i are those from its first block on to the next call's.
+//   - by table: a table of calls, each of one of the kernel's programs, by value or by its address
+//     in device memory. The blocks of call i are those from its first block on to the next call's.
 //
 // Bits depend on the program and the extents alone, not on how a call is cut, what else is in the
 // source or where buffers lie. The only hint of a program that is followed is `contracts`, an
@@ -15,6 +15,7 @@
 #ifndef SLUICE_KERNELS_GPU_EMIT_EMIT_H_
 #define SLUICE_KERNELS_GPU_EMIT_EMIT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct Kernel {
   std::string name;                              // an identifier, the source's own
   std::vector<const fusion::Program*> programs;  // verified; one, if direct
   bool by_table = false;
-  bool wide = false;  // 64-bit indices, for calls that need them (needs_wide_indices())
+  int64_t table_words = 0;  // of a table that is passed by value, padding included; 0: by address
+  bool wide = false;        // 64-bit indices, for calls that need them (needs_wide_indices())
 };
 
 // Without the prelude. The text depends on nothing but the kernels' members.
