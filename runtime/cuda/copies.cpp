@@ -11,6 +11,9 @@
 namespace sluice::runtime::cuda {
 namespace {
 
+// For less, two chunks of staging let the caller go on sooner.
+constexpr size_t kLeastDirectBytes = 2 * Staging::kChunkBytes;
+
 DevicePtr address(const void* data) { return reinterpret_cast<DevicePtr>(data); }
 
 }  // namespace
@@ -47,10 +50,40 @@ absl::Status Staging::start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy
   return context.poisoned() ? context.failure()->status : status;
 }
 
+bool Staging::is_direct(const void* host, size_t bytes) const {
+  if (bytes <= kLeastDirectBytes) return false;
+  const auto is_pinned = [&](const void* at) {
+    unsigned type = 0;
+    return stream_.device().context().driver().pointer_get_attribute(
+               &type, PointerAttribute::kMemoryType, address(at)) == Result::kSuccess &&
+           type == kHostMemory;
+  };
+  return is_pinned(host) && is_pinned(static_cast<const std::byte*>(host) + bytes - 1);
+}
+
+absl::StatusOr<bool> Staging::try_direct(absl::FunctionRef<absl::Status()> copy) {
+  Context& context = stream_.device().context();
+  // Such as for memory that was pinned in two parts.
+  if (!copy().ok() && !context.poisoned()) return false;
+  const EventRef end = stream_.mark_end();
+  if (context.poisoned()) return context.failure()->status;
+  if (end == nullptr) return true;
+  const absl::Status status = context.call<&Driver::event_synchronize>(end.get());
+  if (status.ok()) return true;
+  return status;
+}
+
 absl::Status Staging::to_device(void* target, const void* host, size_t bytes) {
   const std::string label = absl::StrCat("copy of ", bytes, " bytes from the host");
   return stream_.enqueue(label, [&] {
     absl::Status status;
+    if (is_direct(host, bytes)) {
+      const absl::StatusOr<bool> done = try_direct([&] {
+        return stream_.device().context().call<&Driver::memcpy_htod_async>(address(target), host,
+                                                                           bytes, stream_.handle());
+      });
+      if (!done.ok() || *done) return done.status();
+    }
     for (size_t begin = 0; begin < bytes && status.ok(); begin += kChunkBytes) {
       const size_t size = std::min(bytes - begin, kChunkBytes);
       Chunk& chunk = chunks_[begin / kChunkBytes % 2];
@@ -70,6 +103,13 @@ absl::Status Staging::to_host(void* target, const void* memory, size_t bytes) {
   auto* host = static_cast<std::byte*>(target);
   const auto* source = static_cast<const std::byte*>(memory);
   Context& context = stream_.device().context();
+  if (is_direct(target, bytes)) {
+    const absl::StatusOr<bool> done = try_direct([&] {
+      return context.call<&Driver::memcpy_dtoh_async>(target, address(memory), bytes,
+                                                      stream_.handle());
+    });
+    if (!done.ok() || *done) return done.status();
+  }
   const size_t count = ceil_div(bytes, kChunkBytes);
   const auto size_of = [&](size_t i) { return std::min(bytes - i * kChunkBytes, kChunkBytes); };
   absl::Status status;

@@ -17,7 +17,8 @@
 namespace sluice::runtime::cuda {
 
 // Double buffering in pinned memory: while the GPU copies one chunk, the host copies the other.
-// Chunks are allocated on first use. Not thread-safe; the context must be current.
+// What is large and in pinned memory already is copied from there, or to there, at once. Chunks are
+// allocated on first use. Not thread-safe; the context must be current.
 class Staging {
  public:
   static constexpr size_t kChunkBytes = size_t{4} << 20;
@@ -37,6 +38,10 @@ class Staging {
     void* memory = nullptr;
     EventRef busy;  // done when the chunk is free; null: free
   };
+  // Whether the device is to copy from or to `host` itself.
+  bool is_direct(const void* host, size_t bytes) const;
+  // Waits for `copy`, which the driver may refuse: then false and nothing is done.
+  absl::StatusOr<bool> try_direct(absl::FunctionRef<absl::Status()> copy);
   // Waits until the chunk is free; allocates it on first use.
   absl::Status prepare(Chunk* chunk);
   absl::Status start(Chunk* chunk, absl::FunctionRef<absl::Status()> copy);

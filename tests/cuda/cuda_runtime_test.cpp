@@ -449,6 +449,44 @@ TEST(CudaModules, SayWhyTheyCannotBeLoaded) {
 
 // --- Copies.
 
+// The user's own pinned memory.
+TEST(CudaCopies, OfPinnedMemoryNeedNoStaging) {
+  constexpr size_t kBytes = 3 * cuda::Staging::kChunkBytes + 40;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Rig rig(seed);
+    cuda::Copies& copies = rig.device().copies();
+    const cuda::Driver& driver = rig.emulator.driver();
+    void* memory = nullptr;
+    {
+      const cuda::CurrentContext current(&rig.device().context());
+      ASSERT_EQ(driver.mem_host_alloc(&memory, kBytes, cuda::kHostAllocPortable), Result::kSuccess);
+    }
+    auto* const pinned = static_cast<uint8_t*>(memory);
+    std::vector<uint8_t> pageable(kBytes);
+    void* data = *rig.device().allocator().allocate(kBytes, copies.upload_stream());
+    const auto round_trip = [&](uint8_t* host, uint8_t first) {
+      for (size_t i = 0; i < kBytes; ++i) host[i] = static_cast<uint8_t>(first + i % 251);
+      const int64_t before = rig.emulator.calls();
+      const Event written = *copies.upload(data, host, kBytes);
+      std::fill_n(host, kBytes, uint8_t{9});  // the caller's own again
+      EXPECT_TRUE(copies.download(host, data, kBytes, written).ok());
+      const int64_t calls = rig.emulator.calls() - before;
+      for (size_t i = 0; i < kBytes; i += 13) {
+        EXPECT_EQ(host[i], static_cast<uint8_t>(first + i % 251)) << i;
+      }
+      return calls;
+    };
+    for (int i = 0; i < 2; ++i) {
+      const int64_t staged = round_trip(pageable.data(), 1), direct = round_trip(pinned, 2);
+      // Each has four chunks, whose copies have events.
+      EXPECT_LT(direct, staged - 8);
+    }
+    rig.device().allocator().free(data);
+    rig.device().wait_for_all();
+    EXPECT_EQ(driver.mem_free_host(memory), Result::kSuccess);
+  }
+}
+
 TEST(CudaCopies, HaveAnySize) {
   constexpr size_t kChunk = cuda::Staging::kChunkBytes;
   const auto stream_seeds = {1, 4, 7};

@@ -180,6 +180,19 @@ Result mem_free_host(Machine& machine, void* memory) {
   return Result::kSuccess;
 }
 
+Result pointer_get_attribute(Machine& machine, void* value, PointerAttribute attribute,
+                             DevicePtr address) {
+  if (attribute != PointerAttribute::kMemoryType) {
+    return machine.violation(Result::kInvalidValue, "an attribute that is not emulated");
+  }
+  // Of memory that it does not know the driver says so.
+  if (machine.pinned(reinterpret_cast<const void*>(address), 1) == nullptr) {
+    return Result::kInvalidValue;
+  }
+  *static_cast<unsigned*>(value) = runtime::cuda::kHostMemory;
+  return Result::kSuccess;
+}
+
 Result memcpy_htod_async(Machine& machine, DevicePtr target, const void* source, size_t bytes,
                          StreamHandle stream) {
   // Pageable memory is read before the call returns, pinned memory when the copy runs.

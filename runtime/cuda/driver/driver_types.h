@@ -105,6 +105,9 @@ enum class FunctionAttribute : int {
 
 enum class PoolAttribute : int { kReleaseThreshold = 4 };
 
+enum class PointerAttribute : int { kMemoryType = 2 };
+inline constexpr unsigned kHostMemory = 1;  // a memory type: pinned
+
 enum class JitOption : int { kErrorLog = 5, kErrorLogBytes = 6 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;
