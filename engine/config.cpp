@@ -74,12 +74,21 @@ void read(const char* name, Validate* setting) {
   *setting = is_on ? Validate::kAll : Validate::kOff;
 }
 
+void read(const char* name, MatmulPrecision* setting) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  const std::string_view text = value;
+  if (text != "float32" && text != "tf32") fail(name, value, "float32 or tf32");
+  *setting = text == "tf32" ? MatmulPrecision::kTf32 : MatmulPrecision::kFloat32;
+}
+
 Config from_environment() {
   Config config;
   read("SLUICE_FUSE", &config.fuse);
   read("SLUICE_COMPILE", &config.compile);
   read("SLUICE_DETERMINISTIC", &config.deterministic);
   read("SLUICE_FAST_MATH", &config.fast_math);
+  read("SLUICE_MATMUL_PRECISION", &config.matmul_precision);
   read("SLUICE_VALIDATE", &config.validate);
   read("SLUICE_WINDOW_OPS", 1, &config.window_ops);
   read_bytes("SLUICE_MAX_PENDING_BYTES", 1, &config.max_pending_bytes);

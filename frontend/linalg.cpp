@@ -49,10 +49,10 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
   const int64_t m = a.shape(-2);
   const int64_t n = b.shape(-1);
   const bool on_cpu = a.device().type() == DeviceType::kCpu;
-  const DType sum_dtype = on_cpu
-                              ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, a.shape(-1))
-                              : compute_type(dtype);
-  if (sum_dtype == DType::kFloat32 || on_cpu) {
+  // GPUs read and write half types, and sum them in float32.
+  const DType sum_dtype =
+      on_cpu ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, a.shape(-1)) : dtype;
+  if (compute_type(sum_dtype) == DType::kFloat32 || on_cpu) {
     const DType operand_dtype =
         on_cpu && reads_halves(dtype, m, n, a.shape(-1)) ? dtype : sum_dtype;
     const Tensor left = astype(a, operand_dtype);

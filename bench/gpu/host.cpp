@@ -64,6 +64,33 @@ Tensor rows_of_100(Tensor x) {
   return x;
 }
 
+// Sums over either axis in turn, between which nothing can be fused: ten kernels.
+Tensor kernels_of_100(Tensor x) {
+  for (int i = 0; i < 10; ++i) {
+    for (int k = 0; k < 8; ++k) x = std::move(x) * 1.01f + 0.01f;
+    x = x - sum(x, i % 2, true) * 0.001f;
+  }
+  return x;
+}
+
+// Windows that follow one another, with the results of three alive: the time of each.
+void bench_pipeline(const Bench& bench, const std::function<Tensor()>& f) {
+  std::vector<Tensor> alive(3);
+  size_t next = 0;
+  const auto step = [&] {
+    Tensor y = f();
+    y.eval();
+    alive[next++ % alive.size()] = std::move(y);
+  };
+  // Until its graphs have been made.
+  for (int i = 0; i < 60; ++i) step();
+  const Result result{.workload = "window of 100 in 10 kernels, pipelined",
+                      .dtype = "float32",
+                      .size = "16384",
+                      .ops = 100};
+  bench.time(result, step);
+}
+
 // Ten ops in an order new to this process.
 Tensor unseen(const Tensor& x) {
   static int next = 0;
@@ -107,6 +134,11 @@ void bench_host(const Bench& bench) {
   bench.attempt("window of 100 with sums", [&] {
     const Tensor x = uniform({128, 128});
     bench_window(bench, "window of 100 with sums", [&] { return rows_of_100(x); });
+  });
+  bench.attempt("window of 100 in 10 kernels", [&] {
+    const Tensor x = uniform({128, 128});
+    bench_window(bench, "window of 100 in 10 kernels", [&] { return kernels_of_100(x); });
+    bench_pipeline(bench, [&] { return kernels_of_100(x); });
   });
 }
 

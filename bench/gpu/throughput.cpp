@@ -84,16 +84,25 @@ void bench_rows(const Bench& bench) {
 void bench_matmul(const Bench& bench) {
   const char* library = std::getenv("SLUICE_CUBLASLT");
   const bool own = library != nullptr && std::string_view(library) == "off";
-  for (const int64_t full : {1024, 4096}) {
-    bench.attempt("matmul", [&] {
+  const auto time = [&](int64_t full, DType dtype, const std::string& name) {
+    bench.attempt(name, [&] {
       const int64_t n = bench.settings.size(full, full / 32);
-      const Tensor a = uniform({n, n}), b = uniform({n, n});
-      Result result{.workload = own ? "matmul, own kernel" : "matmul",
-                    .dtype = "float32",
+      const Tensor a = uniform({n, n}, dtype), b = uniform({n, n}, dtype);
+      Result result{.workload = own ? name + ", own kernel" : name,
+                    .dtype = name_of(dtype),
                     .size = size_text(a.shape())};
       result.flops = 2.0 * static_cast<double>(n * n * n);
       bench.time(result, [&] { matmul(a, b).eval(); });
     });
+  };
+  for (const int64_t n : {1024, 4096}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+      time(n, dtype, "matmul");
+    }
+    const MatmulPrecision before = config().matmul_precision;
+    config().matmul_precision = MatmulPrecision::kTf32;
+    time(n, DType::kFloat32, "matmul, TF32");
+    config().matmul_precision = before;
   }
 }
 

@@ -257,7 +257,8 @@ void Queue::run_marked(runtime::SubmitMode mode) {
 
 // The plan of `window`, whose values to keep are in live_.
 std::shared_ptr<const ReadyPlan> Queue::find_plan(Window* window) {
-  const PlanMode mode{settings_.fuse, settings_.fast_math};
+  const PlanMode mode{settings_.fuse, settings_.fast_math,
+                      settings_.matmul_precision == MatmulPrecision::kTf32};
   std::shared_ptr<const ReadyPlan> plan;
   bool is_hit = true;
   {

@@ -132,7 +132,7 @@ void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t ma
 }
 
 void Window::complete(absl::Span<const uint64_t> live, PlanMode mode) {
-  words_[0] = static_cast<uint64_t>(mode.fuse + 2 * mode.fast_math);
+  words_[0] = static_cast<uint64_t>(mode.fuse + 2 * mode.fast_math + 4 * mode.allow_tf32);
   if (words_.size() - num_words_ < live.size()) words_.resize(2 * words_.size() + live.size());
   std::copy(live.begin(), live.end(), words_.begin() + static_cast<int64_t>(num_words_));
   num_live_words_ = live.size();

@@ -43,6 +43,7 @@ struct OpCall {
 struct PlanMode {
   bool fuse = true;
   bool fast_math = false;
+  bool allow_tf32 = false;
 };
 
 // Pins the submitted nodes that its ops read, its inputs. That its own nodes stay is the caller's

@@ -111,6 +111,7 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   absl::StatusOr<fusion::Plan> plan =
       fusion::PlanFamilies::get().make(graph, {.fuse = mode.fuse,
                                                .fast_math = mode.fast_math,
+                                               .allow_tf32 = mode.allow_tf32,
                                                // A GPU has an order of its own (docs/cuda.md).
                                                .unrolls_rows = device.type() == DeviceType::kCpu,
                                                .observer = pass_printer()});

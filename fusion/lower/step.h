@@ -114,6 +114,7 @@ struct LibraryCall : Call {
   LibraryKind kind{};
   std::shared_ptr<const LibraryAttributes> attributes;  // of the kind's own type
   std::vector<Epilogue> epilogues;                      // in the order in which they apply
+  bool allow_tf32 = false;  // operands of float32 may be rounded to TF32, where there is that
 
   const MemoryRef& output() const { return memory_of(outputs[0]); }
 };

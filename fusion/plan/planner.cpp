@@ -115,6 +115,9 @@ class Planner {
     // Each failed attempt adds a constraint, of which there are finitely many.
     while (!attempt(live_)) {
     }
+    for (Step& step : plan_.steps) {
+      if (step.library) step.library->allow_tf32 = options_.allow_tf32;
+    }
   }
 
   void simplify_programs() {

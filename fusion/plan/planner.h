@@ -14,7 +14,8 @@ namespace sluice::fusion {
 
 struct PlanOptions {
   bool fuse = true;
-  bool fast_math = false;  // arithmetic may change bits
+  bool fast_math = false;   // arithmetic may change bits
+  bool allow_tf32 = false;  // as in LibraryCall
   // Reductions of rows of a few elements may become pointwise instructions: the device combines the
   // elements of a row in the order of kernels/reduction.h.
   bool unrolls_rows = true;

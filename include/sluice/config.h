@@ -21,8 +21,13 @@ enum class Validate : uint8_t {
   kAll,   // likewise, and so is a NaN that an op makes of operands without one
 };
 
-// Changing a field takes effect at the next flush. No field but fast_math changes any result's
-// bits.
+enum class MatmulPrecision : uint8_t {
+  kFloat32,  // as float32 is
+  kTf32,     // a GPU's tensor cores round float32 operands to 10 bits of fraction; sums are float32
+};
+
+// Changing a field takes effect at the next flush. No fields but fast_math and matmul_precision
+// change any result's bits.
 struct Config {
   bool fuse = true;                           // SLUICE_FUSE=off: one kernel an op
   CompileMode compile = CompileMode::kAsync;  // SLUICE_COMPILE=async|blocking|off
@@ -38,6 +43,8 @@ struct Config {
   // whose gelu and silu -infinity NaN). Bits may then differ between fused and unfused, interpreted
   // and compiled.
   bool fast_math = false;
+  // SLUICE_MATMUL_PRECISION=float32|tf32: of matrix products of float32. CPUs have float32 only.
+  MatmulPrecision matmul_precision = MatmulPrecision::kFloat32;
   // SLUICE_VALIDATE=off|bits|1 (kAll): to find what is wrong (docs/debugging.md). Very slow.
   Validate validate = Validate::kOff;
 

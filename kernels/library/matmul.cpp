@@ -108,8 +108,11 @@ void multiply_all(const Matmul& x) {
 
 Matmul bind_matmul(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
   const fusion::MatmulAttributes& attributes = fusion::matmul_of(call);
-  Matmul result{attributes.shape, attributes.operand_dtype, attributes.dtype, nullptr, nullptr,
-                nullptr,          call.epilogues,           buffers};
+  Matmul result{attributes.shape, attributes.operand_dtype,
+                attributes.dtype, call.allow_tf32,
+                nullptr,          nullptr,
+                nullptr,          call.epilogues,
+                buffers};
   if (buffers.empty()) return result;
   const size_t size = size_of(attributes.operand_dtype);
   result.a = element_at(buffers[0], attributes.a_offset, size);

@@ -17,6 +17,7 @@ namespace sluice::kernels {
 struct Matmul : fusion::MatmulShape {
   DType operand_dtype = DType::kFloat32;
   DType dtype = DType::kFloat32;  // of the result: as in MatmulAttributes
+  bool allow_tf32 = false;        // a GPU may round float32 operands to TF32
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;

@@ -174,6 +174,30 @@ TEST_F(CudaLibraryTest, SaysHowOperandsAreAligned) {
   EXPECT_EQ(fake.questions.size(), 3u);
 }
 
+TEST_F(CudaLibraryTest, ReadsHalvesAndWritesThem) {
+  for (const auto& [dtype, type] : {std::pair{DType::kFloat16, LtDataType::kFloat16},
+                                    std::pair{DType::kBFloat16, LtDataType::kBFloat16}}) {
+    Product product(2, 21, 19, 10);
+    const FakeCublasLt::Call call = run_and_check(product.as(dtype));
+    EXPECT_EQ(call.a.type, type);
+    EXPECT_EQ(call.b.type, type);
+    EXPECT_EQ(call.c.type, type);
+    EXPECT_EQ(call.operation.compute, LtCompute::kFloat32);
+    EXPECT_EQ(fake.questions.back().preference.reductions, LtReduction::kInFloat32);
+  }
+  Product wide(1, 21, 19, 10, {{Op::kAdd, true}, {Op::kTanh}});
+  EXPECT_EQ(run_and_check(wide.as(DType::kFloat16, DType::kFloat32)).c.type, LtDataType::kFloat32);
+}
+
+TEST_F(CudaLibraryTest, RoundsToTf32WhereThatIsAllowed) {
+  Product product(1, 21, 19, 10, {{Op::kAdd, true}});
+  EXPECT_EQ(run_and_check(product).operation.compute, LtCompute::kFloat32);
+  EXPECT_EQ(run_and_check(product.as_tf32()).operation.compute, LtCompute::kTf32);
+  // That is not of half types.
+  EXPECT_EQ(run_and_check(product.as(DType::kFloat16, DType::kFloat32)).operation.compute,
+            LtCompute::kFloat32);
+}
+
 TEST_F(CudaLibraryTest, TakesMemoryToWorkIn) {
   fake.workspace_bytes = 1000;
   const Product product(1, 5, 8, 4);

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,77 @@ TEST_F(CudaMatmulTest, SumsInTheOrderOfK) {
   }
   EXPECT_EQ(tiles.size(), kMatmulTiles.size());
   EXPECT_EQ(compiler.calls, static_cast<int>(kMatmulTiles.size()));
+}
+
+// Products for tensor cores: whole tiles and not, batches, all orders in memory, vectors that are
+// aligned and not.
+std::vector<Product> tensor_products() {
+  return {
+      {1, 1, 1, 1},
+      {1, 7, 9, 0},                                         // nothing to add up
+      {1, 16, 16, 64},                                      // a tile
+      {1, 20, 24, 40},                                      // rows of vectors
+      {1, 21, 19, 33},                                      // and not
+      {3, 33, 31, 50},                                      // batches
+      {1, 5, 100, 70},                                      // 16 by 128
+      {1, 150, 3, 70},                                      // 128 by 16
+      {33, 129, 136, 48},                                   // 128 by 128
+      {33, 129, 130, 19},                                   // likewise
+      {2, 72, 80, 64, {64 * 72, 1, 72}, {64 * 80, 1, 64}},  // transposed
+      {2, 72, 80, 64, {64 * 72, 64, 1}, {64 * 80, 1, 64}},  // b
+      {2, 72, 80, 64, {64 * 72, 1, 72}, {64 * 80, 80, 1}},  // a
+      {1, 5, 6, 7, {0, -7, 1}, {0, 6, -1}},                 // backwards
+      {2, 9, 8, 40, {1000, 3, 27}, {2000, -27, 3}},         // gaps everywhere
+      {4, 20, 18, 33, {0, 33, 1}, {594, 18, 1}},            // one a for all of a batch
+      {4, 20, 24, 32, {640, 32, 1}, {0, 24, 1}},            // one b
+  };
+}
+
+TEST_F(CudaMatmulTest, MultipliesHalvesOnTensorCores) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    for (Product& product : tensor_products()) {
+      product.as(dtype);
+      const std::vector<float> result = run(&rig, &own, product);
+      expect_exact(result, product.in_order(), product.name());
+      expect_near(result, product);
+    }
+  }
+  Product wide(1, 21, 19, 33, {{Op::kAdd, true}, {Op::kRelu}});
+  expect_near(run(&rig, &own, wide.as(DType::kFloat16, DType::kFloat32)), wide);
+}
+
+TEST_F(CudaMatmulTest, RoundsToTf32WhereThatIsAllowed) {
+  for (Product& product : tensor_products()) {
+    product.as_tf32();
+    const std::vector<float> result = run(&rig, &own, product);
+    expect_exact(result, product.in_order(), product.name());
+    expect_near(result, product);
+  }
+  Product product(1, 20, 20, 20, {{Op::kAdd, true}, {Op::kGelu}});
+  expect_near(run(&rig, &own, product.as_tf32()), product);
+}
+
+TEST_F(CudaMatmulTest, ALongDepthIsSplitAsTheShapeSays) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (const auto& [m, n, k] : {std::tuple{3, 5, 1100}, {2, 40, 2500}}) {
+      Product product(1, m, n, k);
+      product.as(dtype);
+      std::vector<Epilogue> epilogues;
+      EXPECT_LT(split_depth(product.shape(&epilogues)), k);
+      expect_exact(run(&rig, &own, product), product.in_order(), product.name());
+    }
+  }
+  Product product(1, 3, 5, 1100, {{Op::kAdd, true}, {Op::kTanh}});
+  expect_near(run(&rig, &own, product), product);
+  expect_near(run(&rig, &own, product.as_tf32()), product);
+  // Of what makes a device busy, or is short, nothing.
+  for (const auto& [m, n, k] : {std::tuple{4096, 4096, 4096}, {64, 64, 1000}, {0, 3, 5000}}) {
+    Matmul x;
+    x.m = m;
+    x.n = n;
+    x.k = k;
+    EXPECT_TRUE(m == 0 || split_depth(x) == k) << m;
+  }
 }
 
 TEST_F(CudaMatmulTest, HasStrangeFloats) {
@@ -347,10 +419,20 @@ TEST_F(CudaMatmulTest, TakesNoMoreEpiloguesThanThereIsRoomFor) {
 TEST(CudaMatmulRealNvrtc, NoRegisterIsSpilled) {
   const char* named = std::getenv("SLUICE_NVRTC");
   if (named == nullptr || *named == '\0') GTEST_SKIP() << "SLUICE_NVRTC is not set";
-  std::vector<std::string> texts = {matmul_epilogues_text()};
-  for (const MatmulTile& tile : kMatmulTiles) {
-    for (const bool activations : {false, true}) texts.push_back(matmul_text(tile, activations));
+  constexpr DType kFloat = DType::kFloat32;
+  std::vector<std::string> texts;
+  for (const DType dtype : {kFloat, DType::kFloat16, DType::kBFloat16}) {
+    texts.push_back(matmul_finish_text(dtype));
+    for (const MatmulTile& tile : kMatmulTiles) texts.push_back(matmul_text(dtype, tile, false));
+    for (const TensorTile& tile : kTensorTiles) {
+      for (const bool a : {false, true}) {
+        for (const bool b : {false, true}) {
+          texts.push_back(matmul_tensor_text(dtype, tile, a, b));
+        }
+      }
+    }
   }
+  for (const MatmulTile& tile : kMatmulTiles) texts.push_back(matmul_text(kFloat, tile, true));
   for (const int architecture : {80, 90, 100}) {
     const auto compiler = make_nvrtc_compiler(architecture, 13000);
     for (const std::string& text : texts) {

@@ -8,12 +8,14 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <sluice/half.h>
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/library/matmul.h"
@@ -56,6 +58,17 @@ struct Elements {
   }
 };
 
+// To what `dtype`, a half type or float32, can hold.
+inline float rounded(float x, DType dtype) {
+  if (dtype == DType::kFloat16) return static_cast<float>(float16(x));
+  if (dtype == DType::kBFloat16) return static_cast<float>(bfloat16(x));
+  return x;
+}
+// As tensor cores read it.
+inline float rounded_to_tf32(float x) {
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0x1000u) & ~0x1fffu);
+}
+
 struct Link {
   Op op = Op::kAdd;
   bool one_row = false;
@@ -95,8 +108,24 @@ class Product {
     }
   }
 
+  // The same product of another type; what its operands cannot hold is rounded.
+  Product& as(DType type, DType result) {
+    operand_dtype = type;
+    dtype = result;
+    for (Elements* elements : {&a, &b}) {
+      for (float& x : elements->memory) x = rounded(x, type);
+    }
+    return *this;
+  }
+  Product& as(DType type) { return as(type, type); }
+  Product& as_tf32() {
+    allow_tf32 = true;
+    return *this;
+  }
+
   std::string name() const {
-    return absl::StrCat("matmul float32[", batch, ", ", m, ", ", k, ", ", n, "]");
+    return absl::StrCat("matmul ", name_of(operand_dtype), allow_tf32 ? " tf32" : "", "[", batch,
+                        ", ", m, ", ", k, ", ", n, "]");
   }
   int64_t size() const { return batch * m * n; }
   // Without addresses. The operand of epilogue i is buffer i.
@@ -106,6 +135,9 @@ class Product {
     x.m = m;
     x.n = n;
     x.k = k;
+    x.operand_dtype = operand_dtype;
+    x.dtype = dtype;
+    x.allow_tf32 = allow_tf32;
     std::copy_n(a.strides, 3, x.a_strides);
     std::copy_n(b.strides, 3, x.b_strides);
     for (const Link& link : links) {
@@ -117,13 +149,22 @@ class Product {
     return x;
   }
 
-  // In the order of k, by fma; NaN is the canonical one.
+  // In the order of k, by fma, part by part; NaN is the canonical one.
   std::vector<float> in_order() const {
+    std::vector<Epilogue> epilogues;
+    const int64_t depth = split_depth(shape(&epilogues));
+    const auto read = [&](float x) { return allow_tf32 ? rounded_to_tf32(x) : x; };
     std::vector<float> c;
     for_each([&](int64_t i, int64_t row, int64_t column) {
-      float sum = 0;
-      for (int64_t j = 0; j < k; ++j) sum = std::fma(a.at(i, row, j), b.at(i, j, column), sum);
-      c.push_back(sum == sum ? sum : std::bit_cast<float>(0x7fc00000u));
+      float total = 0;
+      for (int64_t first = 0; first < k; first += depth) {
+        float sum = 0;
+        for (int64_t j = first; j < std::min(k, first + depth); ++j) {
+          sum = std::fma(read(a.at(i, row, j)), read(b.at(i, j, column)), sum);
+        }
+        total = first == 0 ? sum : total + sum;
+      }
+      c.push_back(total == total ? rounded(total, dtype) : std::bit_cast<float>(0x7fc00000u));
     });
     return c;
   }
@@ -149,6 +190,8 @@ class Product {
   }
 
   const int64_t batch, m, n, k;
+  DType operand_dtype = DType::kFloat32, dtype = DType::kFloat32;
+  bool allow_tf32 = false;
   std::mt19937 random;
   Elements a, b;
   const std::vector<Link> links;
@@ -177,9 +220,12 @@ inline void expect_exact(const std::vector<float>& actual, const std::vector<flo
 inline void expect_near(const std::vector<float>& actual, const Product& product) {
   const std::vector<double> expected = product.exact();
   ASSERT_EQ(actual.size(), expected.size());
-  const double tolerance = 1e-6 * static_cast<double>(product.k + 4);
+  const double tolerance = (product.allow_tf32 ? 1e-3 : 1e-6) * static_cast<double>(product.k + 4);
+  const double unit = product.dtype == DType::kFloat32   ? 0
+                      : product.dtype == DType::kFloat16 ? 1e-3
+                                                         : 8e-3;
   for (size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_LE(std::abs(double{actual[i]} - expected[i]), tolerance)
+    ASSERT_LE(std::abs(double{actual[i]} - expected[i]), tolerance + unit * std::abs(expected[i]))
         << product.name() << " at " << i;
   }
 }
@@ -191,8 +237,12 @@ class Placed {
  public:
   Placed(Rig* rig, CudaStream* stream, const Product& product) : rig_(*rig), product_(product) {
     x_ = product.shape(&epilogues_);
-    x_.a = upload(product.a.memory) + product.a.origin;
-    x_.b = upload(product.b.memory) + product.b.origin;
+    const auto operand = [&](const Elements& elements) {
+      char* const data = reinterpret_cast<char*>(upload(packed(elements.memory)));
+      return data + elements.origin * static_cast<int64_t>(size_of(product.operand_dtype));
+    };
+    x_.a = operand(product.a);
+    x_.b = operand(product.b);
     for (size_t e = 0; e < epilogues_.size(); ++e) {
       const bool adds = epilogues_[e].op == Op::kAdd;
       buffers_.push_back(adds ? upload(product.operands[e]) : nullptr);
@@ -219,9 +269,33 @@ class Placed {
     return test::submit(
         stream, [=, this] { return runner->enqueue(stream, x_, product_.name()); }, outcome, after);
   }
-  std::vector<float> result(const Event& made) { return rig_.download(c_, product_.size(), made); }
+  std::vector<float> result(const Event& made) {
+    if (!is_half(product_.dtype)) return rig_.download(c_, product_.size(), made);
+    const std::vector<float> words = rig_.download(c_, (product_.size() + 1) / 2, made);
+    std::vector<float> values;
+    for (int64_t i = 0; i < product_.size(); ++i) {
+      uint16_t bits = 0;
+      std::memcpy(&bits, reinterpret_cast<const char*>(words.data()) + 2 * i, sizeof(bits));
+      const float x = product_.dtype == DType::kFloat16
+                          ? static_cast<float>(std::bit_cast<float16>(bits))
+                          : static_cast<float>(std::bit_cast<bfloat16>(bits));
+      values.push_back(x == x ? x : std::bit_cast<float>(0x7fc00000u));
+    }
+    return values;
+  }
 
  private:
+  // In the operands' type, two half elements a word.
+  std::vector<float> packed(const std::vector<float>& values) const {
+    if (!is_half(product_.operand_dtype)) return values;
+    std::vector<float> words((values.size() + 1) / 2);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const uint16_t bits = product_.operand_dtype == DType::kFloat16 ? float16(values[i]).bits
+                                                                      : bfloat16(values[i]).bits;
+      std::memcpy(reinterpret_cast<char*>(words.data()) + 2 * i, &bits, sizeof(bits));
+    }
+    return words;
+  }
   float* upload(const std::vector<float>& values) {
     float* const data =
         rig_.allocate(rig_.device().copies().upload_stream(), static_cast<int64_t>(values.size()));

@@ -162,6 +162,52 @@ TEST(PtxMachine, FindsRaces) {
   EXPECT_EQ(Kernel("red.global.add.u32 [%out], 1;", 2).run(), "");
 }
 
+TEST(PtxMachine, WatchesCopiesThatNobodyWaitsFor) {
+  const auto run = [](const std::string& after) {
+    Kernel kernel(absl::StrCat(R"(
+  st.global.u64 [%at], 7;
+  mov.u32 %r1, memory;
+  mad.lo.u32 %r1, %t, 4, %r1;
+  mov.u32 %r2, 4;
+  cp.async.ca.shared.global [%r1], [%at], 4, %r2;
+)",
+                               after));
+    const std::string error = kernel.run();
+    EXPECT_TRUE(!error.empty() || kernel.out()[5] == 7u);
+    return error;
+  };
+  EXPECT_EQ(run("cp.async.wait_all;\n ld.shared.u32 %r3, [%r1];"), "");
+  EXPECT_THAT(run("ld.shared.u32 %r3, [%r1];\n cp.async.wait_all;"), HasSubstr("a copy under way"));
+  EXPECT_THAT(run("st.shared.u32 [%r1], %r2;\n cp.async.wait_all;"), HasSubstr("a copy under way"));
+  EXPECT_THAT(run("bar.sync 0;"), HasSubstr("a copy that is not waited for"));
+  // Another thread's, without a barrier.
+  const std::string other = R"(
+  xor.b32 %r4, %t, 32;
+  mov.u32 %r5, memory;
+  mad.lo.u32 %r4, %r4, 4, %r5;
+  cp.async.wait_all;
+)";
+  EXPECT_EQ(run(other + "bar.sync 0;\n ld.shared.u32 %r3, [%r4];"), "");
+  EXPECT_NE(run(other + "ld.shared.u32 %r3, [%r4];"), "");
+}
+
+TEST(PtxMachine, MultipliesMatrices) {
+  // a is 1, b is 2, c is 3.
+  const char* const fill = R"(
+  mov.b32 %r1, 0x3c003c00;
+  mov.b32 %r2, 0x40004000;
+  mov.b32 %r3, 0f40400000;
+)";
+  const char* const multiply = R"(
+  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r4, %r5, %r6, %r7}, {%r1, %r1, %r1, %r1},
+      {%r2, %r2}, {%r3, %r3, %r3, %r3};
+)";
+  EXPECT_EQ(word_of(absl::StrCat(fill, multiply, "mov.b32 %r1, %r7;")),
+            std::bit_cast<uint32_t>(3 + 16 * 2.f));
+  Kernel part(absl::StrCat("setp.lt.u32 %p1, %t, 7;\n @%p1 exit;", fill, multiply));
+  EXPECT_THAT(part.run(), HasSubstr("threads of the warp have ended"));
+}
+
 TEST(PtxMachine, ChecksWhoComesToABarrier) {
   const std::string half = "setp.lt.u32 %p1, %t, 32;";
   EXPECT_THAT(Kernel(half + "@%p1 bar.sync 0;").run(), HasSubstr("not all threads of the block"));

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/half.h>
 #include "kernels/cuda/library/cublaslt.h"
 #include "tests/emulated_cuda/runtime_rig.h"
 
@@ -30,6 +31,7 @@ class FakeCublasLt {
 
   struct Layout {
     int64_t rows, columns, leading_dimension;
+    lt::LtDataType type = lt::LtDataType::kFloat32;
     int32_t batch = 1;
     int32_t padding = 0;  // what is left in memory might look like a device's address
     int64_t batch_stride = 0;
@@ -42,6 +44,7 @@ class FakeCublasLt {
   };
   struct Preference {
     uint64_t max_workspace_bytes = 0;
+    lt::LtReduction reductions{7};
     uint32_t alignments[4] = {256, 256, 256, 256};  // of a, b, c, d
   };
   // A question for an algorithm, or a product.
@@ -80,9 +83,9 @@ class FakeCublasLt {
   static constexpr uint64_t kAlgorithm = 0x5afea190;
 
   struct Product {
-    float* d;
-    const float* a;
-    const float* b;
+    void* d;
+    const void* a;
+    const void* b;
     const float* bias;
     char* workspace;
     size_t workspace_bytes;
@@ -99,10 +102,17 @@ class FakeCublasLt {
     const Product& p = *static_cast<const Product*>(params);
     const Call& call = p.call;
     if (p.workspace != nullptr) std::memset(p.workspace, 0x5a, p.workspace_bytes);
-    const auto at = [](const float* data, const Layout& layout, Transpose transpose, int64_t batch,
+    const auto at = [](const void* data, const Layout& layout, Transpose transpose, int64_t batch,
                        int64_t row, int64_t column) {
       if (transpose == Transpose::kYes) std::swap(row, column);
-      return double{data[batch * layout.batch_stride + row + column * layout.leading_dimension]};
+      const int64_t place = batch * layout.batch_stride + row + column * layout.leading_dimension;
+      switch (layout.type) {
+        case lt::LtDataType::kFloat16:
+          return double{static_cast<float>(static_cast<const float16*>(data)[place])};
+        case lt::LtDataType::kBFloat16:
+          return double{static_cast<float>(static_cast<const bfloat16*>(data)[place])};
+        default: return double{static_cast<const float*>(data)[place]};
+      }
     };
     const int64_t depth =
         call.operation.transpose_a == Transpose::kYes ? call.a.rows : call.a.columns;
@@ -119,8 +129,17 @@ class FakeCublasLt {
           }
           if (has(Epilogue::kBias)) sum += double{p.bias[row]};
           if (has(Epilogue::kRelu)) sum = std::max(sum, 0.0);
-          p.d[i * call.c.batch_stride + row + column * call.c.leading_dimension] =
-              static_cast<float>(sum);
+          const int64_t place = i * call.c.batch_stride + row + column * call.c.leading_dimension;
+          const auto result = static_cast<float>(sum);
+          switch (call.c.type) {
+            case lt::LtDataType::kFloat16:
+              static_cast<float16*>(p.d)[place] = float16(result);
+              break;
+            case lt::LtDataType::kBFloat16:
+              static_cast<bfloat16*>(p.d)[place] = bfloat16(result);
+              break;
+            default: static_cast<float*>(p.d)[place] = result;
+          }
         }
       }
     }
@@ -175,6 +194,9 @@ class FakeCublasLt {
     Preference& preference = real<Preference>(opaque);
     if (attribute == Attribute::kMaxWorkspaceBytes) {
       return set(&preference.max_workspace_bytes, value, bytes);
+    }
+    if (attribute == Attribute::kReductionSchemes) {
+      return set(&preference.reductions, value, bytes);
     }
     const int which = static_cast<int>(attribute) - static_cast<int>(Attribute::kMinAlignmentA);
     return set(&preference.alignments[which], value, bytes);
@@ -238,13 +260,8 @@ class FakeCublasLt {
                        {}};
     if (fake->matmul_status != Status::kSuccess) return fake->matmul_status;
     fake->products.push_back(call);
-    Product product = {static_cast<float*>(d),
-                       static_cast<const float*>(a),
-                       static_cast<const float*>(b),
-                       call.operation.bias,
-                       static_cast<char*>(workspace),
-                       workspace_bytes,
-                       call};
+    Product product = {
+        d, a, b, call.operation.bias, static_cast<char*>(workspace), workspace_bytes, call};
     return fake->launch(&product, stream) ? Status::kSuccess : Status::kInvalidValue;
   }
 
@@ -277,9 +294,8 @@ class FakeCublasLt {
     table.destroy = destroy<int>;
     table.layout_create = [](lt::LtLayout* layout, lt::LtDataType type, uint64_t rows,
                              uint64_t columns, int64_t leading_dimension) {
-      EXPECT_EQ(type, lt::LtDataType::kFloat32);
       return make(layout, Layout{static_cast<int64_t>(rows), static_cast<int64_t>(columns),
-                                 leading_dimension});
+                                 leading_dimension, type});
     };
     table.layout_destroy = destroy<Layout>;
     table.layout_set = set_layout;

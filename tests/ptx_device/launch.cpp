@@ -116,6 +116,7 @@ int Launch::threads_of_warp(int warp) const {
 void Launch::run_block() {
   ++epoch_;
   races_.begin_block(shared_bytes_);
+  copies_.assign((threads_ + kWarp - 1) / kWarp * kWarp, {});
   // Patterns for what nobody has written.
   shared_.assign(static_cast<size_t>(shared_bytes_) + 16, 0xa5);
   local_.resize(program_.max_local == 0 ? 0 : size_t{threads_} * local_bytes_ * kMaxDepth, 0xc3);
@@ -265,8 +266,13 @@ void Launch::run_group(Warp& warp, uint32_t mask, int depth, int pc, int next) {
       case kWarpSync:
       case kShfl:
       case kVote:
+      case kMma:
+      case kLdMatrix:
         if (!control(insn, group, mask, next, &pc)) return;
         break;
+      case kCopyAsync: start_copy(insn, group); break;
+      case kWaitCopies: wait_for_copies(insn, group); break;
+      case kToTf32: convert_to_tf32(insn, group); break;
       default: compute(insn, group);
     }
   }

@@ -84,6 +84,19 @@ class Launch {
              const Warp& warp, int lane);
   void atomic(const Instruction& insn, const Group& group, uint8_t* at, int lane);
 
+  // Tensor cores and copies (launch_tensor.cpp).
+  struct AsyncCopy {
+    Place to;
+    uint64_t from;
+    int size, bytes;  // of the target, and of the source: the rest is 0
+    int line;
+  };
+  void multiply_matrices(const Instruction& insn, const Group& group);
+  void load_matrices(const Instruction& insn, const Group& group);
+  void start_copy(const Instruction& insn, const Group& group);
+  void wait_for_copies(const Instruction& insn, const Group& group);
+  void convert_to_tf32(const Instruction& insn, const Group& group);
+
   // Everything else. The functions return false if they do not know the instruction.
   void compute(const Instruction& insn, const Group& group);
   bool move(const Instruction& insn, const Group& group);             // launch_move.cpp
@@ -125,6 +138,7 @@ class Launch {
   int shared_bytes_ = 0, local_bytes_ = 0;
   std::vector<uint8_t> shared_, local_;
   RaceWatch races_;
+  std::vector<std::vector<AsyncCopy>> copies_;  // under way, by thread of the block
   std::vector<Warp> warps_;
   unsigned block_ = 0;
   int warp_ = 0;

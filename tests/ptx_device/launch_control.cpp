@@ -21,7 +21,8 @@ bool Launch::control(const Instruction& insn, const Group& group, uint32_t mask,
                      int* pc) {
   if (insn.op == kBra) return branch(insn, group, mask, next, pc);
   if (insn.op == kTrap) error(insn, __builtin_ctz(group.active), "a trap");
-  if (insn.op == kWarpSync || insn.op == kShfl || insn.op == kVote) {
+  if (insn.op == kWarpSync || insn.op == kShfl || insn.op == kVote || insn.op == kMma ||
+      insn.op == kLdMatrix) {
     return synchronize(insn, group, mask, *pc);
   }
   // The group ends here.
@@ -88,6 +89,9 @@ void Launch::leave(const Instruction& insn, const Group& group) {
   Warp& warp = group.warp;
   const int depth = group.depth;
   if (depth == 0 || insn.op == kExit) {
+    for_lanes(group.active, [&](int l) {
+      if (!copies_[warp_ * kWarp + l].empty()) error(insn, l, "a copy that is not waited for");
+    });
     warp.alive &= ~group.active;
     return;
   }
@@ -129,6 +133,10 @@ bool Launch::synchronize(const Instruction& insn, const Group& group, uint32_t m
   if (insn.op == kWarpSync) ++warp.epoch;
   if (insn.op == kShfl) shuffle(insn, all);
   if (insn.op == kVote) vote(insn, all, named);
+  if (insn.op == kMma || insn.op == kLdMatrix) {
+    if (together != 0xffffffffu) error(insn, first, "threads of the warp have ended");
+    insn.op == kMma ? multiply_matrices(insn, all) : load_matrices(insn, all);
+  }
   if (together == mask) return true;
   move_all(&warp, together, pc + 1);
   return false;

@@ -11,6 +11,7 @@
 //    nothing orders blocks. Elements of one and two bytes in global memory are only watched at
 //    multiples of four bytes
 //  - ld.global.nc of memory that the launch writes
+//  - access to what cp.async copies to before the copy has been waited for; a copy that never is
 //  - barrier that not all threads of a block come to; bar.warp.sync, shuffle or vote whose mask
 //  names
 //    other threads than take part
@@ -18,8 +19,9 @@
 // A shuffle from a thread that takes no part gives 0xbadbeef5. Other memory that nobody has written
 // has patterns too.
 //
-// Approximate instructions (ex2.approx and such) are rounded correctly here, so they do not have
-// the bits of a GPU's tables. What ptxas makes of PTX is not seen.
+// mma.sync adds products one at a time, by fma. Approximate instructions (ex2.approx and such) are
+// rounded correctly here, so they do not have the bits of a GPU's tables. What ptxas makes of PTX
+// is not seen.
 #ifndef SLUICE_TESTS_PTX_DEVICE_MODULE_H_
 #define SLUICE_TESTS_PTX_DEVICE_MODULE_H_
 

@@ -159,7 +159,39 @@ int special_of(const std::string& name) {
 }
 // clang-format on
 
+namespace {
+
+// Instructions that are known as a whole.
+bool decode_tensor_opcode(const std::string& opcode, Instruction* insn) {
+  struct Known {
+    Op op;
+    Type type;
+    Space space;
+    bool transposed;
+  };
+  static const auto* const names = new Names<Known>{
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", {kMma, kF16, kGeneric, false}},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", {kMma, kBF16, kGeneric, false}},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", {kMma, kF32, kGeneric, false}},
+      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", {kLdMatrix, kB32, kShared, false}},
+      {"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", {kLdMatrix, kB32, kShared, true}},
+      {"cp.async.cg.shared.global", {kCopyAsync, kB32, kShared, false}},
+      {"cp.async.ca.shared.global", {kCopyAsync, kB32, kShared, false}},
+      {"cp.async.wait_all", {kWaitCopies, kNoType, kGeneric, false}},
+      {"cvt.rna.tf32.f32", {kToTf32, kB32, kGeneric, false}}};
+  const auto found = names->find(opcode);
+  if (found == names->end()) return false;
+  insn->op = found->second.op;
+  insn->type = found->second.type;
+  insn->space = found->second.space;
+  insn->transposed = found->second.transposed;
+  return true;
+}
+
+}  // namespace
+
 void decode_opcode(const std::string& opcode, Instruction* insn) {
+  if (decode_tensor_opcode(opcode, insn)) return;
   const std::vector<std::string> words = split(opcode, '.');
   const auto op = ops().find(words[0]);
   if (op == ops().end()) fail("instruction " + opcode);

@@ -113,7 +113,25 @@ void Parser::operands_of(const std::vector<std::string>& operands, const std::st
     case kRet:
     case kExit:
     case kTrap:
+    case kWaitCopies:
     case kFence: return;
+    case kMma:
+      need(4);
+      destination(operands[0], insn);
+      sources_from(1, kB32);
+      if (insn->nd != 4 || insn->ns != 10) fail("operands of " + opcode);
+      return source("0xffffffff", kB32, insn);
+    case kLdMatrix:
+      need(2);
+      destination(operands[0], insn);
+      address(operands[1], insn);
+      if (insn->nd != 4) fail("operands of " + opcode);
+      return source("0xffffffff", kB32, insn);
+    case kCopyAsync:
+      need(4);
+      address(operands[0], insn);
+      source(trim(operands[1].substr(1, operands[1].size() - 2)), kU64, insn);
+      return sources_from(2, kU32);
     case kBar:
     case kWarpSync:
       if (operands.size() != 1) fail(opcode + " with a count");

@@ -30,7 +30,9 @@ enum Op : uint8_t {
   kSetp, kSelp, kTestp, kAnd, kOr, kXor, kNot, kCnot, kShl, kShr, kBfi, kBfe, kBrev, kClz, kPopc,
   kPrmt, kShf, kLop3,
   // Control and exchange.
-  kBar, kWarpSync, kShfl, kVote, kActiveMask, kFence, kBra, kBrx, kCall, kRet, kExit, kTrap
+  kBar, kWarpSync, kShfl, kVote, kActiveMask, kFence, kBra, kBrx, kCall, kRet, kExit, kTrap,
+  // Of a whole warp: their last operand names all of it. Then copies that are waited for later.
+  kMma, kLdMatrix, kCopyAsync, kWaitCopies, kToTf32
 };
 
 enum Space : uint8_t {
@@ -83,14 +85,15 @@ struct Instruction {
   Mode mode = kNoMode;
   Special special = kTidX;
   bool ftz = false, sat = false, approx = false, nan = false, carry_in = false, carry_out = false;
-  bool nc = false;     // a load through the cache that is not coherent
-  bool left = false;   // shf
-  bool wraps = false;  // shf
+  bool nc = false;          // a load through the cache that is not coherent
+  bool left = false;        // shf
+  bool wraps = false;       // shf
+  bool transposed = false;  // ldmatrix
   bool guard_negated = false;
   int guard = -1;  // the register of @p; -1: none
   uint8_t vector = 1;
   int nd = 0, ns = 0;
-  Operand d[4], s[8];        // destinations and sources
+  Operand d[4], s[11];       // destinations and sources
   Operand base;              // of an address; kNone: the frame's local memory
   int64_t offset = 0;        // likewise
   int target = -1;           // of bra and call: a place in Program::code

@@ -13,10 +13,18 @@ void RaceWatch::begin_block(int shared_bytes) {
   shared_.assign(static_cast<size_t>(shared_bytes), Place{});
 }
 
+void RaceWatch::set_pending(uint64_t at, int bytes, bool pending) {
+  for (int i = 0; i < bytes; ++i) shared_[at + i].pending = pending;
+}
+
 bool RaceWatch::shared(const Instruction& insn, const Access& me, uint64_t at, int bytes,
                        uint64_t value, std::string* wrong) {
   for (int i = 0; i < bytes; ++i) {
     Place& place = shared_[at + i];
+    if (place.pending) {
+      *wrong = "touches what " + who(place.writer) + " has a copy under way to";
+      return false;
+    }
     if (insn.op == kLd && place.writer.thread == 0) {
       *wrong = "reads what nobody has written";
       return false;

@@ -33,6 +33,9 @@ class RaceWatch {
   // Forgets a block's shared memory.
   void begin_block(int shared_bytes);
 
+  // Whether a copy to shared memory is under way, which nobody may touch until it is waited for.
+  void set_pending(uint64_t at, int bytes, bool pending);
+
   // An access of `bytes` (1 to 8) at an offset in shared memory or at an address. `value`: what is
   // written. False: `*wrong` says what is wrong.
   bool shared(const Instruction& insn, const Access& me, uint64_t at, int bytes, uint64_t value,
@@ -46,6 +49,7 @@ class RaceWatch {
     Access writer, reader, last_reader;
     uint64_t value = 0;
     bool non_coherent = false;
+    bool pending = false;
   };
   struct Page {
     Place places[1024];  // of four bytes each

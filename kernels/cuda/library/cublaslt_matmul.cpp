@@ -17,8 +17,16 @@ using runtime::cuda::CurrentContext;
 constexpr size_t kMaxPlans = 1024;
 constexpr uint32_t kAlignment = 16;  // of the vectors that kernels load and store
 
-uint32_t alignment_of(const void* address) {
-  return reinterpret_cast<uintptr_t>(address) % kAlignment == 0 ? kAlignment : sizeof(float);
+uint32_t alignment_of(const void* address, DType dtype) {
+  return reinterpret_cast<uintptr_t>(address) % kAlignment == 0
+             ? kAlignment
+             : static_cast<uint32_t>(size_of(dtype));
+}
+
+LtDataType type_of(DType dtype) {
+  return dtype == DType::kFloat16    ? LtDataType::kFloat16
+         : dtype == DType::kBFloat16 ? LtDataType::kBFloat16
+                                     : LtDataType::kFloat32;
 }
 
 bool is_bias(const fusion::Epilogue& epilogue) {
@@ -69,12 +77,16 @@ bool LtCall::make(const Matmul& x, LtCall* call) {
     call->b.batch_stride = x.a_strides[0];
     call->c.batch_stride = x.m * x.n;
   }
-  call->a.alignment = alignment_of(x.b);
-  call->b.alignment = alignment_of(x.a);
-  call->c.alignment = alignment_of(x.c);
+  call->a.alignment = alignment_of(x.b, x.operand_dtype);
+  call->b.alignment = alignment_of(x.a, x.operand_dtype);
+  call->c.alignment = alignment_of(x.c, x.dtype);
+  call->operand_type = type_of(x.operand_dtype);
+  call->type = type_of(x.dtype);
+  const bool is_tf32 = x.allow_tf32 && x.operand_dtype == DType::kFloat32;
+  call->compute = is_tf32 ? LtCompute::kTf32 : LtCompute::kFloat32;
   call->epilogue = folded_epilogue(x.epilogues);
   if (call->epilogue == LtEpilogue::kBias || call->epilogue == LtEpilogue::kReluBias) {
-    call->bias_alignment = alignment_of(x.operand(x.epilogues[0]));
+    call->bias_alignment = alignment_of(x.operand(x.epilogues[0]), x.dtype);
   }
   return true;
 }
@@ -134,16 +146,16 @@ class Calls {
 LtStatus CublasLtMatmul::Plan::open(LtHandle handle, const LtCall& call,
                                     uint64_t max_workspace_bytes) {
   Calls calls;
-  const auto make_layout = [&](const LtCall::Operand& operand, LtLayout* layout) {
-    calls(library.layout_create, layout, LtDataType::kFloat32, operand.rows, operand.columns,
+  const auto make_layout = [&](const LtCall::Operand& operand, LtDataType type, LtLayout* layout) {
+    calls(library.layout_create, layout, type, operand.rows, operand.columns,
           operand.leading_dimension);
     calls.set(library.layout_set, *layout, LtLayoutAttribute::kBatchCount, call.batch);
     calls.set(library.layout_set, *layout, LtLayoutAttribute::kBatchStride, operand.batch_stride);
   };
-  make_layout(call.a, &a);
-  make_layout(call.b, &b);
-  make_layout(call.c, &c);
-  calls(library.operation_create, &operation, LtCompute::kFloat32, LtDataType::kFloat32);
+  make_layout(call.a, call.operand_type, &a);
+  make_layout(call.b, call.operand_type, &b);
+  make_layout(call.c, call.type, &c);
+  calls(library.operation_create, &operation, call.compute, LtDataType::kFloat32);
   calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeA, call.a.transpose);
   calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeB, call.b.transpose);
   calls.set(library.operation_set, operation, LtOperationAttribute::kEpilogue, call.epilogue);
@@ -173,6 +185,10 @@ LtStatus CublasLtMatmul::Plan::choose_algorithm(LtHandle handle, LtPreference pr
   prefer(Attribute::kMinAlignmentB, call.b.alignment);
   prefer(Attribute::kMinAlignmentC, call.c.alignment);
   prefer(Attribute::kMinAlignmentD, call.c.alignment);
+  // Parts of k are not to be rounded to a half type before they are summed.
+  if (call.type != LtDataType::kFloat32) {
+    prefer(Attribute::kReductionSchemes, LtReduction::kInFloat32);
+  }
   LtHeuristicResult result = {};
   int count = 0;
   calls(library.heuristic, handle, operation, a, b, c, c, preference, 1, &result, &count);

@@ -27,7 +27,7 @@ struct LtCall {
     int64_t rows = 0, columns = 0;  // in memory, before transposition
     int64_t leading_dimension = 0, batch_stride = 0;
     LtTranspose transpose = LtTranspose::kNo;
-    uint32_t alignment = 0;  // in bytes: 16, or 4
+    uint32_t alignment = 0;  // in bytes: 16, or that of an element
 
     bool operator==(const Operand&) const = default;
     template <typename H>
@@ -40,6 +40,8 @@ struct LtCall {
   int32_t batch = 1;
   LtEpilogue epilogue = LtEpilogue::kNone;
   uint32_t bias_alignment = 0;  // 0: no bias
+  LtDataType operand_type = LtDataType::kFloat32, type = LtDataType::kFloat32;
+  LtCompute compute = LtCompute::kFloat32;
 
   // False if the library has no layout for the operands, or there is nothing to multiply.
   static bool make(const Matmul& matmul, LtCall* call);
@@ -47,7 +49,8 @@ struct LtCall {
   bool operator==(const LtCall&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const LtCall& x) {
-    return H::combine(std::move(h), x.a, x.b, x.c, x.batch, x.epilogue, x.bias_alignment);
+    return H::combine(std::move(h), x.a, x.b, x.c, x.batch, x.epilogue, x.bias_alignment,
+                      x.operand_type, x.type, x.compute);
   }
 };
 

@@ -29,6 +29,13 @@ constexpr const char* kRows =
 #include "kernels/gpu/prelude/prelude_rows.inc"
     ;
 
+constexpr const char* kTensorDevice =
+#include "kernels/gpu/prelude/prelude_tensor_device.inc"
+    ;
+constexpr const char* kTensorHost =
+#include "kernels/gpu/prelude/prelude_tensor_host.inc"
+    ;
+
 bool uses(const std::string& text, const std::string& name) {
   return text.find(name) != std::string::npos;
 }
@@ -51,18 +58,21 @@ std::string library_functions(const std::string& text) {
   return result;
 }
 
-std::string source(const std::string& primitives, const std::string& kernels) {
+std::string source(const std::string& primitives, const char* tensor, const std::string& kernels) {
   const bool has_rows = uses(kernels, "sl_row_team") || uses(kernels, "sl_column_team");
   return absl::StrCat(kTypes, primitives, library_functions(kernels), kCommon,
-                      has_rows ? kRows : "", kernels);
+                      uses(kernels, "sl_multiply_add") ? tensor : "", has_rows ? kRows : "",
+                      kernels);
 }
 
 }  // namespace
 
-std::string device_source(const std::string& kernels) { return source(kDevice, kernels); }
+std::string device_source(const std::string& kernels) {
+  return source(kDevice, kTensorDevice, kernels);
+}
 
 std::string host_source(const std::string& kernels) {
-  return source(absl::StrCat(kFibers, kHost), kernels);
+  return source(absl::StrCat(kFibers, kHost), kTensorHost, kernels);
 }
 
 std::vector<std::string> device_options(bool contracts) {
