@@ -103,24 +103,30 @@ class Scatter {
   // What of the updates meets these rows and columns.
   void put(int64_t begin, int64_t end, int64_t first, int64_t last) const {
     if (a_.columns == 1) {
-      return put_each(begin, end, [this](T* to, const T* from) { *to = combine_(*to, *from); });
+      return put_each(begin, end, std::integral_constant<int64_t, 1>(),
+                      [this](T* to, const T* from) { *to = combine_(*to, *from); });
     }
     if (a_.updates.column == 1) {
-      return put_each(begin, end, [&](T* to, const T* from) {
+      return put_each(begin, end, a_.columns, [&](T* to, const T* from) {
         put_run(to + first, from + first, last - first);
       });
     }
-    put_each(begin, end, [&](T* to, const T* from) {
+    put_each(begin, end, a_.columns, [&](T* to, const T* from) {
       for (int64_t j = first; j < last; ++j) to[j] = combine_(to[j], from[j * a_.updates.column]);
     });
   }
 
-  template <typename PutRow>
-  void put_each(int64_t begin, int64_t end, const PutRow& put_row) const {
-    for (int64_t i = 0; i < a_.count; ++i) {
-      const int64_t row = positions_[i * a_.positions.row];
+  // What is the same for all rows is in variables: what is written might change members.
+  template <typename Columns, typename PutRow>
+  void put_each(int64_t begin, int64_t end, Columns columns, const PutRow& put_row) const {
+    const int64_t count = a_.count, step = a_.positions.row, stride = a_.updates.row;
+    const int64_t* const positions = positions_;
+    const T* from = updates_;
+    T* const y = y_;
+    for (int64_t i = 0; i < count; ++i, from += stride) {
+      const int64_t row = positions[i * step];
       if (row < begin || row >= end) continue;
-      put_row(y_ + row * a_.columns, updates_ + i * a_.updates.row);
+      put_row(y + row * columns, from);
     }
   }
 

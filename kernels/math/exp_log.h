@@ -29,6 +29,8 @@ struct FloatFormat<float> {
   // Beyond these x even x e^x is zero, and e^x / 2 is infinite.
   static constexpr float kExpLow = -115.0f, kExpHigh = 90.0f;
   static constexpr float kExp2Low = -160.0f, kExp2High = 130.0f;
+  // Below these the result is 0.
+  static constexpr float kExpVanishes = -104.5f, kExp2Vanishes = -150.5f;
   // Beyond these e^x - 1 rounds to -1, and is infinite.
   static constexpr float kExpm1Low = -20.0f, kExpm1High = 89.0f;
   static constexpr float kLog2E = 1.44269504f;
@@ -43,6 +45,7 @@ struct FloatFormat<double> {
   static constexpr double kRoundingShift = 0x1.8p52;
   static constexpr double kExpLow = -800.0, kExpHigh = 711.0;
   static constexpr double kExp2Low = -1200.0, kExp2High = 1030.0;
+  static constexpr double kExpVanishes = -745.5, kExp2Vanishes = -1075.5;
   static constexpr double kExpm1Low = -40.0, kExpm1High = 710.0;
   static constexpr double kLog2E = 1.44269504088896340736;
   static constexpr double kLn2High = 0x1.62e42fefa39efp-1, kLn2Low = 0x1.abc9e3b39803fp-56;
@@ -58,6 +61,15 @@ SLUICE_MATH_INLINE V at_least(V a, ScalarOf<V> low) {
 template <typename V>
 SLUICE_MATH_INLINE V at_most(V a, ScalarOf<V> high) {
   return select(lt(constant<V>(high), a), constant<V>(high), a);
+}
+
+// f(a), or 0 where a < low, since f(a) is too small for a subnormal there. Processors take a
+// hundred times as long for a result that is rounded to 0, and masked softmaxes have many.
+template <typename V, typename F>
+SLUICE_MATH_INLINE V or_vanished(V a, ScalarOf<V> low, const F& f) {
+  const auto vanishes = lt(a, constant<V>(low));
+  const V zero = constant<V>(0);
+  return select(vanishes, zero, f(select(vanishes, zero, a)));
 }
 
 // An integer n as a float, and (n + offset) in the low bits of `bits`.
@@ -129,8 +141,10 @@ SLUICE_MATH_INLINE Scaled<V> exp_scaled(V a) {
 // e^a for a <= 0 or NaN.
 template <typename V>
 SLUICE_MATH_INLINE V exp_of_negative(V a) {
-  const Scaled<V> e = exp_scaled(at_least(a, FormatOf<V>::kExpLow));
-  return scale(e.mantissa, e.n);
+  return or_vanished(a, FormatOf<V>::kExpVanishes, [](V x) SLUICE_MATH_LAMBDA {
+    const Scaled<V> e = exp_scaled(x);
+    return scale(e.mantissa, e.n);
+  });
 }
 
 // e^r - 1, where a = n ln 2 + r.
@@ -305,19 +319,22 @@ SLUICE_MATH_INLINE V log1p_of_finite(V a) {
 template <typename V>
 SLUICE_MATH_INLINE V exp(V a) {
   using Format = internal::FormatOf<V>;
-  const V clamped = internal::at_most(internal::at_least(a, Format::kExpLow), Format::kExpHigh);
-  const internal::Scaled<V> e = internal::exp_scaled(clamped);
-  return internal::scale(e.mantissa, e.n);
+  return internal::or_vanished(a, Format::kExpVanishes, [](V x) SLUICE_MATH_LAMBDA {
+    const internal::Scaled<V> e = internal::exp_scaled(internal::at_most(x, Format::kExpHigh));
+    return internal::scale(e.mantissa, e.n);
+  });
 }
 
 template <typename V>
 SLUICE_MATH_INLINE V exp2(V a) {
   using Format = internal::FormatOf<V>;
-  const V clamped = internal::at_most(internal::at_least(a, Format::kExp2Low), Format::kExp2High);
-  const internal::RoundedInteger<V> n = internal::round_product(clamped, 1, 2 * Format::kBias);
-  const V r = sub(clamped, n.value);
-  const V power = fma(r, internal::exp2_quotient(r), constant<V>(1));
-  return internal::scale(power, n);
+  return internal::or_vanished(a, Format::kExp2Vanishes, [](V x) SLUICE_MATH_LAMBDA {
+    const V clamped = internal::at_most(x, Format::kExp2High);
+    const internal::RoundedInteger<V> n = internal::round_product(clamped, 1, 2 * Format::kBias);
+    const V r = sub(clamped, n.value);
+    const V power = fma(r, internal::exp2_quotient(r), constant<V>(1));
+    return internal::scale(power, n);
+  });
 }
 
 template <typename V>
