@@ -31,7 +31,7 @@ class CpuStream : public Stream {
       // its ticket, since `completed_` does not include it yet.
       if (submitted_.compare_exchange_strong(last, last + 1)) {
         execute(*batch);
-        complete(last + 1, *batch);
+        complete(last + 1, &batch);
         return last + 1;
       }
     }
@@ -69,11 +69,14 @@ class CpuStream : public Stream {
     batch.finish();
   }
 
-  void complete(uint64_t ticket, const CommandBatch& batch) {
-    if (!batch.failures().empty()) {
+  // The batch goes first: whoever waits for it finds its memory free.
+  void complete(uint64_t ticket, std::unique_ptr<CommandBatch>* batch) {
+    const std::vector<FailureRef>& failures = (*batch)->failures();
+    if (!failures.empty()) {
       std::lock_guard lock(mutex_);
-      failures_.insert(failures_.end(), batch.failures().begin(), batch.failures().end());
+      failures_.insert(failures_.end(), failures.begin(), failures.end());
     }
+    batch->reset();
     completed_.store(ticket);
     // Sequentially consistent: a waiter that registers after this load sees the new value.
     if (num_waiters_.load() == 0) return;
@@ -94,8 +97,7 @@ class CpuStream : public Stream {
       const uint64_t ticket = completed_.load(std::memory_order_relaxed) + 1;
       lock.unlock();
       execute(*batch);
-      complete(ticket, *batch);
-      batch.reset();
+      complete(ticket, &batch);
       lock.lock();
     }
   }
