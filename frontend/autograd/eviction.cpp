@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "engine/engine.h"
 #include "engine/observe/counters.h"
 #include "engine/run/reclaim.h"
 #include "frontend/autograd/rules.h"
@@ -176,6 +177,12 @@ bool give_up(Device device, int64_t bytes) {
 }
 
 }  // namespace
+
+void offer_values() {
+  if (engine::can_reclaim()) return;
+  engine::set_reclaimer(give_up);
+  engine::flush_all();  // the window under way has begun as a long one
+}
 
 void list_values(Tape* tape) {
   static const bool is_set = (engine::set_reclaimer(give_up), true);

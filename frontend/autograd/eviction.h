@@ -20,6 +20,9 @@ inline bool may_evict() {
 // Entries may be of use for what depends on no leaf.
 inline bool may_be_constant() { return may_have_entries() && may_evict(); }
 
+// There may be values to give up: windows are short from now on. Called by whoever makes a leaf.
+void offer_values();
+
 // The operands' values of an entry may be given up from now on, until it dies, by any thread.
 void list_values(Tape* tape);
 void unlist_values(Tape* tape);

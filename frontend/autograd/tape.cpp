@@ -365,6 +365,7 @@ template void attach_elementwise(Op, DType, const engine::NodeOperand (&)[2], No
 Tensor renamed(const char* name, const Tensor& x) { return reshaped(name, x, x.shape()); }
 
 Tensor leaf_of(const char* name, const Tensor& x) {
+  if (may_evict()) offer_values();
   TapeRef tape = new_tape();
   tape->dtype = tape->operand_dtype = x.dtype();
   tape->device = x.device();

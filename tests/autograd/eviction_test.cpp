@@ -1,6 +1,7 @@
 // Training under a limit of memory: what is given up is computed again, to the same bits.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -166,6 +167,29 @@ TEST(Eviction, ThreadsGiveUpWhatOthersNeed) {
   }
   EXPECT_EQ(found[0], expected);
   EXPECT_EQ(found[1], expected);
+}
+
+// In a process of its own: nothing has been given up in it yet. The net's first ops keep nothing.
+TEST(EvictionDeathTest, WindowsAreShortFromTheFirstStepOn) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto train_twice = [] {
+    const Tensor x = Generator(7).normal(0, 1, {kRows, kWidth}).eval();
+    const Tensor weight = ones({kWidth}).eval();
+    sync();
+    const auto loss_of = [&](const Tensor& w) {
+      Tensor h = x;
+      for (int i = 0; i < kLayers; ++i) h = tanh(layer_norm(h, w, w));
+      return mean(square(h));
+    };
+    const auto gradient = [&] { return grad(loss_of)(weight).to_vector<float>(); };
+    reset_stats();
+    const std::vector<float> expected = gradient();
+    const int64_t peak = stats().bytes_allocated_peak;
+    const Limit guard(peak * 6 / 10);
+    const std::vector<float> within = gradient();
+    std::_Exit(within == expected && stats().bytes_allocated_peak == peak ? 0 : 1);
+  };
+  EXPECT_EXIT(train_twice(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
