@@ -153,7 +153,8 @@ void KernelEmitter::emit_panels_across_rows(llvm::Value* first, llvm::Value* las
           return Values{};
         });
         take_turns([&](llvm::Value* column, llvm::Value* i) {
-          emit_totals(0, total_of(tree, column, leaves), ir_.CreateAdd(row, ir_.CreateSub(i, first)));
+          emit_totals(0, total_of(tree, column, leaves),
+                      ir_.CreateAdd(row, ir_.CreateSub(i, first)));
         });
         return Values{};
       });
