@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/gpu/emit/plan.h"
+#include "kernels/gpu/run/call.h"
 #include "tests/cuda/cuda_cases.h"
 #include "tests/cuda/cuda_emit_checks.h"
 #include "tests/cuda/cuda_programs.h"
@@ -53,6 +55,31 @@ TEST(CudaEmitTest, VectorsOfEveryStrideAndAlignment) {
 TEST(CudaEmitTest, BroadcastAndFlippedViews) {
   Cases cases;
   add_views(cases);
+  check(cases);
+}
+
+// Blocks take tiles of several lines where some lanes are not consecutive.
+TEST(CudaEmitTest, TransposedOperandsByTiles) {
+  Cases cases;
+  for (const DType dtype : {kFloat32, kFloat16, kUInt8, kFloat64}) {
+    for (const std::vector<int64_t>& e : std::vector<std::vector<int64_t>>{
+             {32, 128}, {33, 200}, {3, 40, 131}, {2, 3, 64, 65}, {31, 300}}) {
+      const size_t rank = e.size();
+      const int64_t rows = e[rank - 2], columns = e[rank - 1];
+      int64_t count = rows * columns;
+      std::vector<int64_t> plain(rank), transposed(rank);
+      plain[rank - 1] = transposed[rank - 2] = 1;
+      plain[rank - 2] = columns;
+      transposed[rank - 1] = rows;
+      for (size_t d = rank - 2; d-- > 0; count *= e[d]) plain[d] = transposed[d] = count;
+      Case& c = cases.add(absl::StrCat(name_of(dtype), " of rank ", rank, ", ", rows, "x", columns),
+                          Schedule::kPointwise, e);
+      const ValueId x = add_load(c, dtype, floats(count), transposed);
+      c.store(c->op(Op::kMaximum, {x, add_load(c, dtype, floats(count, 2), plain)}), e);
+      const Geometry geometry = geometry_of(c.program(), c.args().extents, 132);
+      EXPECT_EQ(geometry.splits[0] > 1, rows >= 32 && columns >= 8 * lanes_of(c.program()));
+    }
+  }
   check(cases);
 }
 

@@ -80,6 +80,73 @@ TEST(CudaEmitTest, RowsOfSeveralPasses) {
   check(cases);
 }
 
+// Rows short enough to be kept by their threads, and those that are just not: too long, of no whole
+// number of groups, not aligned.
+TEST(CudaEmitTest, KeptRowsHaveTheBitsOfOthers) {
+  Cases cases;
+  for (const int64_t length : {4, 12, 128, 500, 512, 516, 1028, 4096, 4100}) {
+    for (const int64_t offset : {0, 1}) {
+      const Matrix m{Schedule::kRow, 5, length};
+      std::vector<float> values = floats(m.count() + 1, 3);
+      Case& c = m.add(cases, absl::StrCat("offset ", offset));
+      const auto strides = std::vector<int64_t>{length, 1};
+      const ValueId x = add_load(c, kFloat32, values, strides, offset);
+      const ValueId half = add_load(c, kFloat16, values, strides);
+      const ValueId weight = add_load(c, kFloat32, floats(length, 4), {0, 1});
+      const ValueId d = c->op(Op::kSub, {x, c->op(Op::kMax, {x})});
+      const ValueId square = c->op(Op::kMul, {d, d});
+      const ValueId sum = c->op(Op::kSum, {square});
+      const ValueId scaled = c->op(Op::kMul, {c->op(Op::kDiv, {d, sum}), weight});
+      c->store(scaled, c->access(c.output(kFloat32, m.count(), kSumTolerance), kFloat32, strides));
+      const ValueId halves = c->op(Op::kSub, {half, c->op(Op::kMin, {half})});
+      c->store(halves, c->access(c.output(kFloat16, m.count()), kFloat16, strides));
+      c.store(sum, {m.rows, 0}, kSumTolerance);
+      c.store(c->op(Op::kArgMax, {square}), {m.rows, 0});
+    }
+  }
+  check(cases);
+  // The sums are added in the same order: offset 1 is the same row, one element on.
+  const OwnKernels own(cases.all());
+  for (const int64_t length : {512, 4096}) {
+    const Matrix m{Schedule::kRow, 3, length};
+    const std::vector<float> values = floats(m.count(), 8);
+    std::vector<float> moved = values;
+    moved.insert(moved.begin(), 0.f);
+    Cases pair;
+    for (const int64_t offset : {0, 1}) {
+      Case& c = m.add(pair, absl::StrCat("moved by ", offset));
+      const ValueId x = add_load(c, kFloat32, offset == 0 ? values : moved, {length, 1}, offset);
+      const ValueId e = c->op(Op::kSub, {x, c->op(Op::kMax, {x})});
+      c->store(c->op(Op::kDiv, {e, c->op(Op::kSum, {e})}),
+               c->access(c.output(kFloat32, m.count()), kFloat32, {length, 1}));
+    }
+    const OwnKernels kernels(pair.all());
+    EXPECT_EQ(kernels.run(pair[0], 132)[0], kernels.run(pair[1], 132)[0]) << m.name();
+  }
+}
+
+// A division by what is the same in all of a row takes fewer steps, and leaves the same bits.
+TEST(CudaEmitTest, QuotientsByAValueOfTheRow) {
+  Cases cases;
+  for (const DType dtype : {kFloat32, kFloat16, kBFloat16, kFloat64}) {
+    for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+      const Matrix m{schedule, 64, 256};
+      Case& c = m.add(cases, name_of(dtype));
+      std::vector<float> divisors = strange_floats(m.rows, 7);
+      for (size_t i = 0; i < divisors.size(); i += 2) {
+        divisors[i] = std::ldexp(1.f + static_cast<float>(i) / 77, static_cast<int>(i) * 5 - 160);
+      }
+      std::vector<float> values = strange_floats(m.count() + 1, 5);
+      for (size_t i = 0; i < values.size(); i += 2) {
+        values[i] = std::ldexp(values[i], static_cast<int>(i % 150) - 75);
+      }
+      const ValueId by = add_load(c, dtype, divisors, {1, 0});
+      m.store(c, c->op(Op::kDiv, {m.load(c, dtype, values), by}));
+    }
+  }
+  check(cases);
+}
+
 TEST(CudaEmitTest, HalfAndDoubleReductions) {
   Cases cases;
   for (const DType dtype : {kFloat16, kBFloat16, kFloat64, kInt8, kUInt16, kInt64}) {

@@ -50,6 +50,7 @@ TEST(CudaEmitTest, LanesFillVectors) {
   EXPECT_EQ(lanes(kFloat16, 1), 8);
   EXPECT_EQ(lanes(kFloat32, 10), 4);
   EXPECT_EQ(lanes(kFloat64, 1), 2);
+  EXPECT_EQ(lanes(kFloat32, 100), 4);
   EXPECT_EQ(lanes(kFloat32, 100, Op::kSin), 1);
 }
 
@@ -133,6 +134,12 @@ TEST(CudaEmitTest, Geometry) {
   check(many, 1, 4096, 4096);
   check(narrow, 2, 245, 1);  // four columns, eight chunks a block
   check(wide, 1, 3125, 3125);
+  // More than two blocks a multiprocessor are wanted where there is much to do.
+  check({Schedule::kRow, 300, 100'000}, 2, 300 * 13, 300);
+  check({Schedule::kRow, 300, 20'000}, 1, 300, 300);
+  check({Schedule::kRow, 1100, 100'000}, 1, 1100, 1100);
+  check({Schedule::kColumn, 9000, 8192}, 2, 282 * 16, 282);
+  check({Schedule::kColumn, 9000, 1024}, 1, 282, 282);
   check({Schedule::kRow, 0, 100'000}, 2, 0, 0);
   check({Schedule::kRow, 1000, 10}, 1, 16, 16);  // four threads a row
 }

@@ -107,6 +107,7 @@ class Launch {
   bool add_with_carry(const Instruction& insn, const Group& group);   // launch_integer.cpp
   bool multiply(const Instruction& insn, const Group& group);         // launch_integer.cpp
   bool compute_float(const Instruction& insn, const Group& group);    // launch_float.cpp
+  bool compute_packed(const Instruction& insn, const Group& group);   // launch_packed.cpp
   bool compare(const Instruction& insn, const Group& group);          // launch_compare.cpp
   bool convert(const Instruction& insn, const Group& group);          // launch_convert.cpp
 

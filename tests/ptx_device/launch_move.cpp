@@ -6,6 +6,11 @@ namespace sluice::ptx {
 
 void Launch::compute(const Instruction& insn, const Group& group) {
   bool is_known = false;
+  const auto is_packed = [](Type type) { return type == kF16x2 || type == kBF16x2; };
+  if (is_packed(insn.type) || is_packed(insn.source_type)) {
+    if (!compute_packed(insn, group)) error(insn, 0, "an instruction that is not known");
+    return;
+  }
   switch (insn.op) {
     case kFence: return;
     case kMov:

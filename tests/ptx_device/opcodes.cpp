@@ -24,7 +24,7 @@ const Names<Op>& ops() {
       {"fma", kFma}, {"div", kDiv}, {"rem", kRem}, {"neg", kNeg}, {"abs", kAbs}, {"min", kMin}, {"max", kMax},
       {"copysign", kCopysign}, {"rcp", kRcp}, {"sqrt", kSqrt}, {"rsqrt", kRsqrt}, {"ex2", kEx2}, {"lg2", kLg2},
       {"sin", kSin}, {"cos", kCos}, {"tanh", kTanh}, {"cvt", kCvt},
-      {"setp", kSetp}, {"selp", kSelp}, {"testp", kTestp}, {"and", kAnd}, {"or", kOr}, {"xor", kXor}, {"not", kNot},
+      {"set", kSet}, {"setp", kSetp}, {"selp", kSelp}, {"testp", kTestp}, {"and", kAnd}, {"or", kOr}, {"xor", kXor}, {"not", kNot},
       {"cnot", kCnot}, {"shl", kShl}, {"shr", kShr}, {"bfi", kBfi}, {"bfe", kBfe}, {"brev", kBrev}, {"clz", kClz},
       {"popc", kPopc}, {"prmt", kPrmt}, {"shf", kShf}, {"lop3", kLop3},
       {"bar", kBar}, {"barrier", kBar}, {"shfl", kShfl}, {"vote", kVote}, {"activemask", kActiveMask},
@@ -111,7 +111,8 @@ bool decode_modifier(const std::string& p, int* num_types, Instruction* insn) {
     ++*num_types;
     return true;
   }
-  if (insn->op == kSetp && insn->compare == kNoCompare && comparisons().count(p) > 0) {
+  if ((insn->op == kSetp || insn->op == kSet) && insn->compare == kNoCompare &&
+      comparisons().count(p) > 0) {
     insn->compare = comparisons().at(p);
   } else if (insn->op == kSetp && combinations().count(p) > 0) {
     insn->combine = combinations().at(p);
@@ -144,7 +145,7 @@ Type type_of(const std::string& name) {
   static const auto* const names = new Names<Type>{
       {"pred", kPred}, {"b8", kB8}, {"b16", kB16}, {"b32", kB32}, {"b64", kB64}, {"u8", kU8}, {"u16", kU16},
       {"u32", kU32}, {"u64", kU64}, {"s8", kS8}, {"s16", kS16}, {"s32", kS32}, {"s64", kS64}, {"f16", kF16},
-      {"bf16", kBF16}, {"f32", kF32}, {"f64", kF64}};
+      {"bf16", kBF16}, {"f16x2", kF16x2}, {"bf16x2", kBF16x2}, {"f32", kF32}, {"f64", kF64}};
   return lookup(*names, name, kNoType);
 }
 

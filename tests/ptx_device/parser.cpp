@@ -42,6 +42,8 @@ int bytes_of(Type type) {
     case kB32:
     case kU32:
     case kS32:
+    case kF16x2:
+    case kBF16x2:
     case kF32: return 4;
     case kB64:
     case kU64:

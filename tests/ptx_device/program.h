@@ -17,7 +17,7 @@ inline constexpr int kWarp = 32;
 // clang-format off
 enum Type : uint8_t {
   kNoType, kPred, kB8, kB16, kB32, kB64, kU8, kU16, kU32, kU64, kS8, kS16, kS32, kS64,
-  kF16, kBF16, kF32, kF64
+  kF16, kBF16, kF16x2, kBF16x2, kF32, kF64
 };
 
 enum Op : uint8_t {
@@ -27,7 +27,7 @@ enum Op : uint8_t {
   kAdd, kSub, kMul, kMad, kFma, kDiv, kRem, kNeg, kAbs, kMin, kMax, kCopysign,
   kRcp, kSqrt, kRsqrt, kEx2, kLg2, kSin, kCos, kTanh, kCvt,
   // Predicates and bits.
-  kSetp, kSelp, kTestp, kAnd, kOr, kXor, kNot, kCnot, kShl, kShr, kBfi, kBfe, kBrev, kClz, kPopc,
+  kSet, kSetp, kSelp, kTestp, kAnd, kOr, kXor, kNot, kCnot, kShl, kShr, kBfi, kBfe, kBrev, kClz, kPopc,
   kPrmt, kShf, kLop3,
   // Control and exchange.
   kBar, kWarpSync, kShfl, kVote, kActiveMask, kFence, kBra, kBrx, kCall, kRet, kExit, kTrap,

@@ -21,8 +21,28 @@ class BodyEmitter {
 
   // Values outside the lanes.
   void emit_outer(const std::vector<fusion::ValueId>& ids);
-  // The body of the function that a team calls with its lanes and the index of the first.
+  // What the lanes of a pass share in another form than the value's: what they divide by, and
+  // halves twice in a register. Needs the values outside the lanes.
+  void emit_shared(const Plan::Pass& pass);
+  // The end of the scope that they are in.
+  void forget_shared() { shared_.clear(); }
+  // The body of the function that a point team calls with its lanes and the index of the first.
+  void emit_points(const Plan::Pass& pass);
+
+  // Of a pass over rows or columns: the members of what it loads ahead, `template <int N>`; the
+  // body of the function that loads them into `loads`; that of the function that takes them from
+  // there.
+  void emit_members(const Plan::Pass& pass);
+  void emit_load(const Plan::Pass& pass);
   void emit_pass(const Plan::Pass& pass);
+
+  // The arrays of a row that threads keep. Then, for group k, which begins at the index, the body
+  // of the function that loads what a pass is the first to need of them, and of the one that
+  // computes the pass.
+  void emit_arrays(const Plan::Kept& kept);
+  std::vector<fusion::ValueId> kept_loads(const Plan::Kept& kept, size_t number) const;
+  void emit_kept_loads(const std::vector<fusion::ValueId>& loads);
+  void emit_kept_pass(const Plan::Pass& pass, const Plan::Kept& kept, size_t number);
   void emit_result(fusion::ValueId reduction);
   void emit_row_store(const fusion::Store& store);
 
@@ -33,11 +53,29 @@ class BodyEmitter {
  private:
   const fusion::Instr& instr(fusion::ValueId id) const { return program_.body[id]; }
   bool moves_vectors(uint16_t access) const;
+  // Those of `values` that are loaded for all lanes at once, and without lanes, whatever can be
+  // loaded before anything is computed.
+  std::vector<fusion::ValueId> loads_of(const std::vector<fusion::ValueId>& values) const;
+  // Begins the body of a function of lanes that computes `values`.
+  void begin_lanes(const Plan::Pass& pass, const std::vector<fusion::ValueId>& values);
+  void end_lanes();
+  // True if halves are computed by twos: some lane has one.
+  bool is_paired(const Plan::Pass& pass) const;
+  // An op of two halves that is one instruction: their sum, difference or product.
+  bool is_packed(const fusion::Instr& instr) const;
+  // The declaration of an array of all lanes.
+  std::string array(DType dtype, const std::string& name, const char* count) const;
 
-  void emit_loads(const std::vector<fusion::ValueId>& loads);
+  // Into arrays v<id>, which are members of `of`.
+  void emit_loads(const std::vector<fusion::ValueId>& loads, const std::string& of);
   void emit_stores(const std::vector<fusion::Store>& stores);
-  void emit_lane(const Plan::Pass& pass);
+  // Computes `values`, but for those that are in an array, reduces and fills the arrays of stores:
+  // for each lane, or each two of them.
+  void emit_lanes(const Plan::Pass& pass, const std::vector<fusion::ValueId>& values);
+  void emit_lane(const Plan::Pass& pass, const std::vector<fusion::ValueId>& values);
 
+  // True if the value is a float32 quotient in the lanes, by one that is known outside of them.
+  bool divides_by_outer(const fusion::Instr& instr) const;
   void define(fusion::ValueId id);
   // The text of an instruction's value, in a lane or not.
   std::string value(const fusion::Instr& instr);
@@ -47,6 +85,10 @@ class BodyEmitter {
   std::string rounded(DType dtype, std::string text) const;
   // The text of an operand in the current place.
   std::string use(fusion::ValueId id) const;
+  // Likewise of a half's in two lanes.
+  std::string use_pair(fusion::ValueId id) const;
+  // The number of the lane at hand.
+  std::string lane() const;
   std::string address(uint16_t access) const;
   // `predicate` and, where threads may have no row, the condition that this one has; "" if always
   // true.
@@ -58,7 +100,14 @@ class BodyEmitter {
   Functions& functions_;
   Writer& writer_;
   bool in_lanes_ = false;
-  std::vector<bool> is_array_;  // values that were loaded for all lanes at once
+  bool pairs_ = false;               // the lanes at hand are two
+  int half_ = 0;                     // which of them
+  bool rounds_ = true;               // else a half's value is left as it is before it is rounded
+  std::vector<std::string> shared_;  // names that emit_shared() has made
+  std::vector<bool> is_lane_;        // values of the pass at hand that lanes have each
+  // Of values that are in an array of all lanes: its name.
+  std::vector<std::string> in_array_;
+  std::vector<std::string> kept_as_;  // the array where a value computed is to be kept, or ""
 };
 
 }  // namespace sluice::kernels::cuda

@@ -21,11 +21,14 @@ constexpr int kVectorBytes = 16;
 // (sl_row_team of the prelude).
 constexpr int kRowLanes = 4;
 // Lanes times weight: more makes the compiler slow, and more lanes don't make long bodies faster.
-constexpr int kMaxWeight = 256;
+constexpr int kMaxWeight = 512;
 
-// About what an instruction costs the compiler, for each lane; an addition is 1.
+// About what an instruction costs the compiler, for each lane; an addition is 1, and what lanes
+// share is nothing.
 int compile_weight(Op op) {
   switch (op) {
+    case Op::kScalar:
+    case Op::kParam: return 0;
     // Slow paths, wide integers.
     case Op::kSin:
     case Op::kCos:
@@ -36,8 +39,8 @@ int compile_weight(Op op) {
     case Op::kPhilox:
     case Op::kPhiloxHigh:
     case Op::kNormalF32:
-    case Op::kNormalF64: return 16;
-    default: return fusion::is_costly(op) ? 4 : 1;
+    case Op::kNormalF64: return 32;
+    default: return fusion::is_costly(op) ? 8 : 1;
   }
 }
 
@@ -57,6 +60,154 @@ int widest_unit_access(const Program& program) {
   return static_cast<int>(widest);
 }
 
+// What a thread should have on its way from memory, so that those of two blocks cover the time that
+// a multiprocessor waits for it.
+constexpr int kBytesUnderWay = 64;
+// Groups of a row that a thread keeps, and the registers that they may take: with more, fewer
+// blocks would wait for memory at a time, and long rows are in a cache of the multiprocessor as
+// well.
+constexpr int kKeptGroups = 4;
+constexpr int kMostRegistersKept = 32;
+// Bodies times weight of the passes over a kept row, which are all written out.
+constexpr int kMaxKeptWeight = 1024;
+
+// Its value comes from memory as soon as the address is known.
+bool loads_ahead(const Instr& instr) { return instr.op == Op::kLoad && instr.num_operands == 0; }
+
+// How many bodies of a pass load before the first goes on.
+int batch_of(const Program& program, const Plan::Pass& pass, int lanes) {
+  int64_t bytes = 0;
+  int weight = 1;
+  for (const ValueId id : pass.lanes) {
+    const Instr& instr = program.body[id];
+    weight += compile_weight(instr.op);
+    if (loads_ahead(instr)) bytes += lanes * static_cast<int64_t>(size_of(instr.dtype));
+  }
+  if (bytes == 0) return 1;
+  // A leaf of a column has 16 elements of a thread; a batch has to divide it.
+  const int64_t most = program.schedule == Schedule::kColumn ? 16 : 8;
+  int batch = 1;
+  while (2 * batch <= most && 2 * batch * bytes <= kBytesUnderWay &&
+         2 * batch * lanes * weight <= kMaxWeight) {
+    batch *= 2;
+  }
+  return batch;
+}
+
+// What of a pass is computed if it takes `kept` values from passes before it.
+std::vector<ValueId> computed_of(const Program& program, const Plan::Pass& pass,
+                                 const std::vector<bool>& kept) {
+  std::vector<bool> needed(program.body.size(), false);
+  for (const ValueId id : pass.reductions) needed[program.body[id].operands[0]] = true;
+  for (const fusion::Store& store : pass.stores) needed[store.value] = true;
+  std::vector<ValueId> computed;
+  for (size_t k = pass.lanes.size(); k-- > 0;) {
+    const ValueId id = pass.lanes[k];
+    const Instr& instr = program.body[id];
+    // Whoever else is in a pass raises an error.
+    if (!needed[id] && instr.op != Op::kCheckIndex) continue;
+    if (kept[id]) continue;
+    computed.push_back(id);
+    for (int n = 0; n < instr.num_operands; ++n) needed[instr.operands[n]] = true;
+  }
+  std::reverse(computed.begin(), computed.end());
+  return computed;
+}
+
+// What passes compute if those of `values` that an earlier one has are kept, and what of a row is
+// kept at most from one pass to the next.
+struct Keeping {
+  std::vector<std::vector<ValueId>> lanes;
+  int64_t registers = 0;  // for each lane
+  int weight = 0;
+};
+
+Keeping keeping(const Program& program, const std::vector<Plan::Pass>& passes,
+                const std::vector<bool>& values) {
+  const size_t count = program.body.size();
+  Keeping result;
+  std::vector<bool> available(count, false);
+  std::vector<size_t> made(count, 0), last_use(count, 0);
+  for (size_t p = 0; p < passes.size(); ++p) {
+    result.lanes.push_back(computed_of(program, passes[p], available));
+    auto use = [&](ValueId id) { last_use[id] = p; };
+    for (const ValueId id : result.lanes[p]) {
+      const Instr& instr = program.body[id];
+      result.weight += compile_weight(instr.op);
+      for (int n = 0; n < instr.num_operands; ++n) use(instr.operands[n]);
+      if (!values[id]) continue;
+      available[id] = true;
+      made[id] = p;
+    }
+    for (const ValueId id : passes[p].reductions) use(program.body[id].operands[0]);
+    for (const fusion::Store& store : passes[p].stores) use(store.value);
+  }
+  for (size_t p = 1; p < passes.size(); ++p) {
+    int64_t registers = 0;
+    for (size_t id = 0; id < count; ++id) {
+      if (!available[id] || made[id] >= p || last_use[id] < p) continue;
+      registers += size_of(compute_type(program.body[id].dtype)) == 8 ? 2 : 1;
+    }
+    result.registers = std::max(result.registers, registers);
+  }
+  return result;
+}
+
+// Of what passes repeat of others before them, what they need for anything new.
+std::vector<bool> repeated_for_new(const Program& program, const std::vector<Plan::Pass>& passes) {
+  const size_t count = program.body.size();
+  std::vector<bool> seen(count, false), found(count, false);
+  for (const Plan::Pass& pass : passes) {
+    const std::vector<bool> is_old = seen;
+    auto use = [&](ValueId id) {
+      if (is_old[id]) found[id] = true;
+    };
+    for (const ValueId id : pass.lanes) {
+      seen[id] = true;
+      if (is_old[id]) continue;
+      const Instr& instr = program.body[id];
+      for (int n = 0; n < instr.num_operands; ++n) use(instr.operands[n]);
+    }
+    for (const ValueId id : pass.reductions) use(program.body[id].operands[0]);
+    for (const fusion::Store& store : pass.stores) use(store.value);
+  }
+  return found;
+}
+
+Plan::Kept keep(const Program& program, const std::vector<Plan::Pass>& passes, int lanes) {
+  Plan::Kept kept;
+  if (program.schedule != Schedule::kRow || lanes != kRowLanes || passes.size() < 2) return kept;
+  std::vector<bool> values(program.body.size(), false);
+  for (size_t id = 0; id < values.size(); ++id) values[id] = loads_ahead(program.body[id]);
+  Keeping best = keeping(program, passes, values);
+  // Instead of what is loaded, what is computed of it, if that takes no more registers.
+  const std::vector<bool> others = repeated_for_new(program, passes);
+  if (Keeping other = keeping(program, passes, others);
+      other.registers <= std::max<int64_t>(best.registers, 1)) {
+    best = std::move(other);
+    values = others;
+  }
+  if (best.registers == 0) return kept;
+  constexpr int kLanes = kKeptGroups * kRowLanes;
+  if (kLanes * best.registers > kMostRegistersKept) return kept;
+  if (kLanes * best.weight > kMaxKeptWeight) return kept;
+  kept.groups = kKeptGroups;
+  kept.lanes = std::move(best.lanes);
+  // Only those that a later pass takes.
+  for (size_t p = 0; p + 1 < kept.lanes.size(); ++p) {
+    for (const ValueId id : kept.lanes[p]) {
+      if (!values[id]) continue;
+      const auto needs = [&](const Plan::Pass& pass) {
+        return std::find(pass.lanes.begin(), pass.lanes.end(), id) != pass.lanes.end();
+      };
+      if (std::any_of(passes.begin() + static_cast<int64_t>(p) + 1, passes.end(), needs)) {
+        kept.values.push_back(id);
+      }
+    }
+  }
+  return kept;
+}
+
 }  // namespace
 
 int lanes_of(const Program& program) {
@@ -67,6 +218,13 @@ int lanes_of(const Program& program) {
   int lanes = kVectorBytes / widest;
   while (lanes > 1 && lanes > room) lanes /= 2;
   return lanes;
+}
+
+bool takes_tiles(const Program& program) {
+  if (program.schedule != Schedule::kPointwise || program.outer_rank < 2) return false;
+  return std::any_of(program.accesses.begin(), program.accesses.end(), [](const Access& access) {
+    return access.buffer != fusion::kNoBuffer && access.lanes == StrideClass::kAny;
+  });
 }
 
 Plan::Plan(const Program& program) {
@@ -85,6 +243,9 @@ Plan::Plan(const Program& program) {
     passes.push_back({std::move(plan.rows[p]), std::move(pass.values), std::move(pass.reductions),
                       std::move(pass.stores)});
   }
+  const int lanes = lanes_of(program);
+  for (Pass& pass : passes) pass.batch = batch_of(program, pass, lanes);
+  kept = keep(program, passes, lanes);
   after = std::move(plan.rows.back());
   row_stores = std::move(plan.row_stores);
 }

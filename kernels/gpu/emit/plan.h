@@ -14,6 +14,10 @@ namespace sluice::kernels::cuda {
 // has one. How many there are is fixed here, for all sizes.
 int lanes_of(const fusion::Program& program);
 
+// True if blocks take the points of a pointwise program by tiles of several lines, where extents
+// allow: some lanes are not consecutive in memory, so other dims may be.
+bool takes_tiles(const fusion::Program& program);
+
 // Lists are in body order.
 struct Plan {
   struct Pass {
@@ -21,6 +25,13 @@ struct Plan {
     std::vector<fusion::ValueId> lanes;       // computed for each lane
     std::vector<fusion::ValueId> reductions;  // of values of the lanes
     std::vector<fusion::Store> stores;        // by every lane
+    int batch = 1;                            // bodies whose loads are under way at a time
+  };
+  // For rows short enough that threads keep what several passes need of them.
+  struct Kept {
+    int groups = 0;  // that a thread keeps at most, of as many elements as there are lanes; 0: none
+    std::vector<fusion::ValueId> values;
+    std::vector<std::vector<fusion::ValueId>> lanes;  // by pass: what it computes
   };
 
   explicit Plan(const fusion::Program& program);
@@ -29,6 +40,7 @@ struct Plan {
   // A pointwise program has one pass, over its points: `row` are the values that are the same in
   // all lanes. A value of the lanes that several passes need is computed in each.
   std::vector<Pass> passes;
+  Kept kept;
   std::vector<fusion::ValueId> after;       // of row level, known after the last pass
   std::vector<fusion::Store> row_stores;    // once a row, after everything else
   std::vector<fusion::ValueId> reductions;  // all of them

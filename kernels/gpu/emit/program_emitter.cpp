@@ -35,9 +35,15 @@ class ProgramEmitter {
  private:
   // Makes the team and leaves where there is nothing to do.
   void emit_team();
+  void emit_points();
   void emit_pass(int number);
+  void emit_kept();
   void emit_row_stores();
-  std::string pass_name(int number) const { return absl::StrCat("pass", number); }
+  // Declares the reductions of a pass; their names, and those of what sl_pass() is given first.
+  std::vector<std::string> emit_reductions(const Plan::Pass& pass, std::vector<std::string> first);
+  void emit_loads_struct(int number);
+  static std::string name_of(const char* what, int number) { return absl::StrCat(what, number); }
+  const char* lanes_type() const { return lanes_ == 1 ? "sl_lanes<1>" : "auto"; }
   bool pointwise() const { return program_.schedule == Schedule::kPointwise; }
 
   const Program& program_;
@@ -70,13 +76,22 @@ void ProgramEmitter::emit_args() {
 }
 
 void ProgramEmitter::emit_run() {
+  const int num_passes = static_cast<int>(plan_.passes.size());
+  if (!pointwise()) {
+    for (int p = 0; p < num_passes; ++p) emit_loads_struct(p);
+  }
   writer_.open("SL_INLINE void run(const Args& p, Index block)");
   emit_team();
   addresses_.write_outer(&writer_);
   body_.emit_outer(plan_.uniform);
-  for (size_t p = 0; p < plan_.passes.size(); ++p) emit_pass(static_cast<int>(p));
-  body_.emit_outer(plan_.after);
-  if (!plan_.row_stores.empty()) emit_row_stores();
+  if (pointwise()) {
+    emit_points();
+  } else {
+    if (plan_.kept.groups > 0) emit_kept();
+    for (int p = 0; p < num_passes; ++p) emit_pass(p);
+    body_.emit_outer(plan_.after);
+    if (!plan_.row_stores.empty()) emit_row_stores();
+  }
   writer_.close();
 }
 
@@ -85,7 +100,14 @@ void ProgramEmitter::emit_team() {
     case Schedule::kPointwise:
       writer_.line("sl_point_team<Index, ", lanes_, "> team(p.call, block);");
       writer_.line("if (!team.active(p.call)) return;");
+      if (takes_tiles(program_)) {
+        writer_.open("if (p.call.splits > 1)");
+        writer_.line("if (!team.find_tile(p.call, p.extent[", program_.outer_rank - 2,
+                     "])) return;");
+        writer_.reopen("else");
+      }
       writer_.line("team.", program_.outer_rank > 1 ? "find_line(p.call)" : "start_of_line()", ";");
+      if (takes_tiles(program_)) writer_.close();
       break;
     case Schedule::kRow:
       writer_.line("const sl_row_team<Index> team(p.call, block);");
@@ -95,31 +117,92 @@ void ProgramEmitter::emit_team() {
   }
 }
 
-void ProgramEmitter::emit_pass(int number) {
-  const Plan::Pass& pass = plan_.passes[number];
-  body_.emit_outer(pass.row);
-  std::vector<std::string> arguments = {"p.call", "team", absl::StrCat(number), pass_name(number)};
+void ProgramEmitter::emit_points() {
+  const Plan::Pass& points = plan_.passes[0];
+  body_.emit_outer(points.row);
+  body_.emit_shared(points);
+  writer_.open("const auto points = [&](", lanes_type(), " lanes, Index ", addresses_.walked(),
+               ") SL_LAMBDA");
+  body_.emit_points(points);
+  writer_.close("};");
+  writer_.line("team.walk(points);");
+}
+
+void ProgramEmitter::emit_loads_struct(int number) {
+  writer_.line("template <int N>");
+  writer_.open("struct ", name_of("Loads", number));
+  body_.emit_members(plan_.passes[number]);
+  writer_.close("};");
+}
+
+std::vector<std::string> ProgramEmitter::emit_reductions(const Plan::Pass& pass,
+                                                         std::vector<std::string> first) {
   for (const ValueId id : pass.reductions) {
     const std::string accumulator = BodyEmitter::accumulator(id);
     writer_.line(
         "sl_reduction<", body_.combiner(id), "> ", accumulator, "(",
         std::find(plan_.reductions.begin(), plan_.reductions.end(), id) - plan_.reductions.begin(),
         ");");
-    arguments.push_back(accumulator);
+    first.push_back(accumulator);
   }
+  return first;
+}
+
+void ProgramEmitter::emit_pass(int number) {
+  const Plan::Pass& pass = plan_.passes[number];
+  const std::string load = name_of("load", number), body = name_of("pass", number),
+                    loads = name_of("Loads", number);
+  body_.emit_outer(pass.row);
+  body_.emit_shared(pass);
+  const std::vector<std::string> arguments =
+      emit_reductions(pass, {"p.call", "team", absl::StrCat(number), load, body});
   // Long bodies have one lane. A generic lambda would have NVRTC's front end evaluate each of their
   // values anew with all that it depends on, which takes forever.
-  const char* const lanes = lanes_ == 1 ? "sl_lanes<1>" : "auto";
-  writer_.open("const auto ", pass_name(number), " = [&](", lanes, " lanes, Index ",
-               addresses_.walked(), ") SL_LAMBDA");
+  const std::string loads_type = lanes_ == 1 ? loads + "<1>" : "auto";
+  auto open = [&](const std::string& name, const char* constant) {
+    writer_.open("const auto ", name, " = [&](", lanes_type(), " lanes, Index ",
+                 addresses_.walked(), ", ", constant, loads_type, "& loads) SL_LAMBDA");
+  };
+  open(load, "");
+  body_.emit_load(pass);
+  writer_.close("};");
+  open(body, "const ");
   body_.emit_pass(pass);
   writer_.close("};");
-  if (pointwise()) {
-    writer_.line("team.walk(", pass_name(number), ");");
-    return;
-  }
-  writer_.line("if (!sl_pass<", lanes_, ">(", absl::StrJoin(arguments, ", "), ")) return;");
+  writer_.line("if (!sl_pass<", lanes_, ", ", pass.batch, ", ", loads, ">(",
+               absl::StrJoin(arguments, ", "), ")) return;");
   for (const ValueId id : pass.reductions) body_.emit_result(id);
+}
+
+// The same for rows that their threads keep: values are named as there.
+void ProgramEmitter::emit_kept() {
+  writer_.open("if (team.template keeps<", plan_.kept.groups, ">(p.call))");
+  writer_.line("typedef sl_lanes<", lanes_, ", true> Lanes;");
+  body_.emit_arrays(plan_.kept);
+  for (size_t number = 0; number < plan_.passes.size(); ++number) {
+    const Plan::Pass& pass = plan_.passes[number];
+    body_.emit_outer(pass.row);
+    body_.emit_shared(pass);
+    const std::string body = name_of("pass", static_cast<int>(number));
+    const std::vector<std::string> arguments = emit_reductions(pass, {"p.call", "team", body});
+    if (const std::vector<ValueId> loads = body_.kept_loads(plan_.kept, number); !loads.empty()) {
+      writer_.open("team.template each_kept<", plan_.kept.groups, ">([&](int k, Index ",
+                   addresses_.walked(), ") SL_LAMBDA");
+      body_.emit_kept_loads(loads);
+      writer_.close("});");
+    }
+    writer_.open("const auto ", body, " = [&](int k, Index ", addresses_.walked(), ") SL_LAMBDA");
+    writer_.line("const Lanes lanes;");
+    body_.emit_kept_pass(pass, plan_.kept, number);
+    writer_.close("};");
+    writer_.line("sl_kept_pass<", plan_.kept.groups, ">(", absl::StrJoin(arguments, ", "), ");");
+    for (const ValueId id : pass.reductions) body_.emit_result(id);
+  }
+  body_.emit_outer(plan_.after);
+  if (!plan_.row_stores.empty()) emit_row_stores();
+  writer_.line("return;");
+  writer_.close();
+  body_.forget_shared();
 }
 
 void ProgramEmitter::emit_row_stores() {

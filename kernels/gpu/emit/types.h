@@ -19,6 +19,11 @@ constexpr const char* register_type(DType dtype) {
   return dtype == DType::kBool ? "bool" : memory_type(compute_type(dtype));
 }
 
+// Of two values of a half type.
+constexpr const char* pair_type(DType dtype) {
+  return dtype == DType::kFloat16 ? "sl_f16x2" : "sl_bf16x2";
+}
+
 }  // namespace sluice::kernels::cuda
 
 #endif  // SLUICE_KERNELS_GPU_EMIT_TYPES_H_

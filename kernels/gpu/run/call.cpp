@@ -25,9 +25,14 @@ constexpr int64_t kColumnChunk = 512, kColumnSize = 8;
 constexpr int64_t kColumns = kThreads / kColumnSize;  // of a block
 // Rows up to this long are reduced by a warp or a part of one.
 constexpr int64_t kWarpRow = 1024;
-// Fewer blocks than this many for each multiprocessor leave it waiting for memory.
-constexpr int64_t kBlocksWanted = 2;
+// Fewer blocks than this many for each multiprocessor leave it waiting for memory. Up to the second
+// number more blocks share the work better and have more on its way, but that is worth another
+// launch only where each block would have so many chunks to go through.
+constexpr int64_t kBlocksNeeded = 2, kBlocksWanted = 8;
+constexpr int64_t kChunksWorthALaunch = 4;
 constexpr int64_t kPartialBytes = 16;  // sl_slot
+// Lines of a tile, as in sl_point_team: a cache line of float32.
+constexpr int64_t kTileLines = 32;
 
 // sl_error.
 static_assert(sizeof(ErrorSlot) == 24 && offsetof(ErrorSlot, raised) == 0 &&
@@ -73,23 +78,30 @@ int64_t row_team(int64_t length) {
   return std::min<int64_t>(kWarp, static_cast<int64_t>(std::bit_ceil(groups)));
 }
 
+// Whether blocks are to share rows, given how many there are if they do not.
+bool is_worth_splitting(const Geometry& geometry, int64_t multiprocessors) {
+  if (geometry.chunks == 1) return false;
+  const int64_t wanted = geometry.chunks < kChunksWorthALaunch ? kBlocksNeeded : kBlocksWanted;
+  return geometry.blocks[0] < wanted * multiprocessors;
+}
+
 // What blocks of whole rows do, and how rows are split among blocks.
-void set_row_blocks(int64_t blocks_wanted, Geometry* geometry) {
+void set_row_blocks(int64_t multiprocessors, Geometry* geometry) {
   const int64_t team = row_team(geometry->length);
   geometry->team[0] = geometry->team[1] = team;
   geometry->chunks = std::max<int64_t>(1, ceil_div(geometry->length, kRowChunk));
   geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kThreads / team);
-  geometry->is_split = geometry->chunks > 1 && geometry->blocks[0] < blocks_wanted;
+  geometry->is_split = is_worth_splitting(*geometry, multiprocessors);
   if (!geometry->is_split) return;
   geometry->splits[0] = geometry->chunks;
   geometry->blocks[0] = geometry->rows * geometry->chunks;
 }
 
-void set_column_blocks(int64_t blocks_wanted, Geometry* geometry) {
+void set_column_blocks(int64_t multiprocessors, Geometry* geometry) {
   geometry->team[0] = geometry->team[1] = kColumns;
   geometry->chunks = std::max<int64_t>(1, ceil_div(geometry->length, kColumnChunk));
   geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kColumns);
-  geometry->is_split = geometry->chunks > 1 && geometry->blocks[0] < blocks_wanted;
+  geometry->is_split = is_worth_splitting(*geometry, multiprocessors);
   if (!geometry->is_split) return;
   // A block with room for more columns than there are takes several chunks.
   const uint64_t rows = static_cast<uint64_t>(std::min(geometry->rows, kColumns));
@@ -111,6 +123,17 @@ Geometry pointwise_geometry(const Program& program, const int64_t* extents) {
   geometry.team[0] = geometry.team[1] = vectors_of_line(program, geometry.length);
   geometry.rows = product(extents, innermost) * geometry.team[0];
   geometry.blocks[0] = geometry.blocks[1] = ceil_div(geometry.rows, kThreads);
+  const int64_t lines = program.outer_rank > 1 ? extents[innermost - 1] : 1;
+  constexpr int64_t kWidth = kThreads / kTileLines;
+  const int64_t tiles = product(extents, std::max(innermost - 1, 0)) * ceil_div(lines, kTileLines) *
+                        ceil_div(geometry.team[0], kWidth);
+  // Numbers of threads have 32 bits, as indices do.
+  if (takes_tiles(program) && lines >= kTileLines && geometry.team[0] >= kWidth &&
+      tiles * kThreads < std::numeric_limits<int32_t>::max()) {
+    geometry.splits[0] = geometry.splits[1] = kTileLines;
+    geometry.blocks[0] = geometry.blocks[1] = tiles;
+    geometry.rows = tiles * kThreads;
+  }
   return geometry;
 }
 
@@ -157,11 +180,10 @@ Geometry geometry_of(const Program& program, const int64_t* extents, int multipr
   Geometry geometry;
   geometry.rows = product(extents, program.outer_rank);
   geometry.length = product(extents + program.outer_rank, program.reduced_rank);
-  const int64_t blocks_wanted = kBlocksWanted * multiprocessors;
   if (program.schedule == Schedule::kRow)
-    set_row_blocks(blocks_wanted, &geometry);
+    set_row_blocks(multiprocessors, &geometry);
   else
-    set_column_blocks(blocks_wanted, &geometry);
+    set_column_blocks(multiprocessors, &geometry);
   if (geometry.chunks == 1) return geometry;
   const Plan plan(program);
   geometry.partial_bytes = kPartialBytes * static_cast<int64_t>(plan.reductions.size()) *
