@@ -335,7 +335,8 @@ class Check:
                 limit)
             if code == 4:
                 self.rows.append(Row(f"bench: {gpu_table.PEERS[peer]}", "not installed"))
-        self.rows += gpu_table.bench_rows(self.results, judge=not self.options.rehearse)
+        self.rows += gpu_table.bench_rows(self.results, judge=not self.options.rehearse,
+                                          device=self.device.get("device", ""))
 
     # --- All of it.
 

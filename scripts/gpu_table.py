@@ -1,4 +1,7 @@
-"""Relates what the GPU bench measured to goals, and prints the table."""
+"""Relates what the GPU bench measured to goals and to a model, and prints the table."""
+
+import json
+import pathlib
 
 # At most so much of the bandwidth of a copy is asked for.
 POINTWISE_GOAL = 0.92
@@ -8,6 +11,8 @@ SUBMIT_GOAL = 10e-6  # seconds
 SMALLEST_POINTWISE = 16 << 20  # elements: below, a launch costs more than memory does
 PEERS = {"torch": "torch", "compile": "torch.compile", "jax": "JAX", "cupy": "CuPy"}
 COMPILED_PEERS = ("compile", "jax")
+# Shares of a copy that bench/gpu_model expects, by GPU and workload: `model.py --shares` writes them.
+MODELLED = pathlib.Path(__file__).with_name("gpu_modelled.json")
 COLUMNS = ("what", "result", "figure", "goal", "met")
 
 
@@ -67,13 +72,23 @@ def copy_goal(result):
     return None
 
 
-def bench_row(result, copy, peers, judge):
-    """`peers`: seconds by name, of the same workload."""
+def modelled_for(device):
+    """Shares by workload for a device whose name has a modelled GPU's in it."""
+    if not MODELLED.exists():
+        return {}
+    shares = json.loads(MODELLED.read_text())
+    return next((shares[gpu] for gpu in shares if gpu in device), {})
+
+
+def bench_row(result, copy, peers, judge, modelled):
+    """`peers`: seconds by name, of the same workload. `modelled`: shares of a copy."""
+    what = " ".join((result["workload"], result["dtype"], result["size"]))
     figures, goals, met = [rate_of(result)], [], []
     is_copy = result["workload"].startswith("copy by")
     if copy and result["bytes"] > 0 and not is_copy:
         share = result["bytes"] / result["seconds"] / copy
-        figures.append(f"{share * 100:.0f} % of copy")
+        expected = f" (model: {modelled[what]} %)" if what in modelled else ""
+        figures.append(f"{share * 100:.0f} % of copy{expected}")
         if copy_goal(result):
             goals.append(f">= {copy_goal(result) * 100:.0f} % of copy")
             met.append(share >= copy_goal(result))
@@ -91,13 +106,13 @@ def bench_row(result, copy, peers, judge):
         met.append(result["seconds"] <= SUBMIT_GOAL)
     if result["kernels"] > 0:
         figures.append("1 kernel" if result["kernels"] == 1 else f"{result['kernels']} kernels")
-    what = " ".join((result["workload"], result["dtype"], result["size"]))
     return Row(what, duration(result["seconds"]), ", ".join(f for f in figures if f),
                "; ".join(goals), all(met) if met and judge else None)
 
 
-def bench_rows(results, judge):
-    """`judge`: the figures mean something."""
+def bench_rows(results, judge, device=""):
+    """`judge`: the figures mean something. `device`: the GPU's name."""
+    modelled = modelled_for(device)
     copy = copy_bandwidth(results)
     peers = {}
     for r in results:
@@ -106,7 +121,8 @@ def bench_rows(results, judge):
     rows = []
     for r in results:
         if r["who"] == "sluice" and "seconds" in r:
-            rows.append(bench_row(r, copy, peers.get(key_of(r), {}), judge))
+            rows.append(bench_row(r, copy, peers.get(key_of(r), {}), judge,
+                                  modelled))
         elif r["who"] == "sluice":
             rows.append(Row(r["workload"], "failed", r["error"][:60]))
     return rows

@@ -94,6 +94,11 @@ void Machine::resolve(Kernel* kernel) {
 void Machine::run(const Kernel& kernel) {
   Device* device = kernel.function->device;
   ++kernels_run;
+  if (options.is_dry) {
+    launches.push_back(
+        {kernel.function->name, kernel.geometry.grid[0], kernel.geometry.block[0], kernel.params});
+    return;
+  }
   if (kernel_fault && kernel_fault->at == kernels_run) {
     raise(device, kernel_fault->result);
     kernel_fault.reset();
@@ -156,7 +161,7 @@ Result module_load_data_ex(Machine& machine, ModuleHandle* handle, const void* i
     return machine.violation(Result::kInvalidContext, "no context is current");
   }
   auto module = std::make_shared<Module>(Module{device, nullptr});
-  if (image != EmulatedCuda::registered_image()) {
+  if (image != EmulatedCuda::registered_image() && !machine.options.is_dry) {
     std::string error;
     module->library = open_image(image, &error);
     for (unsigned i = 0; i < num_options && module->library == nullptr; ++i) {
@@ -192,7 +197,9 @@ Result module_get_function(Machine& machine, FunctionHandle* handle, ModuleHandl
   function->device = module->device;
   function->module = module_handle;
   function->name = name;
-  if (module->library != nullptr) {
+  if (machine.options.is_dry) {
+    function->run = [](const Geometry&, const void*) -> const char* { return nullptr; };
+  } else if (module->library != nullptr) {
     function->run = find_kernel(module->library, name);
     function->checks_memory = checks_memory(module->library);
   } else if (const auto it = machine.registered.find(name); it != machine.registered.end()) {

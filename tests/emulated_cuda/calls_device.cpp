@@ -77,11 +77,11 @@ Result device_can_access_peer(Machine& machine, int* can, DeviceHandle device, D
   return Result::kSuccess;
 }
 
-Result device_get_attribute(Machine&, int* value, DeviceAttribute attribute, DeviceHandle) {
+Result device_get_attribute(Machine& machine, int* value, DeviceAttribute attribute, DeviceHandle) {
   switch (attribute) {
     case DeviceAttribute::kMaxThreadsPerBlock: *value = 1024; break;
     case DeviceAttribute::kRegistersPerBlock: *value = 65536; break;
-    case DeviceAttribute::kMultiprocessors: *value = 132; break;
+    case DeviceAttribute::kMultiprocessors: *value = machine.options.multiprocessors; break;
     case DeviceAttribute::kL2Bytes: *value = 50 << 20; break;
     case DeviceAttribute::kThreadsPerMultiprocessor: *value = 2048; break;
     case DeviceAttribute::kComputeCapabilityMajor: *value = 9; break;

@@ -131,7 +131,7 @@ Result mem_alloc_from_pool_async(Machine& machine, DevicePtr* address, size_t by
       machine.memory.reserve(device->ordinal, bytes, stream->number, machine.chance(0.5));
   *address = made->begin;
   machine.push(stream.get(), [&machine, made] {
-    machine.memory.begin_life(made.get());
+    machine.memory.begin_life(made.get(), /*fill=*/!machine.options.is_dry);
     return true;
   });
   return Result::kSuccess;

@@ -74,7 +74,7 @@ void DeviceMemory::release(const AllocationRef& allocation, uint64_t stream) {
   reusable_[{stream, allocation->bytes}].push_back(allocation->begin);
 }
 
-void DeviceMemory::begin_life(Allocation* allocation) {
+void DeviceMemory::begin_life(Allocation* allocation, bool fill) {
   std::byte* memory = host(allocation->begin);
   const size_t size = to_pages(allocation->bytes);
   if (mprotect(memory, size, PROT_READ | PROT_WRITE) != 0) {
@@ -82,7 +82,7 @@ void DeviceMemory::begin_life(Allocation* allocation) {
     std::abort();
   }
   ASAN_UNPOISON_MEMORY_REGION(memory, size);
-  std::memset(memory, 0xff, allocation->bytes);
+  if (fill) std::memset(memory, 0xff, allocation->bytes);
   ASAN_POISON_MEMORY_REGION(memory + allocation->bytes, size - allocation->bytes);
   allocation->life = Allocation::Life::kLive;
 }

@@ -39,8 +39,8 @@ class DeviceMemory {
   AllocationRef reserve(int device, size_t bytes, uint64_t stream, bool reuse);
   // Called when the host requests the free, on `stream`.
   void release(const AllocationRef& allocation, uint64_t stream);
-  // Begins and ends the time in which the memory is accessible. It begins filled with 0xff bytes.
-  void begin_life(Allocation* allocation);
+  // Begins and ends the time in which the memory is accessible. `fill`: it begins with 0xff bytes.
+  void begin_life(Allocation* allocation, bool fill = true);
   void end_life(Allocation* allocation);
 
   bool is_device_address(uint64_t value) const { return value - base_ < kReserved; }

@@ -5,8 +5,10 @@
 #ifndef SLUICE_TESTS_EMULATED_CUDA_EMULATED_CUDA_H_
 #define SLUICE_TESTS_EMULATED_CUDA_EMULATED_CUDA_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +45,18 @@ struct Options {
   size_t memory_bytes = size_t{256} << 20;  // of each device
   int driver_version = 13000;
   bool are_peers = true;  // the devices can access each other's memory
+  int multiprocessors = 132;
+  // Kernels are loaded and launched, but nothing is computed and memory has no contents: shows what
+  // is launched at sizes that would take hours to run.
+  bool is_dry = false;
+};
+
+// A kernel that ran, as far as a dry device runs any.
+struct Launch {
+  std::string kernel;
+  unsigned blocks = 0;
+  unsigned threads = 0;
+  std::vector<std::byte> parameters;
 };
 
 // Replaces the driver of runtime/cuda during its lifetime. At most one exists.
@@ -70,6 +84,10 @@ class EmulatedCuda {
   void fail_kernel(int64_t n, runtime::cuda::Result result);
 
   int64_t kernels_run() const;
+  // Of a dry device: the kernels since the last call of this.
+  std::vector<Launch> take_launches();
+  // Calls so far by the driver's names for them, among those that calls() counts.
+  std::map<std::string, int64_t> calls_by_name() const;
   // Copies between devices of which neither may access the other's memory, as a driver makes them
   // by way of the host.
   int64_t staged_copies() const;

@@ -24,6 +24,7 @@ Result Machine::violation(Result result, const std::string& what) {
 
 Result Machine::begin_call(const char* name) {
   ++calls;
+  if (options.is_dry) ++calls_by_name[name];
   last_call = name;
   if (torn_down) return Result::kDeinitialized;
   Device* device = current();

@@ -218,6 +218,8 @@ class Machine {
   std::optional<Fault> kernel_fault;
   std::vector<std::string> violations;
   int64_t calls = 0;
+  std::map<std::string, int64_t> calls_by_name;
+  std::vector<Launch> launches;  // if it is dry
   int64_t kernels_run = 0;
   int64_t staged_copies = 0;  // see emulated_cuda.h
   const char* last_call = "";

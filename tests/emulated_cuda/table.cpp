@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "tests/emulated_cuda/emulated_cuda.h"
 #include "tests/emulated_cuda/machine.h"
@@ -118,6 +119,16 @@ void EmulatedCuda::fail_kernel(int64_t n, Result result) {
 int64_t EmulatedCuda::kernels_run() const {
   std::lock_guard lock(machine_->mutex);
   return machine_->kernels_run;
+}
+
+std::vector<Launch> EmulatedCuda::take_launches() {
+  std::lock_guard lock(machine_->mutex);
+  return std::exchange(machine_->launches, {});
+}
+
+std::map<std::string, int64_t> EmulatedCuda::calls_by_name() const {
+  std::lock_guard lock(machine_->mutex);
+  return machine_->calls_by_name;
 }
 
 int64_t EmulatedCuda::staged_copies() const {
