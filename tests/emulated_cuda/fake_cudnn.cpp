@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
-#include <sluice/half.h>
 #include "absl/strings/str_cat.h"
 #include "runtime/cuda/driver/kernel_launch.h"
+#include "tests/emulated_cuda/fake_cudnn_kernel.h"
 
 namespace sluice::emulated {
 namespace {
@@ -34,7 +31,6 @@ using Convolution = FakeCudnn::Convolution;
 using Tensor = FakeCudnn::Tensor;
 using enum fusion::ConvolutionRole;
 
-constexpr int64_t kMostExtents = 5, kMostAxes = 3;
 constexpr const char* kKernel = "library_convolution";
 
 // ---- What descriptors are made of.
@@ -131,95 +127,6 @@ struct Object {
 };
 
 Object* object(DnnDescriptor descriptor) { return static_cast<Object*>(descriptor); }
-
-// ---- The kernel.
-
-struct TensorParams {
-  const void* data;
-  int64_t extents[kMostExtents], strides[kMostExtents];
-};
-struct Params {
-  TensorParams tensors[kNumRoles];  // by role
-  char* workspace;
-  int64_t workspace_bytes;
-  int64_t dtype, result, rank, groups;
-  int64_t stride[kMostAxes], dilation[kMostAxes], before[kMostAxes];
-};
-
-float load(int64_t dtype, const void* data, int64_t at) {
-  switch (static_cast<DnnDataType>(dtype)) {
-    case DnnDataType::kFloat16: return static_cast<float>(static_cast<const float16*>(data)[at]);
-    case DnnDataType::kBfloat16: return static_cast<float>(static_cast<const bfloat16*>(data)[at]);
-    default: return static_cast<const float*>(data)[at];
-  }
-}
-void store(int64_t dtype, void* data, int64_t at, double value) {
-  const auto rounded = static_cast<float>(value);
-  switch (static_cast<DnnDataType>(dtype)) {
-    case DnnDataType::kFloat16: static_cast<float16*>(data)[at] = float16(rounded); break;
-    case DnnDataType::kBfloat16: static_cast<bfloat16*>(data)[at] = bfloat16(rounded); break;
-    default: static_cast<float*>(data)[at] = rounded;
-  }
-}
-
-// Adds each product where it belongs, in double.
-const char* convolve(const Geometry&, const void* params) {
-  const Params& p = *static_cast<const Params*>(params);
-  if (p.workspace != nullptr) {
-    std::memset(p.workspace, 0x5a, static_cast<size_t>(p.workspace_bytes));
-  }
-  const TensorParams &x = p.tensors[kImagesRole], &w = p.tensors[kFiltersRole];
-  const TensorParams& y = p.tensors[kPlacesRole];
-  const TensorParams& result = p.tensors[p.result];
-  const int64_t axes = p.rank;
-  int64_t count = 1;
-  for (int64_t i = 0; i < 2 + axes; ++i) count *= result.extents[i];
-  std::vector<double> sums(static_cast<size_t>(count));
-  std::array<int64_t, kMostAxes> place{}, tap{};
-  const auto advance = [&](std::array<int64_t, kMostAxes>* at, const int64_t* extents) {
-    for (int64_t i = axes; i-- > 0;) {
-      if (++(*at)[static_cast<size_t>(i)] < extents[i]) return true;
-      (*at)[static_cast<size_t>(i)] = 0;
-    }
-    return false;
-  };
-  const int64_t outputs = y.extents[1] / p.groups;
-  for (int64_t n = 0; n < y.extents[0]; ++n) {
-    for (int64_t o = 0; o < y.extents[1]; ++o) {
-      for (int64_t c = 0; c < w.extents[1]; ++c) {
-        const int64_t input = o / outputs * w.extents[1] + c;
-        do {
-          do {
-            int64_t at[kNumRoles] = {n * x.strides[0] + input * x.strides[1],
-                                     o * w.strides[0] + c * w.strides[1],
-                                     n * y.strides[0] + o * y.strides[1]};
-            bool inside = true;
-            for (int64_t i = 0; i < axes; ++i) {
-              const auto k = static_cast<size_t>(i);
-              const int64_t image = place[k] * p.stride[i] + tap[k] * p.dilation[i] - p.before[i];
-              inside = inside && image >= 0 && image < x.extents[2 + i];
-              at[kImagesRole] += image * x.strides[2 + i];
-              at[kFiltersRole] += tap[k] * w.strides[2 + i];
-              at[kPlacesRole] += place[k] * y.strides[2 + i];
-            }
-            if (!inside) continue;
-            double product = 1;
-            for (int role = 0; role < kNumRoles; ++role) {
-              if (role != p.result) {
-                product *= double{load(p.dtype, p.tensors[role].data, at[role])};
-              }
-            }
-            sums[static_cast<size_t>(at[p.result])] += product;
-          } while (advance(&tap, w.extents + 2));
-        } while (advance(&place, y.extents + 2));
-      }
-    }
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    store(p.dtype, const_cast<void*>(result.data), i, sums[static_cast<size_t>(i)]);
-  }
-  return nullptr;
-}
 
 struct Handle {
   runtime::cuda::StreamHandle stream = nullptr;
@@ -588,7 +495,7 @@ struct FakeCudnnCalls {
       return call.impl.wrong(DnnStatus::kBadParamNotFinalized, "what is run is not final");
     }
     const Convolution& convolution = *plan.convolution;
-    Params params{};
+    ConvolutionParams params{};
     params.rank = static_cast<int64_t>(convolution.stride.size());
     const auto ids = pack.get<int64_t>(Attribute::kVariantPackUniqueIds);
     const auto pointers = pack.get<void*>(Attribute::kVariantPackPointers);
@@ -648,7 +555,7 @@ struct FakeCudnnCalls {
 
 FakeCudnn::FakeCudnn(EmulatedCuda* emulator) : engines(usual_engines), impl_(new Impl) {
   impl_->emulator = emulator;
-  emulator->add_kernel(kKernel, convolve);
+  emulator->add_kernel(kKernel, run_convolution);
   FakeCudnnCalls::current() = this;
 }
 
