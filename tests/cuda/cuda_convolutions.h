@@ -61,6 +61,7 @@ struct ConvolutionCase {
   ConvolutionAttributes of;
   std::vector<char> memory[2];  // of the operands
   std::string name;
+  bool allow_tf32 = false;
 
   // Axes as extent, window, stride, dilation, before, after.
   ConvolutionCase(std::string name, ConvolutionRole result, DType dtype, int64_t batch,
@@ -279,6 +280,7 @@ inline std::vector<float> run(Rig* rig, LibraryRunner* runner, const Convolution
   buffers.push_back(rig->allocate(stream.get(), words));
   fusion::LibraryCall call;
   call.kind = fusion::LibraryKind::kConvolution;
+  call.allow_tf32 = c.allow_tf32;
   call.attributes = std::make_shared<ConvolutionAttributes>(c.of);
   auto outcome = std::make_shared<Outcome>();
   const Event made = test::submit(

@@ -118,14 +118,15 @@ TEST_F(CudaCudnnTest, ForgetsPlansInTheEnd) {
 
 TEST_F(CudaCudnnTest, WantsEnginesWhoseBitsStay) {
   using Note = DnnNote;
-  const auto takes = [&](std::vector<Note> notes, DType dtype) {
+  const auto takes = [&](std::vector<Note> notes, DType dtype, bool allow_tf32 = false) {
     fake.engines = [&](const auto&, DnnHeuristic mode) -> std::vector<FakeCudnn::Engine> {
       if (mode == DnnHeuristic::kFallback) return {};
       return {{.notes = notes}};
     };
     restart();
     const size_t before = fake.runs().size();
-    const ConvolutionCase c = small(dtype);
+    ConvolutionCase c = small(dtype);
+    c.allow_tf32 = allow_tf32;
     expect_near(run(&rig, runner.get(), c), c);
     return fake.runs().size() > before;
   };
@@ -134,6 +135,8 @@ TEST_F(CudaCudnnTest, WantsEnginesWhoseBitsStay) {
     EXPECT_TRUE(takes({}, dtype));
     EXPECT_EQ(takes({Note::kTensorCore}, dtype), is_half);
     EXPECT_EQ(takes({Note::kDownConvertInputs}, dtype), is_half);
+    EXPECT_TRUE(takes({Note::kTensorCore, Note::kDownConvertInputs}, dtype, /*allow_tf32=*/true));
+    EXPECT_FALSE(takes({Note::kTensorCore, Note::kWinograd}, dtype, /*allow_tf32=*/true));
     for (const Note note : {Note::kReducedPrecisionReduction, Note::kFft, Note::kNondeterministic,
                             Note::kWinograd, Note::kWinogradTile13x13}) {
       EXPECT_FALSE(takes({note}, dtype)) << static_cast<int>(note);

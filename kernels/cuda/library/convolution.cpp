@@ -29,7 +29,7 @@ class ConvolutionCalls : public LibraryRunner {
   absl::Status prepare(const fusion::LibraryCall& call) override {
     const fusion::ConvolutionAttributes& of = fusion::convolution_of(call);
     if (library_ != nullptr) {
-      const absl::StatusOr<bool> is_ready = library_->prepare(of);
+      const absl::StatusOr<bool> is_ready = library_->prepare(of, call.allow_tf32);
       if (!is_ready.ok()) return is_ready.status();
       if (*is_ready) return absl::OkStatus();
     }
@@ -39,7 +39,8 @@ class ConvolutionCalls : public LibraryRunner {
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ConvolutionAttributes& of = fusion::convolution_of(call);
     if (library_ != nullptr) {
-      const absl::StatusOr<bool> done = library_->enqueue(stream, of, buffers, label);
+      const absl::StatusOr<bool> done =
+          library_->enqueue(stream, of, call.allow_tf32, buffers, label);
       if (!done.ok()) return done.status();
       if (*done) return absl::OkStatus();
     }

@@ -151,8 +151,8 @@ SourceKernel& CudnnConvolution::copying(DType dtype) {
                                          ", sl_copy) { sl_copy_elements<sl_u", bits, ">(p); }\n"));
 }
 
-absl::StatusOr<bool> CudnnConvolution::prepare(const ConvolutionAttributes& of) {
-  const absl::StatusOr<std::shared_ptr<Planned>> planned = find(DnnConvolution(of));
+absl::StatusOr<bool> CudnnConvolution::prepare(const ConvolutionAttributes& of, bool allow_tf32) {
+  const absl::StatusOr<std::shared_ptr<Planned>> planned = find(DnnConvolution(of, allow_tf32));
   if (!planned.ok()) return planned.status();
   if (!(*planned)->can_run) return false;
   if (!is_dense(of, 0) || !is_dense(of, 1)) {
@@ -181,10 +181,10 @@ absl::StatusOr<void*> CudnnConvolution::place(runtime::cuda::CudaStream* stream,
 }
 
 absl::StatusOr<bool> CudnnConvolution::enqueue(runtime::cuda::CudaStream* stream,
-                                               const ConvolutionAttributes& of,
+                                               const ConvolutionAttributes& of, bool allow_tf32,
                                                absl::Span<void* const> buffers,
                                                absl::string_view label) {
-  const absl::StatusOr<std::shared_ptr<Planned>> found = find(DnnConvolution(of));
+  const absl::StatusOr<std::shared_ptr<Planned>> found = find(DnnConvolution(of, allow_tf32));
   if (!found.ok()) return found.status();
   Planned& planned = **found;
   if (!planned.can_run) return false;

@@ -35,12 +35,12 @@ class CudnnConvolution {
 
   // Makes the plan of such a call, and compiles what it needs besides. False: enqueue() will do
   // nothing.
-  absl::StatusOr<bool> prepare(const fusion::ConvolutionAttributes& of);
+  absl::StatusOr<bool> prepare(const fusion::ConvolutionAttributes& of, bool allow_tf32);
 
   // Within the run() of a batch of `stream`. `buffers`: of the library call, on the device. False:
   // nothing was done, nor ever will be for an equal call.
   absl::StatusOr<bool> enqueue(runtime::cuda::CudaStream* stream,
-                               const fusion::ConvolutionAttributes& of,
+                               const fusion::ConvolutionAttributes& of, bool allow_tf32,
                                absl::Span<void* const> buffers, absl::string_view label);
 
  private:
