@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/describe/explain.h"
 #include "engine/observe/names.h"
+#include "fusion/ir/scan.h"
 
 namespace sluice::engine {
 namespace {
@@ -57,7 +58,7 @@ int64_t flops_of(const Graph& graph, const fusion::Step& step, const std::vector
     const GraphNode& node = graph.nodes[n];
     if (fusion::is_reduction(node.op)) {
       flops += graph.nodes[node.operands[0].node].shape.numel();
-    } else if (fusion::is_pointwise(node.op)) {
+    } else if (fusion::is_pointwise(node.op) || (!step.library && fusion::is_scan(node.op))) {
       flops += node.shape.numel();
     }
   }

@@ -5,6 +5,7 @@
 #include <sluice/shape.h>
 #include "absl/strings/str_cat.h"
 #include "engine/describe/wording.h"
+#include "fusion/ir/scan.h"
 #include "trace/labels.h"
 
 namespace sluice::engine {
@@ -162,6 +163,10 @@ class Explainer {
   std::string row_sentence(NodeId p, NodeId c) const {
     const std::string way = absl::StrCat(value(p), " goes to ", value(c), " through memory");
     const fusion::GraphNode& node = graph_.nodes[p];
+    if (fusion::is_scan(node.op) || fusion::is_scan(graph_.nodes[c].op)) {
+      return absl::StrCat(
+          "one thread scans a long row, and what threads can share is computed apart: ", way);
+    }
     if (!fusion::is_reduction(node.op)) {
       return absl::StrCat(
           "its rows are too long and too few for one kernel to reduce them and "

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fusion/graph/graph.h"
+#include "fusion/ir/scan.h"
 
 namespace sluice::fusion {
 
@@ -14,8 +15,15 @@ struct Constraints {
   std::vector<bool> in_memory;    // this node must be stored: a reader cannot inline it
   std::vector<bool> over_budget;  // of these: the kernel of a reader that does would be too large
   std::vector<bool> breaks_runs;  // of these: see fusion/lower/short_runs.h
-  bool unrolls_rows = true;       // of the whole graph: as in PlanOptions
+  // Of the whole graph: as in PlanOptions.
+  bool unrolls_rows = true;
+  bool fuses_scans = true;
 };
+
+// True for an op that is a call of a library: scans may be instructions of programs instead.
+inline bool is_library_call(const Constraints& constraints, Op op) {
+  return class_of(op) == OpClass::kLibrary && !(constraints.fuses_scans && is_scan(op));
+}
 
 // The node that `node` is a view of, through any number of views that are not copied.
 inline NodeId viewed_node(const Graph& graph, const Constraints& constraints, NodeId node) {

@@ -55,9 +55,9 @@ Uses::Uses(const Graph& graph, const Constraints& constraints)
 }
 
 bool Uses::needs_memory(const Use& use) const {
-  const OpClass op_class = class_of(graph_.nodes[use.consumer].op);
-  if (op_class == OpClass::kLibrary) return true;
-  return op_class == OpClass::kGather && use.operand == 0 && !computed_at_index(use);
+  const Op op = graph_.nodes[use.consumer].op;
+  if (is_library_call(constraints_, op)) return true;
+  return class_of(op) == OpClass::kGather && use.operand == 0 && !computed_at_index(use);
 }
 
 }  // namespace sluice::fusion

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fusion/ir/scan.h"
+
 namespace sluice::fusion {
 namespace {
 
@@ -104,6 +106,7 @@ PassPlan::PassPlan(const Program& program, const std::vector<bool>& cacheable)
     } else {
       rows[row_of(id)].push_back(id);
     }
+    scans_ = scans_ || is_scan(instr.op);
   }
   for (const Store& store : program.stores) {
     if (program.accesses[store.access].varies_along_reduced) {
@@ -119,7 +122,7 @@ size_t PassPlan::row_of(ValueId value) const {
 }
 
 bool PassPlan::splits_rows() const {
-  return !reductions.empty() && passes[0].reductions.size() == reductions.size();
+  return !reductions.empty() && !scans_ && passes[0].reductions.size() == reductions.size();
 }
 
 std::vector<bool> same_in_all_lanes(const Program& program) {
@@ -131,7 +134,8 @@ std::vector<bool> same_in_all_lanes(const Program& program) {
     // Lanes along a row are folded into one result.
     const bool is_folded = is_reduction(instr.op) && program.lanes_reduced();
     same[i] =
-        is_folded || ((!has_access || program.accesses[instr.aux].lanes == StrideClass::kZero) &&
+        is_folded || (!is_scan(instr.op) &&
+                      (!has_access || program.accesses[instr.aux].lanes == StrideClass::kZero) &&
                       std::all_of(instr.operands, instr.operands + instr.num_operands,
                                   [&](ValueId operand) { return same[operand]; }));
   }

@@ -42,11 +42,12 @@ struct PassPlan {
   // The number in `rows` of the place where a row-level value or a uniform one is first known.
   size_t row_of(ValueId value) const;
   // True if blocks of a row can be reduced apart from each other: there are reductions, all of the
-  // first pass.
+  // first pass, and no scans.
   bool splits_rows() const;
 
  private:
   std::vector<uint8_t> pass_;  // by value: pass_of()
+  bool scans_ = false;
 };
 
 // By value: true if it is the same in all lanes (Program::lane_dim).

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "fusion/ir/scan.h"
 
 namespace sluice::fusion {
 namespace {
@@ -243,6 +244,13 @@ absl::Status verify_instr(const Program& program, size_t index) {
                                        : !in_domain(info.domain, instr.dtype)) {
           return fail("no such reduction");
         }
+      } else if (is_scan(instr.op)) {
+        if (program.reduced_rank != 1) return fail("scans ", int{program.reduced_rank}, " dims");
+        if (program.lanes_across_rows || program.tiled) return fail("is out of order");
+        if (program.body[instr.operands[0]].level != Level::kElement) {
+          return fail("scans a value that does not vary along the row");
+        }
+        if (instr.dtype == DType::kBool) return fail("no such scan");
       } else if (!is_pointwise(instr.op)) {
         return fail("is not an instruction");
       } else if (info.rule == TypeRule::kFixed) {
@@ -274,6 +282,11 @@ absl::Status verify_store(const Program& program, const Store& store) {
 }
 
 }  // namespace
+
+bool has_scans(const Program& program) {
+  return std::any_of(program.body.begin(), program.body.end(),
+                     [](const Instr& instr) { return is_scan(instr.op); });
+}
 
 DType operand_dtype(const Program& program, const Instr& instr, int operand) {
   const OpInfo& info = op_info(instr.op);

@@ -1,4 +1,5 @@
-// Library calls for cumulative sums, products and the like along an axis.
+// Library calls for cumulative sums, products and the like along an axis, where scans are no
+// instructions of programs (fusion/ir/scan.h): on GPUs.
 #ifndef SLUICE_FUSION_LIBRARY_SCAN_H_
 #define SLUICE_FUSION_LIBRARY_SCAN_H_
 

@@ -17,6 +17,8 @@ GroupLowering::GroupLowering(const Graph& graph, const Partition& partition, con
       group_(group),
       memory_(memory),
       constraints_(constraints),
+      outer_dims_(
+          std::count_if(dims.begin(), dims.end(), [](const Dim& dim) { return !dim.reduced; })),
       maps_(group, dims),
       builder_(dims, schedule) {}
 
@@ -107,7 +109,7 @@ MapId GroupLowering::through_view(NodeId n, NodeId operand, MapId map) {
       map_through_view(view_of(node(n)), node(operand).shape, maps_[map], maps_.extents());
   if (const IndexMap* found = std::get_if<IndexMap>(&result)) return maps_.intern(*found, map);
   const SplitDim* split = std::get_if<SplitDim>(&result);
-  if (split != nullptr && maps_.extents().size() < kMaxDims) {
+  if (split != nullptr && maps_.extents().size() < kMaxDims && !cuts_scans(*split)) {
     split_ = *split;
     failed_ = true;
   } else {
@@ -195,6 +197,7 @@ ValueId GroupLowering::computed(NodeId n, MapId map, ValueId predicate) {
     case OpClass::kPad: return padded(n, map, predicate);
     case OpClass::kConcat: return concatenated(n, map, predicate);
     case OpClass::kRoll: return rolled(n, map, predicate);
+    case OpClass::kLibrary: return scanned(n, map);
     case OpClass::kGather: return gathered(n, map, predicate);
     case OpClass::kView: {  // a copy
       const NodeId operand = node(n).operands[0].node;

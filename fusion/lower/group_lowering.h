@@ -80,6 +80,13 @@ class GroupLowering {
   ValueId position(int64_t number);
   ValueId best_position(Op op, const std::vector<ValueId>& elements);
 
+  // lower_scan.cpp
+  ValueId scanned(NodeId n, MapId map);
+  // A scan along an unrolled axis.
+  ValueId scanned_unrolled(NodeId n, MapId map);
+  // True if the rows of scans would become several dims.
+  bool cuts_scans(const SplitDim& split) const;
+
   // lower_pad.cpp
   // Where something holds: at no point, or where `value` does; kNoValue: at all points.
   struct Condition {
@@ -128,6 +135,7 @@ class GroupLowering {
   const Group& group_;
   const MemoryMap& memory_;
   Constraints* constraints_;
+  const int64_t outer_dims_;  // how many dims are not reduced
   MapTable maps_;
   ProgramBuilder builder_;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
+#include "fusion/ir/scan.h"
 #include "fusion/lower/moved_bools.h"
 #include "fusion/lower/pack_rows.h"
 
@@ -212,8 +213,12 @@ KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) &
   Program& program = call_.program;
   move_bools_as_bytes(&program);
   simplify_dims(&nest_);
-  program.lanes_across_rows = arrange_lanes(program, &nest_);
-  const std::vector<bool> in_tiles = arrange_tiles(program, &nest_);
+  // Scans take the elements of a row in order.
+  const bool in_order = has_scans(program);
+  const bool keeps_lanes = in_order && program.schedule == Schedule::kRow;
+  program.lanes_across_rows = !keeps_lanes && arrange_lanes(program, &nest_);
+  const std::vector<bool> in_tiles =
+      in_order ? std::vector<bool>(nest_.addresses.size(), false) : arrange_tiles(program, &nest_);
   program.tiled = std::find(in_tiles.begin(), in_tiles.end(), true) != in_tiles.end();
   write_arguments(in_tiles);
   pack_rows(nest_, &program);

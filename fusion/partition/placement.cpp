@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "fusion/graph/projection.h"
 #include "fusion/ir/cost.h"
+#include "fusion/ir/scan.h"
 #include "fusion/partition/positions.h"
 #include "fusion/partition/short_rows.h"
 #include "fusion/partition/storage_reasons.h"
@@ -44,12 +45,14 @@ class Placer {
 
   void place(NodeId n) {
     const OpClass op_class = class_of(node(n).op);
-    if (op_class == OpClass::kLibrary) {
+    if (is_library_call(constraints_, node(n).op)) {
       const int g = store_in_new_group(n, node(n).shape, CutReason::kLibrary);
       group(g).library = true;
       positions_.set(n, std::nullopt);
     } else if (op_class == OpClass::kReduction) {
       place_reduction(n);
+    } else if (is_scan(node(n).op)) {
+      place_scan(n);
     } else if (is_long_concat(node(n), !uses_.of(n).empty())) {
       const CutReason reason = reasons_.required(n).value_or(CutReason::kBudget);
       const int g = store_in_new_group(n, node(n).shape, reason);
@@ -93,6 +96,45 @@ class Placer {
     const bool reduces_other_axes = !reducing.axes.empty() && reducing.axes != rows.axes;
     (reduces_other_axes ? reducing.unrolled : reducing.axes) = rows.axes;
     positions_.set(n, outer_dims(rows.space, rows.axes));
+  }
+
+  // A scan joins a group that walks its rows, or whose points can be walked so, and reads it in
+  // step.
+  void place_scan(NodeId n) {
+    const std::vector<int> axes = {static_cast<int>(node(n).attrs[0])};
+    const std::optional<CutReason> required = reasons_.required(n);
+    const CutReason reason =
+        !fuse_ ? CutReason::kFusionOff
+               : required.value_or(rows_fit(node(n).shape, axes) ? CutReason::kShape
+                                                                 : CutReason::kRow);
+    int home = -1;
+    if (fuse_ && !constraints_.in_memory[n]) {
+      merge_readers(n);
+      const GroupNumbers readers = readers_of(n);
+      for (const int g : readers) {
+        if (home >= 0 || !groups_.has_room(g, n) || !comes_first(g, readers)) continue;
+        if (can_scan(n, g, axes)) home = g;
+      }
+      if (home >= 0) {
+        groups_.add_member(home, n);
+        if (required || readers.size() > 1) finish_store(n, home, readers, reason);
+      }
+    }
+    if (home < 0) home = store_in_new_group(n, node(n).shape, reason);
+    group(home).axes = axes;
+    positions_.set(n, all_dims(node(n).shape));
+  }
+
+  // True if `g` can scan `n` along `axes`.
+  bool can_scan(NodeId n, int g, const std::vector<int>& axes) const {
+    const Group& reader = group(g);
+    if (reader.library || reader.by_parts || reader.space != node(n).shape) return false;
+    if (!reader.unrolled.empty() || (!reader.axes.empty() && reader.axes != axes)) return false;
+    const bool fits = rows_fit(reader.space, axes);
+    return positions_.of_reads(n, g) == all_dims(reader.space) &&
+           std::none_of(reader.members.begin(), reader.members.end(), [&](NodeId member) {
+             return is_view(node(member).op) || (!fits && is_shared(node(member).op));
+           });
   }
 
   // The group among `readers` that can compute the reduction `n`, or -1.
@@ -214,6 +256,7 @@ class Placer {
     for (int g : readers) {
       if (is_view(node(n).op) || group(g).library || !groups_.has_room(g, n)) continue;
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;
+      if (is_shared(node(n).op) && scans_long_rows(graph_, group(g))) continue;
       if (!positions_.can_store(n, g) && !becomes_rows(n, g)) continue;
       positions_.set(n, positions_.of_reads(n, g));
       groups_.add_member(g, n);

@@ -47,6 +47,7 @@ std::optional<Projection> Positions::of_read(const Use& use, int g) const {
   NodeId value = consumer.operands[use.operand].node;
   const Shape& shape = node(value).shape;
   switch (class_of(consumer.op)) {
+    case OpClass::kLibrary:  // a scan
     case OpClass::kReduction: map = map_of(all_dims(space), space, shape); break;
     case OpClass::kPointwise:
     case OpClass::kGather:

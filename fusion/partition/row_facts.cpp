@@ -1,10 +1,12 @@
 #include "fusion/partition/row_facts.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/ir/cost.h"
+#include "fusion/ir/scan.h"
 #include "fusion/partition/short_rows.h"
 
 namespace sluice::fusion {
@@ -41,6 +43,14 @@ bool rows_fit(const Shape& space, const std::vector<int>& axes) {
   const int64_t length = row_length(space, axes);
   return length <= kShortRow || space.numel() / length >= kManyRows;
 }
+
+bool scans_long_rows(const Graph& graph, const Group& group) {
+  return !group.axes.empty() && !rows_fit(group.space, group.axes) &&
+         std::any_of(group.members.begin(), group.members.end(),
+                     [&](NodeId member) { return is_scan(graph.nodes[member].op); });
+}
+
+bool is_shared(Op op) { return is_costly(op) && op != Op::kDiv; }
 
 std::vector<int> RowFacts::number_rows(const Graph& graph, const Uses& uses) {
   std::vector<int> number(graph.nodes.size(), -1);

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "fusion/graph/projection.h"
 #include "fusion/graph/uses.h"
+#include "fusion/partition/partition.h"
 
 namespace sluice::fusion {
 
@@ -29,6 +30,11 @@ int64_t row_length(const Shape& space, const std::vector<int>& axes);
 // True if one kernel may reduce these rows and then use the results in the same rows: it makes
 // several passes over a row on one thread, so rows have to be short or many.
 bool rows_fit(const Shape& space, const std::vector<int>& axes);
+
+// True if `group` scans rows that are long and few. A row that is scanned stays with one thread, so
+// what is_shared() is better computed by another kernel, which threads share.
+bool scans_long_rows(const Graph& graph, const Group& group);
+bool is_shared(Op op);
 
 // For each node, the rows of the reductions that it is made from: those it reads, and those that
 // its pointwise operands are made from. Only rows that fit (rows_fit) are facts: a kernel never

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
+#include "fusion/ir/scan.h"
 
 namespace sluice::fusion {
 
@@ -35,10 +36,11 @@ bool can_unroll(const Rows& rows, const std::vector<int>& axes) {
 
 void unroll_short_rows(const Graph& graph, Group* group) {
   if (group->axes.empty() || !group->unrolled.empty()) return;
-  const bool finds_positions =
-      std::all_of(group->members.begin(), group->members.end(), [&](NodeId member) {
-        return !is_reduction(graph.nodes[member].op) || is_arg_reduction(graph.nodes[member].op);
-      });
+  bool finds_positions = true;
+  for (const NodeId member : group->members) {
+    const Op op = graph.nodes[member].op;
+    if (is_scan(op) || (is_reduction(op) && !is_arg_reduction(op))) finds_positions = false;
+  }
   const int64_t most = finds_positions ? kMaxUnrolledPositions : kMaxUnrolled;
   if (!is_short_row(group->space, group->axes, most)) return;
   int64_t weight = 0;

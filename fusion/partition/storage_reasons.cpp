@@ -45,7 +45,7 @@ std::optional<CutReason> StorageReasons::required(NodeId n) const {
   if (uses_.observed(n)) reason = CutReason::kObserved;
   for (const Use& use : uses_.of(n)) {
     if (!uses_.needs_memory(use)) continue;
-    const bool by_library = class_of(node(use.consumer).op) == OpClass::kLibrary;
+    const bool by_library = is_library_call(constraints_, node(use.consumer).op);
     reason = by_library ? CutReason::kLibrary : CutReason::kGather;
   }
   return reason;
@@ -56,6 +56,7 @@ std::optional<CutReason> StorageReasons::preferred(NodeId n, absl::Span<const in
   if (class_of(node(n).op) == OpClass::kSource) return std::nullopt;
   for (int g : readers) {
     if (!groups_.has_room(g, n)) return CutReason::kBudget;
+    if (is_shared(node(n).op) && scans_long_rows(graph_, groups_.at(g))) return CutReason::kRow;
   }
   if (recomputations_[n] > kMaxRecomputations && !is_cheap(n)) return CutReason::kCost;
   if (readers.size() == 1) {
@@ -74,7 +75,7 @@ void StorageReasons::count_recomputations(NodeId n) {
     const bool direct = node(use.consumer).operands[use.operand].node == n;
     if (direct && is_pointwise(node(use.consumer).op)) {
       in_step = std::max(in_step, times);
-    } else if (is_reduction(node(use.consumer).op)) {
+    } else if (is_reduction(node(use.consumer).op) || is_scan(node(use.consumer).op)) {
       in_step = std::max(in_step, 1);
     } else {
       others += times;

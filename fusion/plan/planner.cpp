@@ -26,6 +26,7 @@ class Planner {
     constraints_.over_budget.resize(count, false);
     constraints_.breaks_runs.resize(count, false);
     constraints_.unrolls_rows = options_.unrolls_rows;
+    constraints_.fuses_scans = options_.fuses_scans;
     memory_.input.resize(count, -1);
     int32_t inputs = 0;
     for (size_t n = 0; n < count; ++n) {

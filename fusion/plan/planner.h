@@ -19,6 +19,8 @@ struct PlanOptions {
   // Reductions of rows of a few elements may become pointwise instructions: the device combines the
   // elements of a row in the order of kernels/reduction.h.
   bool unrolls_rows = true;
+  // Scans are instructions of programs (fusion/ir/scan.h), not library calls.
+  bool fuses_scans = true;
   // If set, called for each pass that changed something, in order.
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
       observer;

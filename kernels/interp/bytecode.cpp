@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "fusion/ir/pass_plan.h"
+#include "fusion/ir/scan.h"
 #include "kernels/interp/pairs.h"
 #include "kernels/interp/registers.h"
 #include "kernels/reduction.h"
@@ -63,12 +64,12 @@ class Translator {
   void translate_pass(int pass);
   // When each value is last read in the pass: the reader, or kNoValue for a store; 0: never.
   std::vector<ValueId> last_readers(const PassPlan::Pass& pass) const;
-  void translate_element(ValueId value, std::vector<ValueId>* last_reader,
-                         std::vector<Instruction>* code);
+  void translate_element(ValueId value, std::vector<ValueId>* last_reader, Pass* pass);
   // Gives the row-level values that are read in the pass a register with an element for each of the
   // tile's, which are the result.
   std::vector<Register> add_expansions(const std::vector<ValueId>& last_reader, Pass* pass);
   void add_reduction(ValueId value, Pass* pass);
+  uint16_t add_scan(ValueId value, Pass* pass);
 
   void append(std::vector<Instruction>* code, ValueId value, Register out, const Inputs& inputs,
               uint8_t dying, bool element);
@@ -227,8 +228,8 @@ std::vector<Register> Translator::add_expansions(const std::vector<ValueId>& las
   return added;
 }
 
-void Translator::translate_element(ValueId value, std::vector<ValueId>* last_reader,
-                                   std::vector<Instruction>* code) {
+void Translator::translate_element(ValueId value, std::vector<ValueId>* last_reader, Pass* pass) {
+  std::vector<Instruction>* const code = &pass->element_code;
   const Instr& from = instr(value);
   // The operand has been expanded for the whole pass.
   if (from.op == Op::kExpand) {
@@ -258,6 +259,7 @@ void Translator::translate_element(ValueId value, std::vector<ValueId>* last_rea
   place_[value] = registers_.allocate(from.dtype);
   release_operands();
   append(code, value, place_[value], inputs, dying, /*element=*/true);
+  if (fusion::is_scan(from.op)) code->back().aux = add_scan(value, pass);
   if ((*last_reader)[value] == 0) registers_.release(place_[value]);
 }
 
@@ -271,7 +273,7 @@ void Translator::translate_pass(int pass) {
   std::vector<ValueId> order;
   std::merge(from.values.begin(), from.values.end(), from.reductions.begin(), from.reductions.end(),
              std::back_inserter(order));
-  for (const ValueId value : order) translate_element(value, &last_reader, &to.element_code);
+  for (const ValueId value : order) translate_element(value, &last_reader, &to);
   for (const Store& store : from.stores) {
     to.element_code.push_back(store_of(store, place_[store.value], /*element=*/true));
   }
@@ -307,6 +309,15 @@ void Translator::add_reduction(ValueId value, Pass* pass) {
   reduction_index_[value] = static_cast<uint16_t>(code_.reductions.size());
   pass->reductions.push_back(reduction_index_[value]);
   code_.reductions.push_back(reduction);
+}
+
+uint16_t Translator::add_scan(ValueId value, Pass* pass) {
+  const Instr& from = instr(value);
+  const DType type = fusion::expression_dtype(program_, from);
+  code_.scans.push_back({type, &table_.scan[fusion::scan_index(from.op)][index_of(type)],
+                         table_.round[index_of(from.dtype)]});
+  pass->scans.push_back(static_cast<uint16_t>(code_.scans.size() - 1));
+  return pass->scans.back();
 }
 
 // ---- Instructions.
@@ -349,7 +360,11 @@ void Translator::append(std::vector<Instruction>* code, ValueId value, Register 
     case Op::kScalar: result.opcode = Opcode::kScalar; break;
     case Op::kParam: result.opcode = Opcode::kParam; break;
     case Op::kCheckIndex: result.opcode = Opcode::kCheckIndex; break;
-    default: set_map(from, &result);
+    default:
+      if (fusion::is_scan(from.op))
+        result.opcode = Opcode::kScan;
+      else
+        set_map(from, &result);
   }
   if (result.opcode >= Opcode::kLoad && result.opcode <= Opcode::kCoordinate) {
     result.aux = bind(from.aux, element);

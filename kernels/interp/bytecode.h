@@ -28,6 +28,7 @@ enum class Opcode : uint8_t {
   kCheckIndex,  // in: index, extent, [predicate]; aux: error slot
   kExpand,      // out = the row-level value in[0], made one element for each of the tile's elements
   kReduce,      // takes in[0] to reduction aux
+  kScan,        // out = what scan aux is up to each element of in[0]
   kStore,       // in[0]; aux: binding
 };
 
@@ -69,11 +70,19 @@ struct Reduction {
   bool is_arg() const { return arg != nullptr; }
 };
 
+// One for each pass that computes it.
+struct Scan {
+  DType type = DType::kFloat32;  // of the accumulator
+  const ScanLoops* loops = nullptr;
+  MapFn round = nullptr;
+};
+
 struct Pass {
   std::vector<Instruction> row_code;
   std::vector<Instruction> expansions;  // of row-level values that the element code uses
   std::vector<Instruction> element_code;
   std::vector<uint16_t> reductions;
+  std::vector<uint16_t> scans;
 };
 
 struct Bytecode {
@@ -86,6 +95,7 @@ struct Bytecode {
   std::vector<Pass> passes;  // num_passes + 1; the last has row code only
   std::vector<Instruction> row_stores;
   std::vector<Reduction> reductions;  // in body order
+  std::vector<Scan> scans;
   std::vector<Binding> bindings;
   std::vector<fusion::Access> accesses;
   std::vector<uint16_t> stored_buffers;

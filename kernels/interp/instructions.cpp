@@ -45,6 +45,7 @@ void Machine::run(const std::vector<Instruction>& code, int64_t start, int64_t n
       case Opcode::kCheckIndex: check_index(instr, n); break;
       case Opcode::kExpand: expand(instr); break;
       case Opcode::kReduce: reduce(instr, n); break;
+      case Opcode::kScan: scan(instr, n); break;
       case Opcode::kStore: store(instr, start, n); break;
     }
   }
@@ -274,6 +275,45 @@ void Machine::reduce(const Instruction& instr, int64_t n) {
     if (!code_.column) reduction.loops->fold(leaf, leaf);
     trees_[instr.aux].add(leaf);
   }
+}
+
+void Machine::scan(const Instruction& instr, int64_t n) {
+  const Scan& scan = code_.scans[instr.aux];
+  const ScanLoops& loops = *scan.loops;
+  Prefix& prefix = prefixes_[instr.aux];
+  const int64_t size = size_of(scan.type);
+  const char* x = static_cast<const char*>(expanded(values_[instr.in[0]], size, n, 0));
+  char* const result = memory(instr.out);
+  char* out = result;
+  if (spans_ && !code_.column) {  // rows of one leaf each
+    for (int64_t k = 0; k < num_rows_; ++k) {
+      if (k > 0) prefix.begin(loops, 1, size);
+      loops.row(out, x, num_reduced_, prefix.before(), prefix.leaf());
+      x += num_reduced_ * size;
+      out += num_reduced_ * size;
+    }
+  } else {
+    const int64_t leaf_size =
+        fusion::leaf_size(code_.column ? fusion::Schedule::kColumn : fusion::Schedule::kRow);
+    const int64_t rows = code_.column ? num_rows_ : 1;
+    for (int64_t r = element_, last = element_ + n / rows; r < last;) {
+      if (r % leaf_size == 0 && r > 0) prefix.end_leaf();
+      const int64_t next = std::min(last, (r / leaf_size + 1) * leaf_size);
+      if (code_.column) {
+        for (; r < next; ++r, x += rows * size, out += rows * size) {
+          loops.combine(prefix.leaf(), prefix.leaf(), x, rows);
+          loops.combine(out, prefix.before(), prefix.leaf(), rows);
+        }
+      } else {
+        loops.row(out, x, next - r, prefix.before(), prefix.leaf());
+        x += (next - r) * size;
+        out += (next - r) * size;
+        r = next;
+      }
+    }
+  }
+  if (scan.round != nullptr) convert(scan.round, result, result, n);
+  values_[instr.out] = {result, n == 1};
 }
 
 void Machine::reduce_arg(const Reduction& reduction, const char* x, int64_t n) {

@@ -15,8 +15,9 @@ class Interpreter : public Executable {
       if (begin >= end) return;
       machine(context, *args).rows(begin, end);
     };
-    // With more than one pass, a later one may have element-level stores that need whole rows.
-    if (code_.num_passes != 1 || code_.reductions.empty()) return;
+    // With more than one pass, a later one may have element-level stores that need whole rows, as
+    // scans do.
+    if (code_.num_passes != 1 || code_.reductions.empty() || !code_.scans.empty()) return;
     entry_.block = [](const void* context, const KernelArgs* args, int64_t begin, int64_t end,
                       int64_t first, int64_t last, void* partials) {
       if (begin >= end) return;

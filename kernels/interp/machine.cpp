@@ -32,9 +32,11 @@ Machine::Machine(const Bytecode& code, const KernelArgs& args, Scratch* scratch)
   if (scratch->trees.size() < code.reductions.size()) {
     scratch->trees.resize(code.reductions.size());
   }
+  if (scratch->prefixes.size() < code.scans.size()) scratch->prefixes.resize(code.scans.size());
   values_ = scratch->values.data();
   accesses_ = scratch->accesses.data();
   trees_ = scratch->trees.data();
+  prefixes_ = scratch->prefixes.data();
   for (int d = 0; d < code.outer_rank; ++d) num_outer_ *= args.extents[d];
   for (int d = 0; d < code.reduced_rank; ++d) num_reduced_ *= args.extents[code.outer_rank + d];
   bind();
@@ -172,6 +174,10 @@ void Machine::run_pass(const Pass& pass, int64_t begin, int64_t end) {
     } else if (!one_leaf) {
       trees_[j].begin(*reduction.loops, num_rows_, size_of(reduction.type));
     }
+  }
+  for (const uint16_t j : pass.scans) {
+    const Scan& scan = code_.scans[j];
+    prefixes_[j].begin(*scan.loops, code_.column ? num_rows_ : 1, size_of(scan.type));
   }
   element_ = begin;
   if (one_leaf) {

@@ -8,6 +8,7 @@
 #include "kernels/executable.h"
 #include "kernels/interp/access.h"
 #include "kernels/interp/bytecode.h"
+#include "kernels/interp/prefix.h"
 #include "kernels/interp/tree.h"
 
 namespace sluice::kernels::interp {
@@ -25,6 +26,7 @@ struct Scratch {
   std::vector<Value> values;
   std::vector<BoundAccess> accesses;
   std::vector<Tree> trees;
+  std::vector<Prefix> prefixes;
 };
 
 class Machine {
@@ -63,6 +65,7 @@ class Machine {
   void check_index(const Instruction& instr, int64_t n);
   void expand(const Instruction& instr);
   void reduce(const Instruction& instr, int64_t n);
+  void scan(const Instruction& instr, int64_t n);
   void reduce_arg(const Reduction& reduction, const char* x, int64_t n);
   void store(const Instruction& instr, int64_t start, int64_t n);
 
@@ -78,7 +81,8 @@ class Machine {
   char* scratch_;
   Value* values_;
   BoundAccess* accesses_;
-  Tree* trees_;  // by reduction
+  Tree* trees_;       // by reduction
+  Prefix* prefixes_;  // by scan
 
   int64_t num_outer_ = 1;    // rows in all
   int64_t num_reduced_ = 1;  // elements in a row

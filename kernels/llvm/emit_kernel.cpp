@@ -144,6 +144,14 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
       for (const RowPlan::Stage& stage : *stages) body_->splat_operands(stage.instrs, stage.stores);
     }
   };
+  auto emit_vectors = [&](llvm::Value* from) {
+    lane_loop(from, last, {}, [&](llvm::Value* i, const Values&) {
+      body_->set_lane_start(i);
+      emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
+      return Values{};
+    });
+    body_->set_active(nullptr);
+  };
   auto emit_wide = [&] {
     LaneScope wide(plan_.lanes);
     splat_operands();
@@ -156,19 +164,16 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
       has_panels() ? emit_panels(first, rest, row) : emit_panels_across_rows(first, rest, row);
       if (takes_all) return;
     }
-    lane_loop(rest, last, {}, [&](llvm::Value* i, const Values&) {
-      body_->set_lane_start(i);
-      emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
-      return Values{};
-    });
-    body_->set_active(nullptr);
+    emit_vectors(rest);
   };
-  if (!has_narrow_panel()) return emit_wide();
+  const bool scans = std::any_of(plan_.passes.begin(), plan_.passes.end(),
+                                 [&](const RowPlan::Stage& pass) { return scans_columns(pass); });
+  if (!has_narrow_panel() && !(scans && fits_narrow_lanes())) return emit_wide();
   const int lanes = plan_.lanes / kNarrowPart;
   auto emit_narrow = [&] {
     LaneScope narrow(lanes);
     splat_operands();
-    emit_narrow_panel(first, last, row);
+    scans ? emit_vectors(first) : emit_narrow_panel(first, last, row);
   };
   llvm::Value* columns = ir_.CreateSub(last, first);
   builder_.if_then_else(ir_.CreateICmpSLE(columns, builder_.index(lanes)), emit_narrow, emit_wide);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
@@ -18,8 +19,8 @@ bool KernelEmitter::fits_panels() const {
                   [](const RowPlan::Stage& pass) { return pass.instrs.size() <= kMaxInstrs; });
   const bool is_column = program_.schedule == fusion::Schedule::kColumn;
   return !program_.tiled && !copies_runs() && entry_ != Entry::kFinish && !program_.one_leaf &&
-         !plan_.reductions.empty() && plan_.cached.empty() && plan_.before[0].stores.empty() &&
-         plan_.reductions.size() <= kMaxReductions &&
+         !plan_.reductions.empty() && !has_scans(program_) && plan_.cached.empty() &&
+         plan_.before[0].stores.empty() && plan_.reductions.size() <= kMaxReductions &&
          (is_column ? is_short : plan_.passes.size() == 1) &&
          (lanes_reduced() || is_column || program_.body.size() <= kMaxInstrs);
 }
@@ -115,10 +116,14 @@ void KernelEmitter::emit_known(size_t p, const Tree& tree, llvm::Value* column) 
 }
 
 bool KernelEmitter::has_narrow_panel() const {
+  return has_panels() && plan_.passes.size() == 1 && fits_narrow_lanes();
+}
+
+bool KernelEmitter::fits_narrow_lanes() const {
   const bool has_lanes = plan_.lanes >= 4 * kNarrowPart;
   // Masked vectors of short elements are scalars where masks are not free.
   const size_t least_size = host().masked_vectors ? 1 : 4;
-  return has_panels() && plan_.passes.size() == 1 && has_lanes &&
+  return has_lanes &&
          std::all_of(
              program_.accesses.begin(), program_.accesses.end(), [&](const fusion::Access& access) {
                return access.lanes == StrideClass::kZero ||

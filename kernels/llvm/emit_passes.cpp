@@ -1,6 +1,8 @@
 // Passes over rows: their reductions, and the values they cache for each other.
 #include <algorithm>
+#include <cstddef>
 
+#include "fusion/ir/scan.h"
 #include "kernels/executable.h"
 #include "kernels/llvm/kernel_emitter.h"
 
@@ -68,17 +70,23 @@ void KernelEmitter::read_cached(ValueId id, llvm::Value* element) {
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass) {
+  begin_scans(pass);
   const bool reads_tiles = !tiles_of(pass).empty();
   if (reads_tiles && lanes_reduced()) return emit_staged_rows(pass);
   const auto [first, last] = element_range();
-  const bool has_leaves = !pass.reductions.empty() || reads_tiles;
+  const bool has_leaves = !pass.reductions.empty() || reads_tiles || scans_columns(pass);
   return has_leaves ? emit_leaves(pass, first, last) : emit_leaf(pass, first, last);
 }
 
 void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
   body_->set_reduced(r);
   for (const ValueId id : pass.from_cache) read_cached(id, r);
-  for (const ValueId id : pass.instrs) body_->emit(id);
+  for (const ValueId id : pass.instrs) {
+    if (fusion::is_scan(program_.body[id].op))
+      emit_scan(id, r);
+    else
+      body_->emit(id);
+  }
   for (const ValueId id : pass.to_cache) write_cached(id, r);
   for (const fusion::Store& store : pass.stores) body_->emit_store(store);
 }
@@ -153,17 +161,10 @@ KernelEmitter::Accumulators KernelEmitter::add_element(const RowPlan::Stage& pas
 KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass, llvm::Value* first,
                                                      llvm::Value* last) {
   if (program_.lanes_across_rows) return emit_leaf_across_rows(pass, first, last);
+  if (!lanes_reduced()) return emit_leaf_of_columns(pass, first, last);
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
     return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
   };
-  if (!lanes_reduced()) {
-    if (program_.tiled) stage_columns(pass, first, last);
-    const Values values = builder_.loop(first, last, builder_.index(1),
-                                        flatten(leaf_start(pass.reductions)), emit_elements);
-    Accumulators result = unflatten(pass.reductions, program_, values);
-    widen_positions(first, &result);
-    return result;
-  }
   Accumulators result;
   {
     LaneScope wide(plan_.lanes);
@@ -176,6 +177,37 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
     result = unflatten(pass.reductions, program_, lanes);
   }
   for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
+  widen_positions(first, &result);
+  return result;
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::Stage& pass,
+                                                                llvm::Value* first,
+                                                                llvm::Value* last) {
+  if (program_.tiled) stage_columns(pass, first, last);
+  Values start = flatten(leaf_start(pass.reductions));
+  const auto reduced = static_cast<std::ptrdiff_t>(start.size());
+  for (auto& [id, scan] : scans_) {
+    scan.before = read_scan(id, builder_.index(kBefore));
+    start.push_back(read_scan(id, builder_.index(kNothing)));
+  }
+  Values end =
+      builder_.loop(first, last, builder_.index(1), start, [&](llvm::Value* r, const Values& in) {
+        size_t next = reduced;
+        for (auto& [id, scan] : scans_) scan.leaf = in[next++];
+        const Values state(in.begin(), in.begin() + reduced);
+        Values out =
+            flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, state)));
+        for (auto& [id, scan] : scans_) out.push_back(scan.leaf);
+        return out;
+      });
+  llvm::Value* number = ir_.CreateUDiv(first, builder_.index(fusion::leaf_size(program_.schedule)));
+  size_t next = reduced;
+  for (auto& [id, scan] : scans_) {
+    if (!program_.one_leaf) end_leaf_of_scan(id, number, end[next++]);
+  }
+  end.resize(reduced);
+  Accumulators result = unflatten(pass.reductions, program_, end);
   widen_positions(first, &result);
   return result;
 }

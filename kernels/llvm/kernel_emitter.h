@@ -154,8 +154,40 @@ class KernelEmitter {
   // Columns that fit this part of the lanes are no work for as many vectors: leaves take turns
   // element by element instead, since each addition waits for the one before it.
   static constexpr int kNarrowPart = 4;
+  bool fits_narrow_lanes() const;
   bool has_narrow_panel() const;
   void emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // Scans (emit_scans.cpp). What one keeps from one element to the next is in memory: before, the
+  // vectors or elements of the leaf so far, subtrees by level, and all up to and with each of
+  // these, of the current row or vector of rows.
+  struct ScanState {
+    llvm::Type* type;
+    llvm::Value* memory;
+    llvm::Value* before = nullptr;  // lanes across columns: of the leaf at hand
+    llvm::Value* leaf = nullptr;    // likewise: so far
+  };
+  enum ScanSlot : int64_t {
+    kBefore,
+    kLeaf,
+    kSubtrees,
+    kUpto = kSubtrees + kTreeLevels,
+    kNothing = kUpto + kTreeLevels,  // the identity: what is up to no subtree
+    kNumScanSlots
+  };
+  bool scans_columns(const RowPlan::Stage& pass) const;
+  void begin_scans(const RowPlan::Stage& pass);
+  // Lanes across columns: the elements [first, last) of a leaf.
+  Accumulators emit_leaf_of_columns(const RowPlan::Stage& pass, llvm::Value* first,
+                                    llvm::Value* last);
+  void emit_scan(ValueId id, llvm::Value* r);
+  // `leaf` combined, leaf `number`, is complete, and another begins.
+  void end_leaf_of_scan(ValueId id, llvm::Value* number, llvm::Value* leaf);
+  llvm::Value* join_lanes(ValueId id, llvm::Value* lanes);
+  llvm::Value* combine_scanned(ValueId id, llvm::Value* a, llvm::Value* b);
+  llvm::Value* scan_slot(ValueId id, llvm::Value* slot);
+  llvm::Value* read_scan(ValueId id, llvm::Value* slot);
+  void write_scan(ValueId id, llvm::Value* slot, llvm::Value* value);
+
   // What follows from pass p's totals of the columns at `row`.
   void emit_totals(size_t p, const Accumulators& totals, llvm::Value* row);
   // The elements of a row that the entry point is called for: a block's, or all.
@@ -255,6 +287,7 @@ class KernelEmitter {
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
   std::map<ValueId, llvm::Value*> caches_;   // the arrays
+  std::map<ValueId, ScanState> scans_;       // of the pass at hand
   std::map<uint16_t, llvm::Value*> panels_;  // by access: memory for a panel, or a leaf of columns
   size_t version_instrs_ = 0;                // of all loops that emit_versions() has made
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
+#include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
 #include "kernels/reduction.h"
 
@@ -110,7 +111,8 @@ std::vector<bool> find_expensive(const Program& program) {
     const Instr& instr = program.body[i];
     if (instr.level != Level::kElement) continue;
     const bool is_load = instr.op == Op::kLoad || instr.op == Op::kGather;
-    expensive[i] = fusion::is_costly(instr.op) || instr.op == Op::kGather ||
+    expensive[i] = fusion::is_costly(instr.op) || fusion::is_scan(instr.op) ||
+                   instr.op == Op::kGather ||
                    (is_load && (instr.num_operands > 0 ||
                                 program.accesses[instr.aux].lanes == StrideClass::kAny ||
                                 program.accesses[instr.aux].lanes == StrideClass::kTile)) ||

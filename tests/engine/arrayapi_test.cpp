@@ -152,6 +152,11 @@ TEST_F(Costs, EinsumContractsWhatIsSmallFirst) {
   EXPECT_EQ(work({einsum("ij,jk,k->i", {a, a, v})}).library_calls, 0);
 }
 
+TEST_F(Costs, AMaskIsNoMemory) {
+  const Tensor x = some({30, 40});
+  EXPECT_EQ(work({where(x > 0.5f, x, 0.f)}), (Work{1, 0}));
+}
+
 TEST_F(Costs, ViewsCopyNothing) {
   const Tensor x = some({30, 40});
   EXPECT_EQ(work({moveaxis(x, 0, 1) + 1, diagonal(x) * 2}).library_calls, 0);

@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -30,34 +32,73 @@ DType result_dtype(DType dtype) {
   }
 }
 
-// Along an axis whose neighbours are `inner` elements apart, in the order of
-// kernels/library/scan.cpp.
+// What elements of a line, one after another, combine to in the order of kernels/scan.h; `is_row`:
+// the order of the row schedule.
+template <typename Word, typename Combine>
+class Prefixes {
+ public:
+  Prefixes(bool is_row, const Combine& combine) : is_row_(is_row), combine_(combine) {}
+
+  Word next(Word element) {
+    if (++in_leaf_ == (is_row_ ? 512 : 16)) {
+      leaves_.push_back(*leaf());
+      vectors_.reset();
+      lanes_.clear();
+      in_leaf_ = 0;
+    }
+    if (lanes_.size() == 32) {
+      vectors_ = leaf();
+      lanes_.clear();
+    }
+    lanes_.push_back(element);
+    if (is_row_) return *join(join(before(), vectors_), lane());
+    if (lanes_.size() > 1) lanes_ = {combine_(lanes_[0], element)};
+    return *join(before(), lanes_[0]);
+  }
+
+ private:
+  std::optional<Word> join(std::optional<Word> a, std::optional<Word> b) const {
+    return a && b ? combine_(*a, *b) : a ? a : b;
+  }
+  Word lane() const {
+    return reduce_tree(
+        0, static_cast<int64_t>(lanes_.size()), [&](int64_t l) { return lanes_[l]; }, combine_);
+  }
+  std::optional<Word> leaf() const { return join(vectors_, lane()); }
+  // A subtree for each bit of the number of leaves, the largest first.
+  std::optional<Word> before() const {
+    std::optional<Word> result;
+    for (int64_t rest = std::ssize(leaves_), first = 0; rest > 0;) {
+      const auto count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest)));
+      result =
+          join(result, reduce_tree(
+                           first, count, [&](int64_t leaf) { return leaves_[leaf]; }, combine_));
+      first += count;
+      rest -= count;
+    }
+    return result;
+  }
+
+  const bool is_row_;
+  const Combine& combine_;
+  std::vector<Word> leaves_;     // those that are complete
+  std::optional<Word> vectors_;  // of the leaf at hand
+  std::vector<Word> lanes_;      // of the vector at hand; of a column one, the leaf so far
+  int in_leaf_ = -1;
+};
+
+// Along an axis whose neighbours are `inner` elements apart.
 template <typename T>
 std::vector<T> expected(Kind kind, std::vector<T> values, int64_t length, int64_t inner) {
   using Total = std::conditional_t<sizeof(T) == 2, float, T>;
   using Word = std::conditional_t<std::is_integral_v<T>, uint64_t, Total>;  // wraps
-  constexpr int64_t kLeaf = 16;
   auto combine = [&](Word a, Word b) -> Word { return kind == Kind::kSum ? a + b : a * b; };
   for (int64_t i = 0; i < static_cast<int64_t>(values.size()); i += length * inner) {
     for (int64_t j = i; j < i + inner; ++j) {
-      std::vector<Word> leaves;
+      Prefixes<Word, decltype(combine)> prefixes(inner == 1, combine);
       for (int64_t k = 0; k < length; ++k) {
         T& value = values[j + k * inner];
-        const auto word = static_cast<Word>(+static_cast<Total>(value));
-        if (k % kLeaf == 0)
-          leaves.push_back(word);
-        else
-          leaves.back() = combine(leaves.back(), word);
-        std::optional<Word> before;
-        for (int64_t rest = k / kLeaf, first = 0; rest > 0;) {
-          const auto count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rest)));
-          const Word subtree = reduce_tree(
-              first, count, [&](int64_t leaf) { return leaves[leaf]; }, combine);
-          before = before ? combine(*before, subtree) : subtree;
-          first += count;
-          rest -= count;
-        }
-        value = T(static_cast<Total>(before ? combine(*before, leaves.back()) : leaves.back()));
+        value = T(static_cast<Total>(prefixes.next(static_cast<Word>(+static_cast<Total>(value)))));
       }
     }
   }
@@ -161,16 +202,147 @@ TEST(ScanFloats, KeepNansInfinitiesAndSignsOfZero) {
   }
 }
 
-TEST(ScanCalls, AreLibraryCallsBetweenKernels) {
-  const Tensor x = rand({40, 30});
-  x.eval();
+bool is_cpu() { return default_device() == Device::cpu(); }
+
+// What `f` launches: kernels, and calls of libraries.
+struct Launches {
+  int64_t kernels, calls;
+  bool operator==(const Launches&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Launches& launches) {
+  return out << launches.kernels << " kernels, " << launches.calls << " calls";
+}
+template <typename F>
+Launches launches_of(const F& f) {
   sync();
   const Stats before = stats();
-  const std::vector<float> y = exp(cumsum(x * 2.f, 1)).to_vector<float>();
+  f();
   const Stats after = stats();
-  EXPECT_EQ(after.library_calls - before.library_calls, 1);
-  EXPECT_EQ(after.kernels_launched - before.kernels_launched, 2);
-  EXPECT_EQ(y, exp(cumsum(x + x, -1)).to_vector<float>());
+  return {after.kernels_launched - before.kernels_launched,
+          after.library_calls - before.library_calls};
+}
+
+// The bits that `f` gives op by op and fused, interpreted and compiled.
+template <typename F>
+void expect_same_bits_in_all_modes(const F& f) {
+  ConfigGuard guard;
+  std::vector<std::vector<uint8_t>> bits;
+  for (const bool fuse : {false, true}) {
+    for (const CompileMode compile : {CompileMode::kOff, CompileMode::kBlocking}) {
+      config().fuse = fuse;
+      config().compile = compile;
+      bits.push_back(read_bytes(f()));
+      EXPECT_EQ(bits.back(), bits[0])
+          << "fused: " << fuse << ", compiled: " << (compile == CompileMode::kBlocking);
+    }
+  }
+}
+
+// Along all axes of rows of a leaf, of several, of unrolled ones, of few and of many.
+std::vector<Shape> shapes_of_rows() {
+  return {{5000}, {3, 700}, {700, 3}, {4, 1500, 2}, {200, 5}, {5, 200}, {100, 16, 2}, {70, 33}};
+}
+
+TEST(ScanFusion, OneKernelWithWhatComesBeforeAndAfter) {
+  const Tensor n = rand({1});
+  n.eval();
+  for (const Shape& shape : shapes_of_rows()) {
+    const Tensor x = rand(shape), w = rand(shape);
+    x.eval(), w.eval();
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const Launches launches = launches_of([&] { (cumsum(x * w, axis) / n).eval(); });
+      EXPECT_EQ(launches, is_cpu() ? (Launches{1, 0}) : (Launches{2, 1}))
+          << to_string(shape) << " along " << axis;
+      expect_same_bits_in_all_modes([&] { return cumsum(x * w, axis) / n; });
+    }
+  }
+}
+
+TEST(ScanFusion, AllKindsAndDtypes) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64,
+                            DType::kInt32, DType::kUInt64}) {
+    for (const Shape& shape : {Shape{1100}, Shape{90, 7}, Shape{3, 40}}) {
+      const Tensor x = sample(shape, dtype);
+      x.eval();
+      const int axis = shape.rank() - 1;
+      for (const auto& f : {cumsum, cumprod, cummax, cummin, logcumsumexp}) {
+        for (const int along : {0, axis}) {
+          expect_same_bits_in_all_modes([&] { return abs(f(x - 1, along)) + x; });
+        }
+      }
+    }
+  }
+}
+
+TEST(ScanFusion, WithReductionsAndOtherScansOfTheSameRows) {
+  const Tensor x = rand({80, 300});
+  x.eval();
+  auto normalised = [&] {
+    const Tensor y = x - mean(x, 1, true);
+    return cumsum(y, 1) / (1 + max(abs(cumsum(y * y, 1)), 1, true));
+  };
+  const Launches launches = launches_of([&] { normalised().eval(); });
+  if (is_cpu()) {
+    EXPECT_EQ(launches, (Launches{1, 0}));
+  }
+  expect_same_bits_in_all_modes(normalised);
+  expect_same_bits_in_all_modes([&] { return sum(cumsum(x, 1), 1); });
+  expect_same_bits_in_all_modes([&] { return sum(cumsum(x, 1), 0); });
+  expect_same_bits_in_all_modes([&] { return cumsum(cumsum(x, 1), 0); });
+  expect_same_bits_in_all_modes([&] { return cumsum(cummax(x, 1), 1); });
+  expect_same_bits_in_all_modes([&] { return flip(cumsum(flip(x, {1}), 1), {1}) * x; });
+  expect_same_bits_in_all_modes([&] { return cumsum(reshape(x * x, {24000}), 0); });
+  expect_same_bits_in_all_modes([&] { return cumsum(reshape(permute(x, {1, 0}), {24000}), 0); });
+  expect_same_bits_in_all_modes([&] { return cumsum(concat({x, x * 2}, 1), 1); });
+  expect_same_bits_in_all_modes([&] { return pad(cumsum(x, 1), {{0, 0}, {1, 0}}); });
+  expect_same_bits_in_all_modes(
+      [&] { return cumsum(roll(x, 3, 1), 1) + roll(cumsum(x, 1), 2, 1); });
+}
+
+TEST(ScanFusion, SeveralReaders) {
+  const Tensor x = rand({80, 300});
+  x.eval();
+  Tensor a, b, c;
+  const Launches launches = launches_of([&] {
+    c = cumsum(x * x, 1);
+    a = exp(c);
+    b = c / x;
+    sync();
+  });
+  if (is_cpu()) {
+    EXPECT_EQ(launches, (Launches{1, 0}));
+  }
+}
+
+// The gradient goes backwards along the axis: the same, of views.
+TEST(ScanFusion, GradientsAreKernelsToo) {
+  const Tensor x = rand({80, 300}), w = rand({80, 300});
+  x.eval(), w.eval();
+  for (const int axis : {0, 1}) {
+    auto gradient = [&] {
+      return grad([&](const Tensor& y) { return sum(cumsum(y * w, axis) / 3 * w); })(x);
+    };
+    const Launches launches = launches_of([&] { gradient().eval(); });
+    if (is_cpu()) {
+      EXPECT_EQ(launches.calls, 0);
+      EXPECT_LE(launches.kernels, 2);
+    }
+    expect_same_bits_in_all_modes(gradient);
+  }
+}
+
+// What threads could share is not given to the one that scans.
+TEST(ScanFusion, CostlyOpsKeepAwayFromFewLongRows) {
+  const Tensor x = rand({200000});
+  x.eval();
+  const Launches launches = launches_of([&] { exp(cumsum(sin(x), 0)).eval(); });
+  if (is_cpu()) {
+    EXPECT_EQ(launches, (Launches{3, 0}));
+  }
+  const Launches cheap = launches_of([&] { (cumsum(x * 2, 0) / 3).eval(); });
+  if (is_cpu()) {
+    EXPECT_EQ(cheap, (Launches{1, 0}));
+  }
 }
 
 TEST(ScanErrors, NameTheOpAndTheAxis) {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include <sluice/dtype.h>
-#include "fusion/ir/op.h"
+#include "fusion/ir/scan.h"
 
 namespace sluice::kernels::interp {
 
@@ -35,6 +35,17 @@ struct ReduceLoops {
   void (*fold)(void* out, void* acc);
   // out[k] = row k of `x`, reduced as one block. Rows are `length` >= 1 apart.
   void (*rows)(void* out, const void* x, int64_t rows, int64_t length);
+};
+
+// The loops of a scan, as kernels/scan.h has it.
+struct ScanLoops {
+  // out[i] = identity
+  void (*identity)(void* out, int64_t n);
+  // out[i] = a[i] . b[i]; out may be a or b
+  void (*combine)(void* out, const void* a, const void* b, int64_t n);
+  // Of a row: out[i] is x[0] to x[i] with what comes before, n elements of one leaf that begin with
+  // a vector of it. `vectors`: those of the leaf so far, with x from then on.
+  void (*row)(void* out, const void* x, int64_t n, const void* before, void* vectors);
 };
 
 // The loops of an arg reduction. A running best is (values[i], positions[i]). Elements must come
@@ -90,6 +101,7 @@ struct LoopTable {
   MapFn round[kNumDTypes];  // float32 to itself, rounded to a half dtype; else null
   ReduceLoops reduce[kNumReductions][kNumDTypes];
   ArgLoops arg[kNumArgReductions][kNumDTypes];
+  ScanLoops scan[std::size(fusion::kScans)][kNumDTypes];  // of types that they accumulate in
 };
 
 // The table for the best instruction set that this machine has.

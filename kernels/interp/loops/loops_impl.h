@@ -293,6 +293,59 @@ struct Reducer {
   }
 };
 
+// F is the expression that combines, R the reduction that has its identity.
+template <typename F, typename R, typename V>
+struct Scanner {
+  SLUICE_MATH_INLINE static V apply(V a, V b) { return F::template apply<V, V>(a, b, b); }
+
+  static void identity(void* out, int64_t n) { fill_with<V>(out, R::template identity<V>(), n); }
+
+  static void combine(void* out, const void* a, const void* b, int64_t n) {
+    V* o = static_cast<V*>(out);
+    const V* x = static_cast<const V*>(a);
+    const V* y = static_cast<const V*>(b);
+    SLUICE_TILE_LOOP { o[i] = apply(x[i], y[i]); }
+  }
+
+  template <int64_t kGroup>
+  static void join_groups(V* lane) {
+#pragma GCC unroll 16
+    for (int64_t first = 0; first < kLanes; first += 2 * kGroup) {
+      const V last = lane[first + kGroup - 1];
+      SLUICE_INDEPENDENT_TURNS
+      for (int64_t l = kGroup; l < 2 * kGroup; ++l) lane[first + l] = apply(last, lane[first + l]);
+    }
+  }
+
+  static void row(void* out, const void* x, int64_t n, const void* before, void* vectors) {
+    V* o = static_cast<V*>(out);
+    const V* from = static_cast<const V*>(x);
+    V* const so_far = static_cast<V*>(vectors);
+    for (int64_t first = 0; first < n; first += kLanes) {
+      const int64_t count = n - first < kLanes ? n - first : kLanes;
+      V lane[kLanes];
+      if (count == kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) lane[l] = from[first + l];
+      } else {
+        for (int64_t l = 0; l < kLanes; ++l) lane[l] = from[first + (l < count ? l : 0)];
+      }
+      static_assert(kLanes == 32);
+      join_groups<1>(lane);
+      join_groups<2>(lane);
+      join_groups<4>(lane);
+      join_groups<8>(lane);
+      join_groups<16>(lane);
+      const V earlier = apply(*static_cast<const V*>(before), *so_far);
+      *so_far = apply(*so_far, lane[count - 1]);
+      if (count == kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) o[first + l] = apply(earlier, lane[l]);
+      } else {
+        for (int64_t l = 0; l < count; ++l) o[first + l] = apply(earlier, lane[l]);
+      }
+    }
+  }
+};
+
 // F is the expression of an arg reduction.
 template <typename F, typename V>
 struct ArgReducer {
@@ -375,11 +428,30 @@ void fill_reductions(LoopTable& table) {
 #include "fusion/ir/ops.def"
 }
 
+template <typename F, typename R, typename V>
+void set_scan(ScanLoops& loops) {
+  using S = Scanner<F, R, V>;
+  loops = {S::identity, S::combine, S::row};
+}
+
+// Scans accumulate in floats and in integers of 64 bits.
+template <typename V>
+void fill_scans(LoopTable& table) {
+  constexpr DType kType = dtype_of<V>();
+#define SLUICE_SCAN(id, combining_op, like)                                  \
+  if constexpr (m::kIsFloat<V> || Op::k##combining_op != Op::kLogAddExp) {   \
+    set_scan<expressions::combining_op, expressions::like, V>(               \
+        table.scan[fusion::scan_index(Op::k##id)][static_cast<int>(kType)]); \
+  }
+#include "fusion/ir/scans.def"
+}
+
 template <typename V>
 void fill_type(LoopTable& table) {
   fill_map<V>(table);
   if constexpr (m::kIsFloat<V>) fill_pairs<V>(table);
   fill_reductions<V>(table);
+  if constexpr (m::kIsFloat<V> || sizeof(V) == 8) fill_scans<V>(table);
 }
 
 }  // namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE
