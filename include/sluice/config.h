@@ -43,7 +43,7 @@ struct Config {
   // whose gelu and silu -infinity NaN). Bits may then differ between fused and unfused, interpreted
   // and compiled.
   bool fast_math = false;
-  // SLUICE_MATMUL_PRECISION=float32|tf32: of matrix products of float32. CPUs have float32 only.
+  // SLUICE_MATMUL_PRECISION=float32|tf32: of float32 products and convolutions. CPUs: float32.
   MatmulPrecision matmul_precision = MatmulPrecision::kFloat32;
   // SLUICE_VALIDATE=off|bits|1 (kAll): to find what is wrong (docs/debugging.md). Very slow.
   Validate validate = Validate::kOff;
