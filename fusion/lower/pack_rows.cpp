@@ -16,7 +16,7 @@ constexpr int64_t kShortDim = 64;
 // packed ones, or in all, if there are enough along that dim to fill a vector.
 constexpr int64_t kMinRows = 1024, kMinRowsInAll = 8192, kFillsVector = 8;
 // At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only.
-constexpr int64_t kLongRun = 256;
+constexpr int64_t kLongPaddedRun = 256;
 // The body is emitted twice for each point of a row; instructions.
 constexpr int64_t kMaxCode = 512;
 
@@ -50,7 +50,7 @@ int packed_rank(const LoopNest& nest, const Program& program) {
   for (int d = 0; d < outer - rank; ++d) rows_in_all *= dims[d].extent;
   if (rows < kMinRows && (rows < kFillsVector || rows_in_all < kMinRowsInAll)) return 0;
   if (dims.back().extent % kWholeVector == 0 && !has_bounds(program)) return 0;
-  if (rows < kLongRun && has_bounds(program) && reads_narrow(program)) return 0;
+  if (rows < kLongPaddedRun && has_bounds(program) && reads_narrow(program)) return 0;
   const auto code = static_cast<int64_t>(program.body.size() + program.stores.size());
   return points * code <= kMaxCode ? rank : 0;
 }

@@ -9,7 +9,7 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-absl::StatusOr<const Cudnn*> find(int driver_major) {
+absl::StatusOr<const Cudnn*> search_cudnn(int driver_major) {
   const std::string named = environment_variable("SLUICE_CUDNN");
   if (named == "off") {
     return absl::FailedPreconditionError("SLUICE_CUDNN says that cuDNN is not to be used");
@@ -34,7 +34,7 @@ absl::StatusOr<const Cudnn*> find(int driver_major) {
 }  // namespace
 
 absl::StatusOr<const Cudnn*> find_cudnn(int driver_version) {
-  return found_once<find>(driver_version);
+  return found_once<search_cudnn>(driver_version);
 }
 
 absl::StatusOr<Cudnn> load_cudnn(const std::string& name, int newest_cuda) {

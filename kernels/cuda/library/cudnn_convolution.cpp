@@ -18,7 +18,7 @@ using fusion::ConvolutionRole;
 using fusion::kNumRoles;
 using runtime::cuda::CurrentContext;
 
-constexpr size_t kMaxPlans = 1024;
+constexpr size_t kMaxConvolutionPlans = 1024;
 
 constexpr const char* kCopyText = R"sluice(
 // ---- A copy without gaps. kernels/cuda/library/cudnn_convolution.cpp fills in sl_copy.
@@ -110,7 +110,7 @@ absl::StatusOr<std::shared_ptr<CudnnConvolution::Planned>> CudnnConvolution::fin
   Plans dropped;
   {
     std::lock_guard lock(mutex_);
-    if (plans_.size() >= kMaxPlans) {
+    if (plans_.size() >= kMaxConvolutionPlans) {
       dropped = std::exchange(older_plans_, std::exchange(plans_, {}));
     }
     std::shared_ptr<Planned>& kept = plans_[convolution];
