@@ -6,6 +6,7 @@
 
 #include "kernels/compiled/symbols.h"
 #include "kernels/executable.h"
+#include "kernels/llvm/halves.h"
 #include "kernels/llvm/ir/ops.h"
 #include "kernels/llvm/row_plan.h"
 
@@ -90,13 +91,35 @@ llvm::Value* BodyEmitter::round(DType dtype, llvm::Value* value) {
   return ir_.CreateFPExt(ir_.CreateFPTrunc(value, type), value->getType());
 }
 
+llvm::Value* BodyEmitter::narrowed(llvm::Value* value) {
+  llvm::Type* type = value->getType()->getWithNewType(ir_.getHalfTy());
+  auto* widened = llvm::dyn_cast<llvm::FPExtInst>(value);
+  return widened != nullptr && widened->getSrcTy() == type ? widened->getOperand(0)
+                                                           : ir_.CreateFPTrunc(value, type);
+}
+
+llvm::Value* BodyEmitter::widened(llvm::Value* half) {
+  return ir_.CreateFPExt(half, half->getType()->getWithNewType(ir_.getFloatTy()));
+}
+
+llvm::Value* BodyEmitter::splat(llvm::Value* value) {
+  // Halves stay halves.
+  auto* widens = llvm::dyn_cast<llvm::FPExtInst>(value);
+  if (widens == nullptr || !widens->getSrcTy()->isHalfTy()) {
+    return builder_.splat(value, builder_.lanes());
+  }
+  return widened(builder_.splat(widens->getOperand(0), builder_.lanes()));
+}
+
 llvm::Value* BodyEmitter::value(ValueId id) {
   llvm::Value* value = values_[id];
   const int lanes = builder_.lanes();
   if (lanes == 1 || value->getType()->isVectorTy()) return value;
-  const auto& [scalar, splat] = splats_[id];
-  if (scalar == value && splat->getType() == builder_.with_lanes(value->getType())) return splat;
-  return builder_.splat(value, lanes);
+  const auto& [scalar, copies] = splats_[id];
+  if (scalar == value && copies->getType() == builder_.with_lanes(value->getType())) {
+    return copies;
+  }
+  return splat(value);
 }
 
 void BodyEmitter::splat_operands(const std::vector<ValueId>& instrs,
@@ -104,7 +127,7 @@ void BodyEmitter::splat_operands(const std::vector<ValueId>& instrs,
   auto prepare = [&](ValueId id) {
     llvm::Value* scalar = values_[id];
     if (scalar == nullptr || builder_.lanes() == 1 || scalar->getType()->isVectorTy()) return;
-    splats_[id] = {scalar, builder_.splat(scalar, builder_.lanes())};
+    splats_[id] = {scalar, splat(scalar)};
   };
   for (const ValueId id : instrs) {
     const Instr& instr = program_.body[id];
@@ -257,6 +280,17 @@ llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
   return ir_.CreateSelect(outside, zero, wrapped);
 }
 
+llvm::Value* BodyEmitter::emit_native_half(const Instr& instr) {
+  llvm::Value* operands[3] = {};
+  for (int k = 0; k < instr.num_operands; ++k) {
+    const ValueId id = instr.operands[k];
+    operands[k] = value(id);
+    if (program_.body[id].dtype == DType::kFloat16) operands[k] = narrowed(operands[k]);
+  }
+  llvm::Value* result = ir::emit_pointwise(instr.op, DType::kFloat16, operands);
+  return instr.dtype == DType::kFloat16 ? widened(result) : result;
+}
+
 void BodyEmitter::emit(ValueId id) {
   const Instr& instr = program_.body[id];
   switch (instr.op) {
@@ -275,6 +309,10 @@ void BodyEmitter::emit(ValueId id) {
       return;
     }
     default: break;
+  }
+  if (!moves_halves_ && is_native_half(program_, instr)) {
+    values_[id] = emit_native_half(instr);
+    return;
   }
   const ir::ContractionScope contraction(program_.contracts && is_contractible(instr.op));
   llvm::Value* operands[3] = {};

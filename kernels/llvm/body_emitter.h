@@ -80,6 +80,9 @@ class BodyEmitter {
                       const std::vector<fusion::Store>& stores);
   // A value of a compute type, rounded to the half type that `dtype` may be.
   llvm::Value* round(DType dtype, llvm::Value* value);
+  // A float16 value, which is a float32 here, as a half; and a half as a value.
+  llvm::Value* narrowed(llvm::Value* value);
+  llvm::Value* widened(llvm::Value* half);
 
  private:
   // A lane's element lies at base + scalar + lane offset, in elements.
@@ -165,6 +168,9 @@ class BodyEmitter {
   llvm::Value* emit_load(fusion::ValueId id);
   llvm::Value* emit_gather(const fusion::Instr& instr);
   llvm::Value* emit_check_index(const fusion::Instr& instr);
+  llvm::Value* emit_native_half(const fusion::Instr& instr);
+  // Copies of `value` in all lanes.
+  llvm::Value* splat(llvm::Value* value);
 
   const fusion::Program& program_;
   const bool moves_halves_;

@@ -366,12 +366,7 @@ llvm::Value* BodyEmitter::encode(DType dtype, llvm::Value* value) {
   llvm::Type* halves = builder_.with_lanes(ir_.getInt16Ty());
   if (dtype == DType::kFloat16) {
     // Most values have just been rounded.
-    llvm::Type* type = builder_.with_lanes(ir_.getHalfTy());
-    auto* widened = llvm::dyn_cast<llvm::FPExtInst>(value);
-    llvm::Value* half = widened != nullptr && widened->getSrcTy() == type
-                            ? widened->getOperand(0)
-                            : ir_.CreateFPTrunc(value, type);
-    return canonical_half(dtype, ir_.CreateBitCast(half, halves));
+    return canonical_half(dtype, ir_.CreateBitCast(narrowed(value), halves));
   }
   if (dtype == DType::kBFloat16) {
     // All lower bits are zero, of a NaN as well.

@@ -4,6 +4,7 @@
 
 #include "fusion/ir/scan.h"
 #include "kernels/executable.h"
+#include "kernels/llvm/halves.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -102,8 +103,13 @@ KernelEmitter::Accumulators KernelEmitter::leaf_start(const std::vector<ValueId>
   return result;
 }
 
+llvm::Value* KernelEmitter::value_of_element(ValueId reduction) {
+  llvm::Value* value = body_->value(program_.body[reduction].operands[0]);
+  return type_of(reduction) == DType::kFloat16 ? body_->narrowed(value) : value;
+}
+
 ReductionState KernelEmitter::leaf_element(ValueId reduction, llvm::Value* r, llvm::Value* first) {
-  ReductionState element{body_->value(program_.body[reduction].operands[0]), nullptr};
+  ReductionState element{value_of_element(reduction), nullptr};
   if (is_arg_reduction(program_.body[reduction].op)) {
     llvm::Type* word = ir_.getInt32Ty();
     element.position =
@@ -125,7 +131,7 @@ void KernelEmitter::widen_positions(llvm::Value* first, Accumulators* leaf) {
 }
 
 ReductionState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
-  ReductionState element{body_->value(program_.body[reduction].operands[0]), nullptr};
+  ReductionState element{value_of_element(reduction), nullptr};
   if (is_arg_reduction(program_.body[reduction].op)) {
     element.position = builder_.splat(r, builder_.lanes());
     if (lanes_reduced()) {
@@ -231,6 +237,7 @@ ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) cons
 llvm::Value* KernelEmitter::finished(const Instr& instr, const ReductionState& total) {
   if (is_arg_reduction(instr.op)) return total.position;
   llvm::Value* value = total.value;
+  if (value->getType()->getScalarType()->isHalfTy()) return body_->widened(value);
   if (is_zero_if_empty(instr.op, instr.dtype)) {
     llvm::Value* empty = ir_.CreateICmpEQ(reduced_extent_, builder_.index(0));
     value = ir_.CreateSelect(empty, llvm::Constant::getNullValue(value->getType()), value);
@@ -239,7 +246,9 @@ llvm::Value* KernelEmitter::finished(const Instr& instr, const ReductionState& t
 }
 
 DType KernelEmitter::type_of(ValueId reduction) const {
-  return fusion::expression_dtype(program_, program_.body[reduction]);
+  const Instr& instr = program_.body[reduction];
+  if (is_reduction(instr.op) && is_native_half(program_, instr)) return DType::kFloat16;
+  return fusion::expression_dtype(program_, instr);
 }
 
 KernelEmitter::Accumulators KernelEmitter::identities(

@@ -158,6 +158,7 @@ const Host& host() {
     result.gathers = avx512 || has("avx2");
     const llvm::Triple triple(llvm::sys::getProcessTriple());
     result.float16 = !triple.isX86() || has("f16c");
+    result.computes_float16 = triple.isX86() && avx512 && has("avx512fp16");
     return made;
   }();
   return found;

@@ -10,8 +10,9 @@ struct Host {
   std::string cpu;       // as LLVM names it
   std::string features;  // "+avx2,-avx512f,..."
   int vector_bytes = 16;
-  bool float16 = false;         // converts float16 in hardware
-  bool masked_vectors = false;  // masked loads, stores and scatters cost about what plain ones do
+  bool float16 = false;           // converts float16 in hardware
+  bool computes_float16 = false;  // has its arithmetic too
+  bool masked_vectors = false;    // masked loads, stores and scatters cost about what plain ones do
   bool gathers = false;
 };
 

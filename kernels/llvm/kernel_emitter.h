@@ -250,6 +250,7 @@ class KernelEmitter {
                            Accumulators state);
   // The element that `reduction` takes at `r`.
   ReductionState element_of(ValueId reduction, llvm::Value* r);
+  llvm::Value* value_of_element(ValueId reduction);
   // In a leaf, positions are of 32 bits and count from its first element, and a lane starts at its
   // own first element: of what follows only better ones are taken, without comparing positions.
   Accumulators leaf_start(const std::vector<ValueId>& reductions);
@@ -260,7 +261,7 @@ class KernelEmitter {
   llvm::Value* partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane, DType dtype);
   llvm::Value* finished(const Instr& instr, const ReductionState& total);
 
-  // The compute type that a reduction accumulates in.
+  // The type that a reduction accumulates in: a compute type, or float16 (halves.h).
   DType type_of(ValueId reduction) const;
   Accumulators identities(const std::vector<ValueId>& reductions) const;
   ReductionState combine(ValueId reduction, const ReductionState& a, const ReductionState& b) const;

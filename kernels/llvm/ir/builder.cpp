@@ -33,13 +33,16 @@ Builder& Builder::current() { return *current_builder; }
 
 llvm::Type* Builder::scalar_type(DType dtype) {
   if (dtype == DType::kBool) return builder_.getInt1Ty();
+  if (dtype == DType::kFloat16 || (halves_ && dtype == DType::kFloat32))
+    return builder_.getHalfTy();
   if (dtype == DType::kFloat32) return builder_.getFloatTy();
   if (dtype == DType::kFloat64) return builder_.getDoubleTy();
   return builder_.getIntNTy(8 * size_of(dtype));
 }
 
 llvm::Type* Builder::memory_type(DType dtype) {
-  if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return scalar_type(dtype);
+  if (dtype == DType::kFloat32) return builder_.getFloatTy();
+  if (dtype == DType::kFloat64) return builder_.getDoubleTy();
   return builder_.getIntNTy(8 * size_of(dtype));
 }
 
@@ -61,12 +64,18 @@ llvm::Value* Builder::max(llvm::Value* a, llvm::Value* b) {
 
 llvm::Value* Builder::to_memory(llvm::Value* value) {
   llvm::Type* type = value->getType();
+  if (type->getScalarType()->isHalfTy()) {
+    return builder_.CreateBitCast(value, with_lanes(builder_.getInt16Ty()));
+  }
   if (!type->isIntOrIntVectorTy(1)) return value;
   return builder_.CreateZExt(value, type->getWithNewBitWidth(8));
 }
 
-llvm::Value* Builder::from_memory(DType compute_dtype, llvm::Value* stored) {
-  if (compute_dtype != DType::kBool) return stored;
+llvm::Value* Builder::from_memory(DType dtype, llvm::Value* stored) {
+  if (dtype == DType::kFloat16) {
+    return builder_.CreateBitCast(stored, with_lanes(builder_.getHalfTy()));
+  }
+  if (dtype != DType::kBool) return stored;
   return builder_.CreateICmpNE(stored, llvm::Constant::getNullValue(stored->getType()));
 }
 
@@ -218,11 +227,17 @@ llvm::Value* constant(DType dtype, uint64_t bits) {
   llvm::Type* type = b.scalar_type(dtype);
   const unsigned width = dtype == DType::kBool ? 1 : 8 * size_of(dtype);
   const llvm::APInt pattern(width, bits);
-  llvm::Constant* value =
-      type->isFloatingPointTy()
-          ? static_cast<llvm::Constant*>(llvm::ConstantFP::get(
-                b->getContext(), llvm::APFloat(type->getFltSemantics(), pattern)))
-          : llvm::ConstantInt::get(b->getContext(), pattern);
+  llvm::Constant* value = nullptr;
+  if (is_float(dtype)) {
+    llvm::APFloat number(
+        dtype == DType::kFloat32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
+        pattern);
+    bool inexact = false;
+    number.convert(type->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    value = llvm::ConstantFP::get(b->getContext(), number);
+  } else {
+    value = llvm::ConstantInt::get(b->getContext(), pattern);
+  }
   if (b.lanes() == 1) return value;
   return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(b.lanes()), value);
 }

@@ -26,7 +26,8 @@ class Builder {
   llvm::IRBuilder<>* operator->() { return &builder_; }
   int lanes() const { return lanes_; }
 
-  llvm::Type* scalar_type(DType compute_dtype);
+  // Of a compute type, or of float16, where that is computed in (halves.h).
+  llvm::Type* scalar_type(DType dtype);
   // In memory: bool is a byte, half types are 16-bit integers.
   llvm::Type* memory_type(DType dtype);
   // The type of `lanes` values: itself if that is 1, else a vector.
@@ -39,9 +40,9 @@ class Builder {
   // Of signed integers.
   llvm::Value* min(llvm::Value* a, llvm::Value* b);
   llvm::Value* max(llvm::Value* a, llvm::Value* b);
-  // A value of a compute type as memory holds it, and back: they differ for bool.
+  // A value of scalar_type() as memory holds it, and back: they differ for bool and float16.
   llvm::Value* to_memory(llvm::Value* value);
-  llvm::Value* from_memory(DType compute_dtype, llvm::Value* stored);
+  llvm::Value* from_memory(DType dtype, llvm::Value* stored);
   // A vector of `lanes` copies; the value itself for one lane.
   llvm::Value* splat(llvm::Value* scalar, int lanes);
   // <0, 1, 2, ...> of the current lane count.
@@ -76,8 +77,10 @@ class Builder {
 
  private:
   friend class LaneScope;
+  friend class HalvesScope;
   llvm::IRBuilder<> builder_;
   int lanes_ = 1;
+  bool halves_ = false;
   Builder* outer_;
 };
 
@@ -94,6 +97,21 @@ class LaneScope {
  private:
   Builder& builder_;
   int outer_;
+};
+
+// In its lifetime what is written for float32 is made of float16.
+class HalvesScope {
+ public:
+  explicit HalvesScope(bool on) : builder_(Builder::current()), outer_(builder_.halves_) {
+    builder_.halves_ = on;
+  }
+  ~HalvesScope() { builder_.halves_ = outer_; }
+  HalvesScope(const HalvesScope&) = delete;
+  HalvesScope& operator=(const HalvesScope&) = delete;
+
+ private:
+  Builder& builder_;
+  bool outer_;
 };
 
 // In its lifetime float operations may be contracted with each other, if `on`.

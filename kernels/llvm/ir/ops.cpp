@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "kernels/llvm/ir/builder.h"
 #include "kernels/math/op_expressions.h"
 
 namespace sluice::kernels::ir {
@@ -11,10 +12,18 @@ using fusion::Op;
 
 using Ir = math::OpExpressions<Value>;
 
+// In its lifetime expressions for `dtype` are for a compute type.
+struct ComputeScope {
+  explicit ComputeScope(DType type) : dtype(compute_type(type)), halves(type == DType::kFloat16) {}
+  const DType dtype;
+  const HalvesScope halves;
+};
+
 }  // namespace
 
 llvm::Value* emit_pointwise(Op op, DType dtype, llvm::Value* const* operands) {
-  return Ir::pointwise(op, dtype, operands);
+  const ComputeScope scope(dtype);
+  return Ir::pointwise(op, scope.dtype, operands);
 }
 
 llvm::Value* emit_cast(DType from, DType to, llvm::Value* value) {
@@ -31,7 +40,8 @@ llvm::Value* emit_round_to_bfloat16(llvm::Value* value) {
 }
 
 ReductionState emit_identity(Op op, DType dtype) {
-  ReductionState state{Ir::identity(op, dtype), nullptr};
+  const ComputeScope scope(dtype);
+  ReductionState state{Ir::identity(op, scope.dtype), nullptr};
   // The greatest position, so that even an equal element wins.
   if (fusion::is_arg_reduction(op)) {
     state.position = make_constant<int64_t>(std::numeric_limits<int64_t>::max()).raw;
@@ -42,7 +52,8 @@ ReductionState emit_identity(Op op, DType dtype) {
 ReductionState emit_combine_next(Op op, DType dtype, const ReductionState& a,
                                  const ReductionState& b) {
   if (!fusion::is_arg_reduction(op)) return emit_combine(op, dtype, a, b);
-  Value<bool> better{Ir::combine(op, dtype, a.value, b.value)};
+  const ComputeScope scope(dtype);
+  Value<bool> better{Ir::combine(op, scope.dtype, a.value, b.value)};
   if (is_float(dtype)) {
     // NaN is better than any number: what is not worse nor equal, unless a is NaN already.
     const bool is_max = op == Op::kArgMax;
@@ -56,8 +67,9 @@ ReductionState emit_combine_next(Op op, DType dtype, const ReductionState& a,
 }
 
 ReductionState emit_combine(Op op, DType dtype, const ReductionState& a, const ReductionState& b) {
-  if (!fusion::is_arg_reduction(op)) return {Ir::combine(op, dtype, a.value, b.value), nullptr};
-  Value<bool> better{Ir::combine(op, dtype, a.value, b.value)};
+  const ComputeScope scope(dtype);
+  Value<bool> better{Ir::combine(op, scope.dtype, a.value, b.value)};
+  if (!fusion::is_arg_reduction(op)) return {better.raw, nullptr};
   Value<bool> tie{raw::compare(raw::Compare::kEq, dtype, a.value, b.value)};
   if (is_float(dtype)) {
     const Value<bool> nan_a{raw::compare(raw::Compare::kNe, dtype, a.value, a.value)};

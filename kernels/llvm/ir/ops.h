@@ -1,5 +1,6 @@
 // The expressions of fusion/ir/ops.def as IR. Values are of compute types (half types are float32)
-// and of the current lane count of this thread's ir::Builder.
+// and of the current lane count of this thread's ir::Builder. With float16 as their dtype the ops
+// of kernels/llvm/halves.h take halves and give halves.
 #ifndef SLUICE_KERNELS_LLVM_IR_OPS_H_
 #define SLUICE_KERNELS_LLVM_IR_OPS_H_
 
@@ -9,7 +10,7 @@
 namespace sluice::kernels::ir {
 
 // A pointwise op other than kCast. `dtype` is the compute type that the expression is instantiated
-// for (fusion::expression_dtype). Null if the op is not defined for it.
+// for (fusion::expression_dtype), or float16. Null if the op is not defined for it.
 llvm::Value* emit_pointwise(fusion::Op op, DType dtype, llvm::Value* const* operands);
 
 // Between compute types.
