@@ -6,7 +6,7 @@
 
 #include "bench/gpu/measure.h"
 #include "kernels/cuda/compile/nvrtc.h"
-#include "kernels/cuda/library/cublaslt.h"
+#include "kernels/cuda/library/products/cublaslt.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/status_error.h"
 

@@ -17,8 +17,8 @@
 #include <sluice/half.h>
 #include "absl/strings/str_cat.h"
 #include "fusion/library/convolution.h"
+#include "kernels/cuda/library/convolution/own_convolution.h"
 #include "kernels/cuda/library/library.h"
-#include "kernels/cuda/library/own_convolution.h"
 #include "tests/cuda/cuda_products.h"
 #include "tests/emulated_cuda/runtime_rig.h"
 

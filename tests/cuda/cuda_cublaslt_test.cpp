@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/library/cublaslt.h"
-#include "kernels/cuda/library/matmul.h"
+#include "kernels/cuda/library/products/cublaslt.h"
+#include "kernels/cuda/library/products/matmul.h"
 #include "kernels/cuda/library_paths.h"
 #include "tests/cuda/cuda_products.h"
 #include "tests/cuda/fake_cublaslt.h"

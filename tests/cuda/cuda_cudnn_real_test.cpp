@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "kernels/cuda/library/cudnn_plan.h"
+#include "kernels/cuda/library/convolution/cudnn_plan.h"
 #include "kernels/cuda/library_paths.h"
 #include "tests/cuda/cuda_convolutions.h"
 #include "tests/cuda/cudnn_misuse.h"
@@ -286,7 +286,7 @@ TEST(CudaRealCudnn, HasTheseFunctions) {
   };
 #define SLUICE_CUDNN_CALL(result, name, symbol, ...) \
   expect_parameters(#symbol, count(Cudnn().name));
-#include "kernels/cuda/library/cudnn.def"
+#include "kernels/cuda/library/convolution/cudnn.def"
 #undef SLUICE_CUDNN_CALL
 }
 

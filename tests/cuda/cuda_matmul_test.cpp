@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/library/matmul.h"
+#include "kernels/cuda/library/products/matmul.h"
 #include "kernels/gpu/emit/emit.h"
 #include "kernels/gpu/run/call.h"
 #include "tests/cuda/cuda_products.h"

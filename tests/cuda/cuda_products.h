@@ -18,7 +18,7 @@
 #include <sluice/half.h>
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "kernels/cuda/library/matmul.h"
+#include "kernels/cuda/library/products/matmul.h"
 #include "tests/emulated_cuda/runtime_rig.h"
 #include "tests/emulated_cuda/test_compiler.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/library/cudnn_plan.h"
+#include "kernels/cuda/library/convolution/cudnn_plan.h"
 
 namespace sluice::kernels::cuda {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <sluice/half.h>
-#include "kernels/cuda/library/cublaslt.h"
+#include "kernels/cuda/library/products/cublaslt.h"
 #include "tests/emulated_cuda/runtime_rig.h"
 
 namespace sluice::test {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/library/own_convolution.h"
+#include "kernels/cuda/library/convolution/own_convolution.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,10 +18,10 @@ using fusion::WindowAxis;
 using enum fusion::ConvolutionRole;
 
 constexpr const char* kFragmentText =
-#include "kernels/cuda/library/fragment.inc"
+#include "kernels/cuda/library/products/fragment.inc"
     ;
 constexpr const char* kConvolutionText =
-#include "kernels/cuda/library/convolution_kernel.inc"
+#include "kernels/cuda/library/convolution/convolution_kernel.inc"
     ;
 
 // Below so many rows or columns most of a tile would be for nothing.

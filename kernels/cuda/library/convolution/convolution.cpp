@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "kernels/cuda/library/cudnn_convolution.h"
+#include "kernels/cuda/library/convolution/cudnn_convolution.h"
+#include "kernels/cuda/library/convolution/own_convolution.h"
 #include "kernels/cuda/library/library.h"
-#include "kernels/cuda/library/own_convolution.h"
 
 namespace sluice::kernels::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cuda/library/matmul.h"
+#include "kernels/cuda/library/products/matmul.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,11 +19,11 @@ using fusion::Op;
 using runtime::cuda::CudaStream;
 
 constexpr const char* kMatmulText =
-#include "kernels/cuda/library/fragment.inc"
-#include "kernels/cuda/library/matmul_kernel.inc"
+#include "kernels/cuda/library/products/fragment.inc"
+#include "kernels/cuda/library/products/matmul_kernel.inc"
     ;
 constexpr const char* kTensorText =
-#include "kernels/cuda/library/matmul_tensor_kernel.inc"
+#include "kernels/cuda/library/products/matmul_tensor_kernel.inc"
     ;
 
 constexpr int64_t kElementsOfBlock = 1024;

@@ -140,7 +140,7 @@ using DnnDescriptor = void*;
 
 struct Cudnn {
 #define SLUICE_CUDNN_CALL(result, name, symbol, ...) result (*name)(__VA_ARGS__) = nullptr;
-#include "kernels/cuda/library/cudnn.def"
+#include "kernels/cuda/library/convolution/cudnn.def"
 #undef SLUICE_CUDNN_CALL
 };
 

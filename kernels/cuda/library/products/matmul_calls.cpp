@@ -1,7 +1,7 @@
 // Library calls of kind kMatmul on a GPU.
-#include "kernels/cuda/library/cublaslt.h"
 #include "kernels/cuda/library/library.h"
-#include "kernels/cuda/library/matmul.h"
+#include "kernels/cuda/library/products/cublaslt.h"
+#include "kernels/cuda/library/products/matmul.h"
 
 namespace sluice::kernels::cuda {
 namespace {

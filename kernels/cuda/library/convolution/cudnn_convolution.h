@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "fusion/library/convolution.h"
 #include "kernels/cuda/compile/source_kernels.h"
-#include "kernels/cuda/library/cudnn_plan.h"
+#include "kernels/cuda/library/convolution/cudnn_plan.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"
 

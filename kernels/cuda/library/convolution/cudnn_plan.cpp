@@ -1,4 +1,4 @@
-#include "kernels/cuda/library/cudnn_plan.h"
+#include "kernels/cuda/library/convolution/cudnn_plan.h"
 
 #include <algorithm>
 

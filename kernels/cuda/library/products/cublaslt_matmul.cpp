@@ -1,4 +1,4 @@
-#include "kernels/cuda/library/cublaslt_matmul.h"
+#include "kernels/cuda/library/products/cublaslt_matmul.h"
 
 #include <atomic>
 #include <limits>

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "kernels/cuda/library/cublaslt.h"
+#include "kernels/cuda/library/products/cublaslt.h"
 #include "kernels/library/matmul.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"

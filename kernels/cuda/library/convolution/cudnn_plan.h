@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "fusion/library/convolution.h"
-#include "kernels/cuda/library/cudnn.h"
+#include "kernels/cuda/library/convolution/cudnn.h"
 
 namespace sluice::kernels::cuda {
 

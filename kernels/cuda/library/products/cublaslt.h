@@ -58,7 +58,7 @@ struct LtHeuristicResult {
 
 struct CublasLt {
 #define SLUICE_CUBLASLT_CALL(result, name, symbol, ...) result (*name)(__VA_ARGS__) = nullptr;
-#include "kernels/cuda/library/cublaslt.def"
+#include "kernels/cuda/library/products/cublaslt.def"
 #undef SLUICE_CUBLASLT_CALL
 };
 

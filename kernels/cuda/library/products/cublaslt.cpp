@@ -1,4 +1,4 @@
-#include "kernels/cuda/library/cublaslt.h"
+#include "kernels/cuda/library/products/cublaslt.h"
 
 #include <algorithm>
 #include <vector>
@@ -51,7 +51,7 @@ absl::StatusOr<CublasLt> load_cublaslt(const std::string& name) {
   if (!library.ok()) return library.status();
   CublasLt table;
 #define SLUICE_CUBLASLT_CALL(result, name, symbol, ...) library->find(#symbol, &table.name);
-#include "kernels/cuda/library/cublaslt.def"
+#include "kernels/cuda/library/products/cublaslt.def"
 #undef SLUICE_CUBLASLT_CALL
   if (!library->status().ok()) return library->status();
   library->keep();

@@ -1,4 +1,4 @@
-#include "kernels/cuda/library/cudnn_convolution.h"
+#include "kernels/cuda/library/convolution/cudnn_convolution.h"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@ using runtime::cuda::CurrentContext;
 constexpr size_t kMaxConvolutionPlans = 1024;
 
 constexpr const char* kCopyText = R"sluice(
-// ---- A copy without gaps. kernels/cuda/library/cudnn_convolution.cpp fills in sl_copy.
+// ---- A copy without gaps. kernels/cuda/library/convolution/cudnn_convolution.cpp fills in sl_copy.
 
 struct sl_copy {
   const void* from;
