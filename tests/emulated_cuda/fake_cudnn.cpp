@@ -1,25 +1,22 @@
 #include "tests/emulated_cuda/fake_cudnn.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cuda/driver/kernel_launch.h"
+#include "tests/emulated_cuda/fake_cudnn_descriptors.h"
 #include "tests/emulated_cuda/fake_cudnn_kernel.h"
 
 namespace sluice::emulated {
 namespace {
 
-using fusion::ConvolutionRole;
 using fusion::kNumRoles;
 using kernels::cuda::Cudnn;
 using kernels::cuda::DnnAttribute;
-using kernels::cuda::DnnDataType;
 using kernels::cuda::DnnDescriptor;
 using kernels::cuda::DnnDescriptorType;
 using kernels::cuda::DnnHandle;
@@ -28,105 +25,13 @@ using kernels::cuda::DnnStatus;
 using kernels::cuda::DnnType;
 using Attribute = DnnAttribute;
 using Convolution = FakeCudnn::Convolution;
+using Of = DnnDescriptorType;
 using Tensor = FakeCudnn::Tensor;
 using enum fusion::ConvolutionRole;
 
 constexpr const char* kKernel = "library_convolution";
 
-// ---- What descriptors are made of.
-
-struct Rule {
-  DnnDescriptorType of;
-  Attribute attribute;
-  DnnType type;
-  int64_t least, most;  // elements
-  bool is_needed = true;
-};
-using Of = DnnDescriptorType;
-constexpr Rule kRules[] = {
-    {Of::kTensor, Attribute::kTensorDataType, DnnType::kDataType, 1, 1},
-    {Of::kTensor, Attribute::kTensorDimensions, DnnType::kInt64, 4, kMostExtents},
-    {Of::kTensor, Attribute::kTensorStrides, DnnType::kInt64, 4, kMostExtents},
-    {Of::kTensor, Attribute::kTensorUniqueId, DnnType::kInt64, 1, 1},
-    {Of::kTensor, Attribute::kTensorAlignment, DnnType::kInt64, 1, 1},
-    {Of::kConvolution, Attribute::kConvolutionCompType, DnnType::kDataType, 1, 1},
-    {Of::kConvolution, Attribute::kConvolutionMode, DnnType::kConvolutionMode, 1, 1},
-    {Of::kConvolution, Attribute::kConvolutionSpatialDims, DnnType::kInt64, 1, 1},
-    {Of::kConvolution, Attribute::kConvolutionDilations, DnnType::kInt64, 2, kMostAxes},
-    {Of::kConvolution, Attribute::kConvolutionFilterStrides, DnnType::kInt64, 2, kMostAxes},
-    {Of::kConvolution, Attribute::kConvolutionPrePaddings, DnnType::kInt64, 2, kMostAxes},
-    {Of::kConvolution, Attribute::kConvolutionPostPaddings, DnnType::kInt64, 2, kMostAxes},
-    {Of::kOperationConvolutionForward, Attribute::kForwardAlpha, DnnType::kFloat, 1, 1},
-    {Of::kOperationConvolutionForward, Attribute::kForwardBeta, DnnType::kFloat, 1, 1},
-    {Of::kOperationConvolutionForward, Attribute::kForwardConvolution, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionForward, Attribute::kForwardX, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionForward, Attribute::kForwardW, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionForward, Attribute::kForwardY, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionBackwardData, Attribute::kBackwardDataAlpha, DnnType::kFloat, 1, 1},
-    {Of::kOperationConvolutionBackwardData, Attribute::kBackwardDataBeta, DnnType::kFloat, 1, 1},
-    {Of::kOperationConvolutionBackwardData, Attribute::kBackwardDataConvolution,
-     DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionBackwardData, Attribute::kBackwardDataDx, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionBackwardData, Attribute::kBackwardDataW, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionBackwardData, Attribute::kBackwardDataDy, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionBackwardFilter, Attribute::kBackwardFilterAlpha, DnnType::kFloat, 1,
-     1},
-    {Of::kOperationConvolutionBackwardFilter, Attribute::kBackwardFilterBeta, DnnType::kFloat, 1,
-     1},
-    {Of::kOperationConvolutionBackwardFilter, Attribute::kBackwardFilterConvolution,
-     DnnType::kDescriptor, 1, 1},
-    {Of::kOperationConvolutionBackwardFilter, Attribute::kBackwardFilterX, DnnType::kDescriptor, 1,
-     1},
-    {Of::kOperationConvolutionBackwardFilter, Attribute::kBackwardFilterDw, DnnType::kDescriptor, 1,
-     1},
-    {Of::kOperationConvolutionBackwardFilter, Attribute::kBackwardFilterDy, DnnType::kDescriptor, 1,
-     1},
-    {Of::kOperationGraph, Attribute::kGraphOperations, DnnType::kDescriptor, 1, 1},
-    {Of::kOperationGraph, Attribute::kGraphHandle, DnnType::kHandle, 1, 1},
-    {Of::kEngineHeuristic, Attribute::kHeuristicOperationGraph, DnnType::kDescriptor, 1, 1},
-    {Of::kEngineHeuristic, Attribute::kHeuristicMode, DnnType::kHeuristic, 1, 1},
-    {Of::kExecutionPlan, Attribute::kPlanEngineConfig, DnnType::kDescriptor, 1, 1},
-    {Of::kExecutionPlan, Attribute::kPlanHandle, DnnType::kHandle, 1, 1},
-    {Of::kVariantPack, Attribute::kVariantPackUniqueIds, DnnType::kInt64, 1, 8},
-    {Of::kVariantPack, Attribute::kVariantPackPointers, DnnType::kVoidPtr, 1, 8},
-    {Of::kVariantPack, Attribute::kVariantPackWorkspace, DnnType::kVoidPtr, 1, 1},
-};
-
-size_t bytes_of(DnnType type) {
-  switch (type) {
-    case DnnType::kInt64:
-    case DnnType::kHandle:
-    case DnnType::kVoidPtr:
-    case DnnType::kDescriptor: return 8;
-    default: return 4;
-  }
-}
-
-struct Object {
-  DnnDescriptorType type{};
-  bool is_final = false;
-  std::map<Attribute, std::vector<char>> values;
-  // Of engine configurations and of plans.
-  std::shared_ptr<const Convolution> convolution;
-  FakeCudnn::Engine engine;
-  std::array<int64_t, kNumRoles> ids{};
-
-  template <typename T>
-  std::vector<T> get(Attribute attribute) const {
-    const auto it = values.find(attribute);
-    if (it == values.end()) return {};
-    std::vector<T> elements(it->second.size() / sizeof(T));
-    std::memcpy(elements.data(), it->second.data(), it->second.size());
-    return elements;
-  }
-  template <typename T>
-  T one(Attribute attribute) const {
-    const std::vector<T> elements = get<T>(attribute);
-    return elements.empty() ? T{} : elements[0];
-  }
-};
-
-Object* object(DnnDescriptor descriptor) { return static_cast<Object*>(descriptor); }
+Descriptor* object(DnnDescriptor descriptor) { return static_cast<Descriptor*>(descriptor); }
 
 struct Handle {
   runtime::cuda::StreamHandle stream = nullptr;
@@ -150,7 +55,7 @@ struct FakeCudnn::Impl {
   mutable std::mutex mutex;  // guards all below
   int64_t calls = 0, questions = 0, fails_at = 0;
   DnnStatus failure = DnnStatus::kSuccess;
-  std::set<Object*> descriptors;
+  std::set<Descriptor*> descriptors;
   std::set<Handle*> handles;
   std::vector<Convolution> runs;
   std::vector<std::string> misuse;
@@ -220,7 +125,7 @@ struct FakeCudnnCalls {
   static DnnStatus create_descriptor(DnnDescriptorType type, DnnDescriptor* descriptor) {
     Call call;
     if (call.fails()) return call.status;
-    auto* const made = new Object;
+    auto* const made = new Descriptor;
     made->type = type;
     call.impl.descriptors.insert(made);
     *descriptor = made;
@@ -248,11 +153,13 @@ struct FakeCudnnCalls {
     if (!call.impl.descriptors.contains(object(descriptor))) {
       return wrong(DnnStatus::kBadParam, "of a descriptor that is none");
     }
-    Object& of = *object(descriptor);
-    const auto* const rule = std::find_if(
-        std::begin(kRules), std::end(kRules),
-        [&](const Rule& known) { return known.of == of.type && known.attribute == attribute; });
-    if (rule == std::end(kRules)) return wrong(DnnStatus::kBadParam, "is none of its descriptor");
+    Descriptor& of = *object(descriptor);
+    const auto rule = std::find_if(attribute_rules().begin(), attribute_rules().end(),
+                                   [&](const AttributeRule& known) {
+                                     return known.of == of.type && known.attribute == attribute;
+                                   });
+    if (rule == attribute_rules().end())
+      return wrong(DnnStatus::kBadParam, "is none of its descriptor");
     if (of.is_final) return wrong(DnnStatus::kBadParam, "is set too late");
     if (type != rule->type) return wrong(DnnStatus::kBadParam, "has another type");
     if (count < rule->least || count > rule->most) {
@@ -263,8 +170,8 @@ struct FakeCudnnCalls {
     value.resize(static_cast<size_t>(count) * bytes_of(type));
     std::memcpy(value.data(), elements, value.size());
     if (type != DnnType::kDescriptor) return DnnStatus::kSuccess;
-    const auto* const part = of.one<Object*>(attribute);
-    if (!call.impl.descriptors.contains(const_cast<Object*>(part)) || !part->is_final) {
+    const auto* const part = of.one<Descriptor*>(attribute);
+    if (!call.impl.descriptors.contains(const_cast<Descriptor*>(part)) || !part->is_final) {
       return wrong(DnnStatus::kBadParamNotFinalized, "is a descriptor that is not final");
     }
     return DnnStatus::kSuccess;
@@ -276,22 +183,22 @@ struct FakeCudnnCalls {
     if (!call.impl.descriptors.contains(object(descriptor))) {
       return call.impl.wrong(DnnStatus::kBadParam, "what is made final is no descriptor");
     }
-    Object& of = *object(descriptor);
+    Descriptor& of = *object(descriptor);
     const auto wrong = [&](DnnStatus status, const std::string& why) {
       return call.impl.wrong(
           status, absl::StrCat("a descriptor of type ", static_cast<int>(of.type), " ", why));
     };
     if (of.is_final) return wrong(DnnStatus::kBadParam, "is made final twice");
-    for (const Rule& rule : kRules) {
+    for (const AttributeRule& rule : attribute_rules()) {
       if (rule.of == of.type && rule.is_needed && !of.values.contains(rule.attribute)) {
         return wrong(DnnStatus::kBadParam,
                      absl::StrCat("has no attribute ", static_cast<int>(rule.attribute)));
       }
     }
-    const std::string fault = check(&of);
+    const std::string fault = check_descriptor(&of);
     if (!fault.empty()) return wrong(DnnStatus::kBadParam, fault);
     if (of.type == Of::kExecutionPlan) {
-      const auto* const config = of.one<Object*>(Attribute::kPlanEngineConfig);
+      const auto* const config = of.one<Descriptor*>(Attribute::kPlanEngineConfig);
       if (config->engine.plan_status != DnnStatus::kSuccess) return config->engine.plan_status;
       of.convolution = config->convolution;
       of.engine = config->engine;
@@ -299,117 +206,6 @@ struct FakeCudnnCalls {
     }
     of.is_final = true;
     return DnnStatus::kSuccess;
-  }
-
-  // What is wrong with a descriptor that has all of its attributes.
-  static std::string check(Object* of) {
-    switch (of->type) {
-      case Of::kTensor: return check_tensor(*of);
-      case Of::kConvolution: return check_windows(*of);
-      case Of::kOperationConvolutionForward:
-        return check_operation(of, kPlacesRole, Attribute::kForwardAlpha, Attribute::kForwardBeta,
-                               Attribute::kForwardConvolution,
-                               {Attribute::kForwardX, Attribute::kForwardW, Attribute::kForwardY});
-      case Of::kOperationConvolutionBackwardData:
-        return check_operation(
-            of, kImagesRole, Attribute::kBackwardDataAlpha, Attribute::kBackwardDataBeta,
-            Attribute::kBackwardDataConvolution,
-            {Attribute::kBackwardDataDx, Attribute::kBackwardDataW, Attribute::kBackwardDataDy});
-      case Of::kOperationConvolutionBackwardFilter:
-        return check_operation(of, kFiltersRole, Attribute::kBackwardFilterAlpha,
-                               Attribute::kBackwardFilterBeta,
-                               Attribute::kBackwardFilterConvolution,
-                               {Attribute::kBackwardFilterX, Attribute::kBackwardFilterDw,
-                                Attribute::kBackwardFilterDy});
-      case Of::kOperationGraph: {
-        const auto* const operation = of->one<Object*>(Attribute::kGraphOperations);
-        if (operation->convolution == nullptr) return "has no operation";
-        of->convolution = operation->convolution;
-        of->ids = operation->ids;
-        return "";
-      }
-      case Of::kVariantPack:
-        return of->get<int64_t>(Attribute::kVariantPackUniqueIds).size() ==
-                       of->get<void*>(Attribute::kVariantPackPointers).size()
-                   ? ""
-                   : "has other names than pointers";
-      default: return "";
-    }
-  }
-  static std::string check_tensor(const Object& of) {
-    const auto extents = of.get<int64_t>(Attribute::kTensorDimensions);
-    const auto strides = of.get<int64_t>(Attribute::kTensorStrides);
-    if (extents.size() != strides.size()) return "has other strides than extents";
-    for (size_t i = 0; i < extents.size(); ++i) {
-      if (extents[i] < 1 || strides[i] < 1) return "has no elements, or none of their own";
-    }
-    const auto alignment = of.one<int64_t>(Attribute::kTensorAlignment);
-    return alignment > 0 && alignment % 4 == 0 ? "" : "is not aligned";
-  }
-  static std::string check_windows(const Object& of) {
-    const auto rank = static_cast<size_t>(of.one<int64_t>(Attribute::kConvolutionSpatialDims));
-    for (const Attribute attribute :
-         {Attribute::kConvolutionDilations, Attribute::kConvolutionFilterStrides,
-          Attribute::kConvolutionPrePaddings, Attribute::kConvolutionPostPaddings}) {
-      const auto numbers = of.get<int64_t>(attribute);
-      const bool is_padding = attribute == Attribute::kConvolutionPrePaddings ||
-                              attribute == Attribute::kConvolutionPostPaddings;
-      if (numbers.size() != rank) return "has another number of axes";
-      for (const int64_t number : numbers) {
-        if (number < (is_padding ? 0 : 1)) return "has windows that are none";
-      }
-    }
-    if (of.one<DnnDataType>(Attribute::kConvolutionCompType) != DnnDataType::kFloat32) {
-      return "does not sum in float32";
-    }
-    return of.one<int>(Attribute::kConvolutionMode) == 1 ? "" : "turns its filters round";
-  }
-  static std::string check_operation(Object* of, ConvolutionRole result, Attribute alpha,
-                                     Attribute beta, Attribute windows,
-                                     const std::array<Attribute, kNumRoles>& tensors) {
-    auto convolution = std::make_shared<Convolution>();
-    const auto* const parameters = of->one<Object*>(windows);
-    if (parameters->type != Of::kConvolution) return "has no windows";
-    if (of->one<float>(alpha) != 1 || of->one<float>(beta) != 0) return "scales its result";
-    convolution->result = result;
-    convolution->stride = parameters->get<int64_t>(Attribute::kConvolutionFilterStrides);
-    convolution->dilation = parameters->get<int64_t>(Attribute::kConvolutionDilations);
-    convolution->before = parameters->get<int64_t>(Attribute::kConvolutionPrePaddings);
-    convolution->after = parameters->get<int64_t>(Attribute::kConvolutionPostPaddings);
-    for (int role = 0; role < kNumRoles; ++role) {
-      const auto* const tensor = of->one<Object*>(tensors[static_cast<size_t>(role)]);
-      if (tensor->type != Of::kTensor) return "has no tensor";
-      convolution->tensors[role] = {tensor->one<DnnDataType>(Attribute::kTensorDataType),
-                                    tensor->get<int64_t>(Attribute::kTensorDimensions),
-                                    tensor->get<int64_t>(Attribute::kTensorStrides)};
-      of->ids[static_cast<size_t>(role)] = tensor->one<int64_t>(Attribute::kTensorUniqueId);
-    }
-    if (std::set<int64_t>(of->ids.begin(), of->ids.end()).size() != kNumRoles) {
-      return "has tensors of one name";
-    }
-    std::string fault = check_shapes(*convolution);
-    if (fault.empty()) of->convolution = std::move(convolution);
-    return fault;
-  }
-  static std::string check_shapes(const Convolution& of) {
-    const auto &x = of.tensors[kImagesRole].extents, &w = of.tensors[kFiltersRole].extents;
-    const auto& y = of.tensors[kPlacesRole].extents;
-    const size_t rank = of.stride.size();
-    if (x.size() != 2 + rank || w.size() != 2 + rank || y.size() != 2 + rank) {
-      return "has tensors of other ranks";
-    }
-    for (const Tensor& tensor : of.tensors) {
-      if (tensor.dtype != of.tensors[0].dtype) return "has several types";
-    }
-    if (x[0] != y[0] || w[0] != y[1] || x[1] % w[1] != 0 || y[1] % (x[1] / w[1]) != 0) {
-      return "has channels that do not agree";
-    }
-    for (size_t i = 0; i < rank; ++i) {
-      const int64_t rest =
-          x[2 + i] + of.before[i] + of.after[i] - of.dilation[i] * (w[2 + i] - 1) - 1;
-      if (rest < 0 || y[2 + i] != rest / of.stride[i] + 1) return "has other places than windows";
-    }
-    return "";
   }
 
   static DnnStatus get_attribute(DnnDescriptor descriptor, DnnAttribute attribute, DnnType type,
@@ -423,16 +219,16 @@ struct FakeCudnnCalls {
     if (!call.impl.descriptors.contains(object(descriptor))) {
       return wrong(DnnStatus::kBadParam, "is of no descriptor");
     }
-    Object& of = *object(descriptor);
+    Descriptor& of = *object(descriptor);
     // Configurations and engines are final when they are filled in.
     if (!of.is_final) return wrong(DnnStatus::kNotInitialized, "is of one that is not final");
     if (of.type == Of::kEngineHeuristic && attribute == Attribute::kHeuristicResults &&
         type == DnnType::kDescriptor) {
-      return recommend(&call, of, requested, count, static_cast<Object**>(elements));
+      return recommend(&call, of, requested, count, static_cast<Descriptor**>(elements));
     }
     if (of.type == Of::kEngineConfig && attribute == Attribute::kEngineConfigEngine &&
         type == DnnType::kDescriptor && requested == 1) {
-      Object* const engine = *static_cast<Object**>(elements);
+      Descriptor* const engine = *static_cast<Descriptor**>(elements);
       if (!call.impl.descriptors.contains(engine) || engine->type != Of::kEngine) {
         return wrong(DnnStatus::kBadParam, "has no engine to fill in");
       }
@@ -455,9 +251,9 @@ struct FakeCudnnCalls {
     }
     return wrong(DnnStatus::kBadParam, "is not to be had");
   }
-  static DnnStatus recommend(Call* call, const Object& heuristic, int64_t requested, int64_t* count,
-                             Object** configs) {
-    const auto* const graph = heuristic.one<Object*>(Attribute::kHeuristicOperationGraph);
+  static DnnStatus recommend(Call* call, const Descriptor& heuristic, int64_t requested,
+                             int64_t* count, Descriptor** configs) {
+    const auto* const graph = heuristic.one<Descriptor*>(Attribute::kHeuristicOperationGraph);
     const std::vector<FakeCudnn::Engine> engines = current()->engines(
         *graph->convolution, heuristic.one<DnnHeuristic>(Attribute::kHeuristicMode));
     if (engines.empty()) return DnnStatus::kNotSupported;
@@ -489,7 +285,7 @@ struct FakeCudnnCalls {
         !call.impl.descriptors.contains(object(pack_descriptor))) {
       return call.impl.wrong(DnnStatus::kBadParam, "what is run is none");
     }
-    const Object &plan = *object(plan_descriptor), &pack = *object(pack_descriptor);
+    const Descriptor &plan = *object(plan_descriptor), &pack = *object(pack_descriptor);
     if (!plan.is_final || plan.type != Of::kExecutionPlan || !pack.is_final ||
         pack.type != Of::kVariantPack) {
       return call.impl.wrong(DnnStatus::kBadParamNotFinalized, "what is run is not final");
