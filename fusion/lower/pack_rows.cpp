@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "fusion/ir/packed_rows.h"
+
 namespace sluice::fusion {
 namespace {
 
-// Rows of more points waste few lanes of their last vector.
-constexpr int64_t kMaxPoints = 40;
 // As many along the last dim are whole vectors, or nearly; only bounds inside the row are then in
 // the way.
 constexpr int64_t kWholeVector = 16;
@@ -15,10 +15,10 @@ constexpr int64_t kShortDim = 64;
 // Fewer rows take no time worth a kernel of their own for every length: along the dim before the
 // packed ones, or in all, if there are enough along that dim to fill a vector.
 constexpr int64_t kMinRows = 1024, kMinRowsInAll = 8192, kFillsVector = 8;
+// Rows that are only moved gain more.
+constexpr int64_t kMinMovedRows = 2048;
 // At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only.
 constexpr int64_t kLongPaddedRun = 256;
-// The body is emitted twice for each point of a row; instructions.
-constexpr int64_t kMaxCode = 512;
 
 bool has_bounds(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
@@ -32,6 +32,14 @@ bool reads_narrow(const Program& program) {
   });
 }
 
+bool has_many_rows(const LoopNest& nest, int rank, int64_t least_in_all) {
+  const size_t outer = nest.dims.size() - rank;
+  const int64_t rows = nest.dims[outer - 1].extent;
+  int64_t rows_in_all = 1;
+  for (size_t d = 0; d < outer; ++d) rows_in_all *= nest.dims[d].extent;
+  return rows >= kMinRows || (rows >= kFillsVector && rows_in_all >= least_in_all);
+}
+
 // The number of trailing dims to pack, or 0.
 int packed_rank(const LoopNest& nest, const Program& program) {
   const std::vector<Dim>& dims = nest.dims;
@@ -40,27 +48,19 @@ int packed_rank(const LoopNest& nest, const Program& program) {
   int rank = 0;
   while (rank < kMaxPackedDims && rank + 1 < outer) {
     const int64_t extent = dims[outer - 1 - rank].extent;
-    if (points * extent > kMaxPoints || (rank > 0 && extent >= kShortDim)) break;
+    if (points * extent > kMaxPackedPoints || (rank > 0 && extent >= kShortDim)) break;
     points *= extent;
     ++rank;
   }
   if (rank == 0 || points < 2) return 0;
+  if (!has_many_rows(nest, rank, kMinRowsInAll)) return 0;
   const int64_t rows = dims[outer - 1 - rank].extent;
-  int64_t rows_in_all = 1;
-  for (int d = 0; d < outer - rank; ++d) rows_in_all *= dims[d].extent;
-  if (rows < kMinRows && (rows < kFillsVector || rows_in_all < kMinRowsInAll)) return 0;
   if (dims.back().extent % kWholeVector == 0 && !has_bounds(program)) return 0;
   if (rows < kLongPaddedRun && has_bounds(program) && reads_narrow(program)) return 0;
-  const auto code = static_cast<int64_t>(program.body.size() + program.stores.size());
-  return points * code <= kMaxCode ? rank : 0;
+  return rank;
 }
 
-}  // namespace
-
-void pack_rows(const LoopNest& nest, Program* program) {
-  if (program->schedule != Schedule::kPointwise || program->tiled) return;
-  const int rank = packed_rank(nest, *program);
-  if (rank == 0) return;
+void pack(const LoopNest& nest, int rank, Program* program) {
   const size_t first = nest.dims.size() - rank;
   program->packed_rank = static_cast<uint8_t>(rank);
   for (int d = 0; d < rank; ++d) {
@@ -84,6 +84,33 @@ void pack_rows(const LoopNest& nest, Program* program) {
       access.row_stride = static_cast<uint8_t>(along_rows);
     }
   }
+}
+
+void unpack(Program* program) {
+  program->packed_rank = 0;
+  program->packed = {};
+  for (Access& access : program->accesses) {
+    access.rows = StrideClass::kZero;
+    access.varies_in_row = false;
+    access.row_stride = 0;
+  }
+}
+
+}  // namespace
+
+void pack_rows(const LoopNest& nest, Program* program) {
+  if (program->schedule != Schedule::kPointwise || program->tiled) return;
+  const int64_t length = nest.dims.back().extent;
+  if (nest.dims.size() > 1 && length >= 2 && length <= kMaxMovedPoints &&
+      has_many_rows(nest, 1, kMinMovedRows)) {
+    pack(nest, 1, program);
+    if (moves_rows(*program)) return;
+    unpack(program);
+  }
+  const int rank = packed_rank(nest, *program);
+  if (rank == 0) return;
+  pack(nest, rank, program);
+  if (!fits_lanes(*program)) unpack(program);
 }
 
 }  // namespace sluice::fusion

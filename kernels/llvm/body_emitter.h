@@ -57,6 +57,8 @@ class BodyEmitter {
   // `v`. With `windows` the lanes of loads of which that is true may be picked from whole vectors.
   void set_packed_rows(const PackedPlan* plan, llvm::Value* row);
   void set_packed_points(const PackedPlan* plan, llvm::Value* row, int v, bool windows);
+  // Finds here, once for all blocks, which lanes of the current vector a predicate has loads read.
+  void prepare_predicate(fusion::ValueId predicate);
   // Lanes are rows: loads each column of an interleaved load, for set_packed_points().
   void load_columns(fusion::ValueId id);
   // Which lanes exist, the first `count` (an i32); null for all.
@@ -205,6 +207,8 @@ class BodyEmitter {
     bool windows = false;
     std::map<std::pair<uint16_t, int>, llvm::Value*> offsets;  // by access and vector
     std::map<fusion::ValueId, std::vector<llvm::Value*>> columns;
+    // By predicate and active lanes: both, and whether there are any.
+    std::map<std::pair<llvm::Value*, llvm::Value*>, std::pair<llvm::Value*, llvm::Value*>> masks;
   };
   Packed packed_;
 

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "kernels/executable.h"
 #include "kernels/llvm/body_emitter.h"
@@ -246,7 +247,16 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
   const llvm::Align align(size_of(dtype));
   if (mask == nullptr) return decode(dtype, ir_.CreateAlignedLoad(vector, pointer, align));
   // A masked load of unmapped memory does not fault, but takes a slow path of hundreds of cycles.
-  if (predicate != nullptr) pointer = ir_.CreateSelect(builder_.any(mask), pointer, zeros_);
+  if (predicate != nullptr) {
+    const auto known = packed_.masks.find({predicate, active_});
+    llvm::Value* any = nullptr;
+    if (known != packed_.masks.end()) {
+      std::tie(mask, any) = known->second;
+    } else {
+      any = builder_.any(mask);
+    }
+    pointer = ir_.CreateSelect(any, pointer, zeros_);
+  }
   return decode(dtype, ir_.CreateMaskedLoad(vector, pointer, align, mask,
                                             llvm::Constant::getNullValue(vector)));
 }
@@ -261,7 +271,9 @@ llvm::Value* BodyEmitter::load_flipped(const Address& address, DType dtype) {
     const llvm::Align align(size_of(dtype));
     if (active_ == nullptr)
       return ir_.CreateVectorReverse(ir_.CreateAlignedLoad(vector, from, align));
-    llvm::Value* mask = ir_.CreateVectorReverse(active_);
+    llvm::Value* mask = active_count_ == nullptr
+                            ? ir_.CreateVectorReverse(active_)
+                            : builder_.last_lanes(ir_.CreateZExt(active_count_, ir_.getInt64Ty()));
     return ir_.CreateVectorReverse(
         ir_.CreateMaskedLoad(vector, from, align, mask, llvm::Constant::getNullValue(vector)));
   };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "fusion/ir/packed_rows.h"
 #include "kernels/llvm/body_emitter.h"
 
 namespace sluice::kernels {
@@ -26,6 +27,12 @@ void BodyEmitter::set_packed_rows(const PackedPlan* plan, llvm::Value* row) {
   packed_.plan = plan;
   packed_.row = row;
   packed_.vector = -1;
+}
+
+void BodyEmitter::prepare_predicate(ValueId predicate) {
+  llvm::Value* holds = value(predicate);
+  llvm::Value* mask = builder_.both(holds, active_);
+  packed_.masks[{holds, active_}] = {mask, builder_.any(mask)};
 }
 
 void BodyEmitter::set_packed_points(const PackedPlan* plan, llvm::Value* row, int v, bool windows) {
@@ -73,15 +80,23 @@ BodyEmitter::Address BodyEmitter::packed_address(uint16_t access) {
   if (info.rows != StrideClass::kZero) {
     result.scalar = ir_.CreateMul(packed_.row, stride(access, program_.packed_row_dim()));
   }
+  if (builder_.lanes() == 1) return result;
   if (v < 0) {
     result.lanes = info.rows;
+  } else if (packed_.plan->by_row && info.varies_in_row &&
+             fusion::is_consecutive_in_row(program_, info)) {
+    result.lanes = StrideClass::kUnit;
+    llvm::Value* start = builder_.index(int64_t{v} * builder_.lanes());
+    result.scalar = result.scalar == nullptr ? start : ir_.CreateAdd(result.scalar, start);
+  } else if (packed_.plan->by_row) {
+    result.lanes = info.varies_in_row ? StrideClass::kAny : StrideClass::kZero;
   } else if (info.row_stride == packed_.plan->points) {
     result.lanes = StrideClass::kUnit;
     result.scalar = ir_.CreateAdd(result.scalar, builder_.index(int64_t{v} * builder_.lanes()));
   } else if (info.varies_in_row || info.rows != StrideClass::kZero) {
     result.lanes = StrideClass::kAny;
   }
-  if (builder_.lanes() > 1 && result.lanes == StrideClass::kAny) {
+  if (result.lanes == StrideClass::kAny) {
     result.offsets = packed_offsets(access, v);
   }
   return result;
@@ -96,7 +111,7 @@ std::optional<BodyEmitter::Address> BodyEmitter::packed_run(const Instr& gather)
   }
   const PackedPlan& plan = *packed_.plan;
   const ValueId index = gather.operands[0];
-  if (plan.row_of(v, 0) != plan.row_of(v, last) ||
+  if (plan.by_row || plan.row_of(v, 0) != plan.row_of(v, last) ||
       std::find(plan.rows.begin(), plan.rows.end(), index) == plan.rows.end()) {
     return std::nullopt;
   }

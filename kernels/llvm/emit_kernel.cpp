@@ -64,7 +64,7 @@ void KernelEmitter::emit() {
     for (const ValueId id : plan_.uniform) body_->emit(id);
     allocate_row_cache();
     if (program_.tiled && program_.reduced_rank == 0) return emit_tiles();
-    if (program_.packed_rank > 0) return emit_packed();
+    if (packing_of(program_) != Packing::kNone) return emit_packed();
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
       if (lanes_reduced())
         emit_row_run(outer, first, last, row);
@@ -181,10 +181,7 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
 
 void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {
   llvm::Value* left = builder_.min(ir_.CreateSub(last, i), builder_.index(builder_.lanes()));
-  llvm::Type* word = ir_.getInt32Ty();
-  llvm::Value* count = ir_.CreateTrunc(left, word);
-  llvm::Value* in_all_lanes = builder_.splat(count, builder_.lanes());
-  body_->set_active(ir_.CreateICmpULT(builder_.iota(word), in_all_lanes), count);
+  body_->set_active(builder_.lanes_below(left), ir_.CreateTrunc(left, ir_.getInt32Ty()));
 }
 
 void KernelEmitter::set_active_between(llvm::Value* from, llvm::Value* to) {

@@ -1,4 +1,6 @@
 // Pointwise kernels with packed rows (kernels/llvm/packed_plan.h).
+#include <algorithm>
+
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -23,33 +25,56 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
   for (const ValueId id : plan.run) body_->emit(id);
   LaneScope wide(plan.lanes);
   body_->splat_operands(plan_.before[0].instrs, plan_.before[0].stores);
-  PackedColumns columns(plan.points);
-  for (int v = 0; v < plan.points; ++v) {
+  PackedColumns columns(plan.vectors);
+  for (int v = 0; v < plan.vectors; ++v) {
     body_->set_packed_points(&plan, zero, v, /*windows=*/false);
+    if (plan.by_row) set_active_in_row(plan, v);
     for (const ValueId id : plan.columns) {
       body_->emit(id);
       columns[v].push_back(body_->value(id));
     }
+    if (!plan.by_row) continue;
+    for (const ValueId id : plan.both) {
+      const fusion::Instr& instr = program_.body[id];
+      if (instr.op != fusion::Op::kLoad || instr.num_operands == 0) continue;
+      const auto& in_row = plan.columns;
+      if (std::find(in_row.begin(), in_row.end(), instr.operands[0]) != in_row.end()) {
+        body_->prepare_predicate(instr.operands[0]);
+      }
+    }
   }
   llvm::Value* rows = body_->extent(program_.packed_row_dim());
   llvm::Value* lanes = builder_.index(plan.lanes);
-  builder_.loop(first, last, lanes, {}, [&](llvm::Value* row, const Values&) {
-    llvm::Value* is_whole = ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
-    if (plan.rows_after > 0) {
-      llvm::Value* after = ir_.CreateAdd(row, builder_.index(plan.rows_after));
-      is_whole = ir_.CreateAnd(is_whole, ir_.CreateICmpSLE(after, rows));
-      llvm::Value* is_after = ir_.CreateICmpSGE(row, builder_.index(plan.rows_before));
-      is_whole = ir_.CreateAnd(is_whole, is_after);
-    }
-    builder_.if_then_else(
-        is_whole, [&] { emit_packed_block(plan, columns, row, nullptr); },
-        [&] {
-          llvm::Value* count = builder_.min(ir_.CreateSub(last, row), lanes);
-          emit_packed_block(plan, columns, row, count);
-        });
-    return Values{};
-  });
+  builder_.loop(
+      first, last, builder_.index(plan.block_rows()), {}, [&](llvm::Value* row, const Values&) {
+        if (plan.by_row) {
+          emit_packed_block(plan, columns, row, nullptr);
+          return Values{};
+        }
+        llvm::Value* is_whole = ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
+        if (plan.rows_after > 0) {
+          llvm::Value* after = ir_.CreateAdd(row, builder_.index(plan.rows_after));
+          is_whole = ir_.CreateAnd(is_whole, ir_.CreateICmpSLE(after, rows));
+          llvm::Value* is_after = ir_.CreateICmpSGE(row, builder_.index(plan.rows_before));
+          is_whole = ir_.CreateAnd(is_whole, is_after);
+        }
+        builder_.if_then_else(
+            is_whole, [&] { emit_packed_block(plan, columns, row, nullptr); },
+            [&] {
+              llvm::Value* count = builder_.min(ir_.CreateSub(last, row), lanes);
+              emit_packed_block(plan, columns, row, count);
+            });
+        return Values{};
+      });
   body_->set_active(nullptr);
+}
+
+void KernelEmitter::set_active_in_row(const PackedPlan& plan, int v) {
+  const int count = std::min(plan.points - v * plan.lanes, plan.lanes);
+  if (count == plan.lanes) return body_->set_active(nullptr);
+  llvm::Type* word = ir_.getInt32Ty();
+  llvm::Value* bound = builder_.splat(ir_.getInt32(count), plan.lanes);
+  body_->set_active(ir_.CreateICmpULT(builder_.iota(word), bound), ir_.getInt32(count));
 }
 
 void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumns& columns,
@@ -66,25 +91,29 @@ void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumn
   body_->set_packed_rows(&plan, row);
   set_active(0, count);
   Values rows;
-  for (const ValueId id : plan.rows) {
-    body_->emit(id);
-    rows.push_back(body_->value(id));
+  {
+    LaneScope scope(plan.by_row ? 1 : plan.lanes);
+    for (const ValueId id : plan.rows) {
+      body_->emit(id);
+      rows.push_back(body_->value(id));
+    }
   }
   for (const ValueId id : plan.both) {
     if (plan.interleaved[id]) body_->load_columns(id);
   }
   llvm::Value* points =
       count == nullptr ? nullptr : ir_.CreateMul(count, builder_.index(plan.points));
-  for (int v = 0; v < plan.points; ++v) {
+  for (int v = 0; v < plan.vectors; ++v) {
     body_->set_packed_points(&plan, row, v, /*windows=*/count == nullptr);
-    set_active(v * plan.lanes, points);
+    plan.by_row ? set_active_in_row(plan, v) : set_active(v * plan.lanes, points);
     for (size_t k = 0; k < plan.columns.size(); ++k) {
       body_->set_value(plan.columns[k], columns[v][k]);
     }
     std::vector<int> row_of_lane;
     for (int lane = 0; lane < plan.lanes; ++lane) row_of_lane.push_back(plan.row_of(v, lane));
     for (size_t k = 0; k < plan.rows.size(); ++k) {
-      body_->set_value(plan.rows[k], ir_.CreateShuffleVector(rows[k], row_of_lane));
+      llvm::Value* spread = plan.by_row ? rows[k] : ir_.CreateShuffleVector(rows[k], row_of_lane);
+      body_->set_value(plan.rows[k], spread);
     }
     for (const ValueId id : plan.both) body_->emit(id);
     for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);

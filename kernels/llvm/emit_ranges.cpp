@@ -81,7 +81,6 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
 
 void KernelEmitter::emit_by_lane(llvm::Value* i, const NearOutcomes& outcomes) {
   body_->set_lane_start(i);
-  llvm::Type* word = ir_.getInt32Ty();
   for (const ValueId id : plan_.before[0].instrs) {
     const auto known = outcomes.find(id);
     if (known == outcomes.end()) {
@@ -91,8 +90,7 @@ void KernelEmitter::emit_by_lane(llvm::Value* i, const NearOutcomes& outcomes) {
     const auto [outcome, change] = known->second;
     llvm::Value* distance =
         builder_.min(ir_.CreateSub(change, i), builder_.index(builder_.lanes()));
-    llvm::Value* is_behind = ir_.CreateICmpUGE(
-        builder_.iota(word), builder_.splat(ir_.CreateTrunc(distance, word), builder_.lanes()));
+    llvm::Value* is_behind = builder_.lanes_from(distance);
     body_->set_value(id, ir_.CreateXor(builder_.splat(outcome, builder_.lanes()), is_behind));
   }
   for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);

@@ -90,6 +90,8 @@ class KernelEmitter {
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
   void emit_packed_block(const PackedPlan& plan, const PackedColumns& columns, llvm::Value* row,
                          llvm::Value* count);
+  // The lanes of vector `v` of a packed row that is a block.
+  void set_active_in_row(const PackedPlan& plan, int v);
   void set_active_below(llvm::Value* i, llvm::Value* last);
   // The lanes [from, to), both at most the number of lanes.
   void set_active_between(llvm::Value* from, llvm::Value* to);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fusion/ir/packed_rows.h"
+#include "kernels/llvm/host.h"
 #include "runtime/integers.h"
 
 namespace sluice::kernels {
@@ -18,10 +20,6 @@ using fusion::ValueId;
 constexpr int kMaxWindowVectors = 4;
 constexpr int kMaxInterleaved = 8;
 
-bool reads(const Instr& instr) {
-  return instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;
-}
-
 bool fits_windows(const PackedPlan& plan, int row_stride) {
   for (int v = 0; v < plan.points; ++v) {
     if (window_of(plan, v, row_stride).vectors > kMaxWindowVectors) return false;
@@ -30,6 +28,21 @@ bool fits_windows(const PackedPlan& plan, int row_stride) {
 }
 
 }  // namespace
+
+Packing packing_of(const Program& program) {
+  if (program.packed_rank == 0) return Packing::kNone;
+  if (program.nontemporal || !fusion::moves_rows(program)) return Packing::kLanes;
+  if (host().masked_vectors) return Packing::kRow;
+  // Lanes of short elements are gathered one by one.
+  const bool is_narrow =
+      std::any_of(program.accesses.begin(), program.accesses.end(), [](const Access& access) {
+        return access.buffer != fusion::kNoBuffer && size_of(access.dtype) < 4;
+      });
+  const bool needs_lanes =
+      program.packed_rank > 1 || program.packed_points() < fusion::kMinMovedPoints;
+  const bool suits_lanes = fusion::fits_lanes(program) && !is_narrow;
+  return needs_lanes || suits_lanes ? Packing::kLanes : Packing::kNone;
+}
 
 Window window_of(const PackedPlan& plan, int v, int row_stride) {
   Window window;
@@ -44,25 +57,18 @@ Window window_of(const PackedPlan& plan, int v, int row_stride) {
 }
 
 PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instrs, int lanes)
-    : lanes(lanes),
+    : by_row(packing_of(program) == Packing::kRow),
+      lanes(lanes),
       points(program.packed_points()),
+      vectors(by_row ? static_cast<int>(ceil_div(int64_t{points}, lanes)) : points),
       windows(program.body.size(), false),
       interleaved(program.body.size(), false) {
-  std::vector<bool> along_rows(program.body.size(), false);
-  std::vector<bool> in_row(program.body.size(), false);
+  const std::vector<fusion::Variation> variation = fusion::find_variation(program);
   for (const ValueId id : instrs) {
-    const Instr& instr = program.body[id];
-    for (int k = 0; k < instr.num_operands; ++k) {
-      along_rows[id] = along_rows[id] || along_rows[instr.operands[k]];
-      in_row[id] = in_row[id] || in_row[instr.operands[k]];
-    }
-    if (reads(instr)) {
-      const Access& access = program.accesses[instr.aux];
-      along_rows[id] = along_rows[id] || access.rows != StrideClass::kZero;
-      in_row[id] = in_row[id] || access.varies_in_row;
-    }
-    (along_rows[id] ? in_row[id] ? both : rows : in_row[id] ? columns : run).push_back(id);
+    const auto [along_rows, in_row] = variation[id];
+    (along_rows ? in_row ? both : rows : in_row ? columns : run).push_back(id);
   }
+  if (by_row) return;
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
     if (instr.op != Op::kLoad) continue;
@@ -70,7 +76,7 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
     if (access.rows == StrideClass::kZero || !access.varies_in_row) continue;
     // A predicate that is the same in all rows holds for some column of every row, or for none: the
     // rows between the first and the last are then memory that may be read.
-    const bool same_in_rows = instr.num_operands == 0 || !along_rows[instr.operands[0]];
+    const bool same_in_rows = instr.num_operands == 0 || !variation[instr.operands[0]].along_rows;
     const int stride = access.row_stride;
     if (stride != 0 && stride != points && same_in_rows && fits_windows(*this, stride)) {
       windows[id] = true;

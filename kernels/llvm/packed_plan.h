@@ -3,25 +3,42 @@
 // Rows of E points are taken in blocks of as many rows as a vector has lanes, L. The L * E points
 // of a block are E whole vectors, and which row and column of the block a lane belongs to is known
 // when the code is emitted: lane l of vector v is point v * L + l.
+//
+// Where rows are only moved, under bounds or from where an index says, and vectors have masks, a
+// row is a block: its vectors are as many as hold its points, with masks that are known as well.
 #ifndef SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 #define SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "fusion/ir/program.h"
 
 namespace sluice::kernels {
 
+enum class Packing {
+  kNone,   // rows are walked like long ones
+  kLanes,  // blocks of as many rows as a vector has lanes
+  kRow,    // each row is a block
+};
+Packing packing_of(const fusion::Program& program);
+
 struct PackedPlan {
   // `instrs`: all but the uniform ones, in body order.
   PackedPlan(const fusion::Program& program, const std::vector<fusion::ValueId>& instrs, int lanes);
 
   // The row and the point in the row of a lane of vector `v` of a block.
-  int row_of(int v, int lane) const { return (v * lanes + lane) / points; }
-  int column_of(int v, int lane) const { return (v * lanes + lane) % points; }
+  int row_of(int v, int lane) const { return by_row ? 0 : (v * lanes + lane) / points; }
+  // Lanes behind the end of a row that is a block have the column of the last.
+  int column_of(int v, int lane) const {
+    return by_row ? std::min(v * lanes + lane, points - 1) : (v * lanes + lane) % points;
+  }
+  int block_rows() const { return by_row ? 1 : lanes; }
 
+  bool by_row;
   int lanes;
-  int points;  // of a row
+  int points;   // of a row
+  int vectors;  // of a block
   // Values by where they vary, each in body order: not at all along a run of rows (scalars), inside
   // a row only (computed once a run), along the rows only (lanes are rows; once a block), or both.
   std::vector<fusion::ValueId> run, columns, rows, both;

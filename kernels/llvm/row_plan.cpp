@@ -1,12 +1,14 @@
 #include "kernels/llvm/row_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
+#include "kernels/llvm/packed_plan.h"
 #include "kernels/reduction.h"
 
 namespace sluice::kernels {
@@ -25,7 +27,7 @@ using fusion::ValueId;
 // be computed as scalars ahead of the loop over it.
 std::vector<bool> find_invariant(const Program& program) {
   std::vector<bool> invariant(program.body.size(), false);
-  if (program.lanes_reduced() || program.packed_rank > 0) return invariant;
+  if (program.lanes_reduced() || packing_of(program) != Packing::kNone) return invariant;
   const std::vector<bool> same = fusion::same_in_all_lanes(program);
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
@@ -191,12 +193,28 @@ int pointwise_vectors(const Program& program) {
 // Packed rows are emitted once for each point of a row: one vector, and no wider one for bytes.
 constexpr int kPackedLanes = 16;
 
+// Where each row is a block: what varies along the rows only has no lanes.
+int lanes_of_row(const Program& program) {
+  int widest = 1;
+  const bool moves = moves_halves(program);
+  for (const fusion::Access& access : program.accesses) {
+    if (access.buffer == fusion::kNoBuffer || !access.varies_in_row) continue;
+    widest = std::max(widest, register_size(access.dtype, moves));
+  }
+  // Vectors that cross the end of a cache line are slower, with however few lanes.
+  const auto points = std::bit_ceil(static_cast<unsigned>(program.packed_points()));
+  constexpr int kFewestBytes = 16;
+  return std::clamp(static_cast<int>(points), kFewestBytes / widest, host().vector_bytes / widest);
+}
+
 // `uniform`: by value, the same in all lanes of nearly every vector.
 int lanes_of(const Program& program, const std::vector<bool>& uniform,
              const std::vector<RowPlan::Stage>& passes) {
   if (program.lanes_reduced()) return static_cast<int>(kLanes);
   const int lanes = lanes_of_vector(program, uniform);
-  if (program.packed_rank > 0) return std::min(lanes, kPackedLanes);
+  const Packing packing = packing_of(program);
+  if (packing == Packing::kLanes) return std::min(lanes, kPackedLanes);
+  if (packing == Packing::kRow) return lanes_of_row(program);
   const bool is_pointwise = program.schedule == Schedule::kPointwise;
   return std::min(
       64, lanes * (is_pointwise ? pointwise_vectors(program) : column_vectors(program, passes)));
@@ -259,7 +277,7 @@ RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
     passes[p].reductions = std::move(pass.reductions);
     passes[p].stores = std::move(pass.stores);
   }
-  if (program.schedule == Schedule::kPointwise && program.packed_rank == 0) {
+  if (program.schedule == Schedule::kPointwise && packing_of(program) == Packing::kNone) {
     ranges = find_ranges(program, is_invariant, before[0].instrs);
   }
   lanes = lanes_of(program, ranges.values.empty() ? is_invariant : ranges.uniform, passes);

@@ -77,6 +77,32 @@ const Case kCases[] = {
      [](const Inputs& in) {
        return concat({in.bytes, in.bytes}, 1);
      }},
+    {"bytes taken", [](const Inputs& in) { return take(in.bytes, in.indices, 0); }},
+    {"bytes padded",
+     [](const Inputs& in) {
+       return pad(in.bytes, {{2, 1}, {1, 1}});
+     }},
+    {"bools joined",
+     [](const Inputs& in) {
+       return concat({in.bytes > 0, in.mask, in.bytes < 0}, 1);
+     }},
+    {"halves taken", [](const Inputs& in) { return take(in.half, in.indices, 0); }},
+    {"halves joined under bounds",
+     [](const Inputs& in) {
+       return pad(concat({in.half, in.half.slice(1, 0, 1)}, 1), {{0, 3}, {2, 0}});
+     }},
+    {"not numbers",
+     [](const Inputs& in) {
+       return pad(sqrt(in.x), {{0, 0}, {1, 0}});
+     }},
+    {"batch padded",
+     [](const Inputs& in) {
+       return pad(in.batch, {{0, 0}, {1, 1}, {1, 1}});
+     }},
+    {"doubles padded",
+     [](const Inputs& in) {
+       return pad(in.doubles, {{0, 0}, {1, 1}});
+     }},
     {"doubles", [](const Inputs& in) { return in.doubles * astype(in.row, DType::kFloat64); }},
     {"where", [](const Inputs& in) { return where(in.mask, in.x, in.row * in.column); }},
     {"to integers",
@@ -110,6 +136,14 @@ TEST(PackedRows, HaveTheBitsOfInterpretedOnes) {
   }
 }
 
+// Vectors of which each has points of one row only, whole ones and a part.
+TEST(PackedRows, OfMovedPointsHaveTheBitsOfInterpretedOnes) {
+  const ConfigGuard guard;
+  for (const int64_t points : {28, 31, 32, 33, 41, 62, 63, 64, 65, 100, 126, 128, 129}) {
+    expect_bits_of_interpreted(1031, points);
+  }
+}
+
 // Rows of which there are many in all, but few along the last dims before them: of images, windows.
 TEST(PackedRows, AlongDimsOfFewRows) {
   const ConfigGuard guard;
@@ -140,12 +174,14 @@ TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
 TEST(PackedRows, ReportTheIndexOutOfRange) {
   const ConfigGuard guard;
   config().compile = CompileMode::kBlocking;
-  const Tensor x = randn({2000, 3});
-  std::vector<int64_t> numbers(2000, 1);
-  numbers[1999] = 2000;
-  EXPECT_THROW(static_cast<void>(take(x.eval(), Tensor::from(numbers), 0).to_vector<float>()),
-               Error);
-  sync();
+  for (const int64_t points : {3, 17}) {
+    const Tensor x = randn({2000, points});
+    std::vector<int64_t> numbers(2000, 1);
+    numbers[1999] = 2000;
+    EXPECT_THROW(static_cast<void>(take(x.eval(), Tensor::from(numbers), 0).to_vector<float>()),
+                 Error);
+    sync();
+  }
 }
 
 }  // namespace

@@ -96,6 +96,34 @@ llvm::Value* Builder::both(llvm::Value* mask_a, llvm::Value* mask_b) {
   return builder_.CreateAnd(mask_a, mask_b);
 }
 
+bool Builder::has_mask_words() const { return host().masked_vectors && lanes_ >= 8; }
+
+llvm::Value* Builder::lanes_below(llvm::Value* count) {
+  llvm::Type* word = builder_.getInt64Ty();
+  if (has_mask_words()) {
+    // Shifted by the number of lanes that are missing from 64: never by 64.
+    llvm::Value* ones = llvm::Constant::getAllOnesValue(word);
+    llvm::Value* bits = builder_.CreateLShr(ones, builder_.CreateSub(index(64), count));
+    return builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(lanes_)),
+                                  with_lanes(builder_.getInt1Ty()));
+  }
+  llvm::Type* narrow = builder_.getInt32Ty();
+  return builder_.CreateICmpULT(iota(narrow), splat(builder_.CreateTrunc(count, narrow), lanes_));
+}
+
+llvm::Value* Builder::lanes_from(llvm::Value* count) {
+  return builder_.CreateNot(lanes_below(count));
+}
+
+llvm::Value* Builder::last_lanes(llvm::Value* count) {
+  if (!has_mask_words()) return builder_.CreateVectorReverse(lanes_below(count));
+  llvm::Value* ones = llvm::Constant::getAllOnesValue(builder_.getInt64Ty());
+  llvm::Value* bits = builder_.CreateShl(ones, builder_.CreateSub(index(64), count));
+  if (lanes_ < 64) bits = builder_.CreateLShr(bits, 64 - lanes_);
+  return builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getIntNTy(lanes_)),
+                                with_lanes(builder_.getInt1Ty()));
+}
+
 llvm::Value* Builder::any(llvm::Value* mask) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
   if (vector == nullptr) return mask;

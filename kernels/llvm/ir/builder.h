@@ -49,6 +49,11 @@ class Builder {
   llvm::Value* iota(llvm::Type* integer_type);
   // Null masks mean all lanes.
   llvm::Value* both(llvm::Value* mask_a, llvm::Value* mask_b);
+  // Lanes below `count` (an i64), which is from 1 to the number of lanes.
+  llvm::Value* lanes_below(llvm::Value* count);
+  // Likewise those from `count` on; and the last `count`.
+  llvm::Value* lanes_from(llvm::Value* count);
+  llvm::Value* last_lanes(llvm::Value* count);
   // An i1: whether any lane of a mask is set.
   llvm::Value* any(llvm::Value* mask);
   // Stack space of the function that lives for the whole call.
@@ -78,6 +83,8 @@ class Builder {
  private:
   friend class LaneScope;
   friend class HalvesScope;
+  // Whether masks are words in registers of their own, which arithmetic makes.
+  bool has_mask_words() const;
   llvm::IRBuilder<> builder_;
   int lanes_ = 1;
   bool halves_ = false;
