@@ -2,6 +2,7 @@
 #ifndef SLUICE_TESTS_ENGINE_FUZZ_OPS_H_
 #define SLUICE_TESTS_ENGINE_FUZZ_OPS_H_
 
+#include "tests/engine/fuzz_composed_ops.h"
 #include "tests/engine/fuzz_program.h"
 
 namespace sluice::test {
@@ -716,6 +717,7 @@ inline const std::vector<OpRow>& op_table() {
          },
          [](const Step& s, Tensors&&) { return eye(s.ints[0], s.ints[1], s.dtype); },
          [](const Step& s, const Arrays&) { return oracle::eye(s.ints[0], s.ints[1], s.dtype); }});
+    append_composed_rows(&rows);
     // The ops that programs are made of are drawn more often.
     for (const char* name : {"add", "mul", "sub", "maximum", "less", "astype", "sum", "max",
                              "matmul", "transpose", "slice"}) {

@@ -1,0 +1,239 @@
+// Ops of random programs that the oracle composes of others', and ops of whose values it knows
+// nothing: other tests have these, here all modes must give the same bits.
+#ifndef SLUICE_TESTS_ENGINE_FUZZ_COMPOSED_OPS_H_
+#define SLUICE_TESTS_ENGINE_FUZZ_COMPOSED_OPS_H_
+
+#include <sluice/linalg.h>
+#include <sluice/map.h>
+
+#include "tests/engine/fuzz_program.h"
+
+namespace sluice::test {
+namespace fuzz {
+
+template <typename F>
+bool first_operand(Generator& g, Step& step, F accepts) {
+  const std::optional<int> id = g.value_where(accepts);
+  if (id) step.args = {*id};
+  return id.has_value();
+}
+
+inline NdArray unknown(DType dtype, const Shape& shape) {
+  NdArray x = oracle::full(shape, 0, dtype);
+  std::fill(x.errors.begin(), x.errors.end(), oracle::kUnknown);
+  return x;
+}
+
+// What is not known makes all that follows unknown, so there is little of it.
+inline bool is_seldom(Generator& g) { return g.chance(40); }
+
+inline bool make_logcumsumexp(Generator& g, Step& step) {
+  if (!first_operand(g, step, [](const NdArray& x) {
+        return x.rank() > 0 && is_float(x.dtype) && x.numel() <= 500;
+      })) {
+    return false;
+  }
+  step.axes = {g.any_axis(g.value(step.args[0]))};
+  return true;
+}
+// A running sum is rounded once for each element.
+inline NdArray compute_logcumsumexp(const Step& step, const Arrays& x) {
+  NdArray y = oracle::scan("logsumexp", x[0], step.axes[0]);
+  const Real count = x[0].shape[oracle::normalize_axis(step.axes[0], x[0].rank())];
+  Real greatest = 1;
+  for (const Real value : x[0].values) {
+    if (std::isfinite(value)) greatest = std::max(greatest, std::fabs(value));
+  }
+  const Real step_error = 8 * oracle::ulp(1, x[0].dtype) * (greatest + std::log(count + 1));
+  for (Real& error : y.errors) error += count * step_error;
+  return y;
+}
+
+inline bool make_topk(Generator& g, Step& step) {
+  if (!first_operand(g, step, [](const NdArray& x) { return x.rank() > 0; })) return false;
+  const NdArray& x = g.value(step.args[0]);
+  step.axes = {g.any_axis(x)};
+  step.ints = {
+      g.pick(0, std::min<int64_t>(x.shape[oracle::normalize_axis(step.axes[0], x.rank())], 9))};
+  return true;
+}
+
+inline bool make_diff(Generator& g, Step& step) {
+  if (!first_operand(g, step,
+                     [](const NdArray& x) { return x.rank() > 0 && x.dtype != DType::kBool; })) {
+    return false;
+  }
+  step.axes = {g.any_axis(g.value(step.args[0]))};
+  return true;
+}
+inline NdArray compute_diff(const Step& step, const Arrays& x) {
+  const int axis = oracle::normalize_axis(step.axes[0], x[0].rank());
+  const int64_t extent = x[0].shape[axis], most = std::max<int64_t>(extent, 1);
+  return oracle::binary("sub", oracle::slice(x[0], axis, 1, most, 1),
+                        oracle::slice(x[0], axis, 0, most - 1, 1));
+}
+
+// The place of each element in another vector, put in order first.
+inline bool make_searchsorted(Generator& g, Step& step) {
+  if (!first_operand(g, step, [](const NdArray& x) { return x.dtype != DType::kBool; })) {
+    return false;
+  }
+  step.flag = g.chance(50);
+  step.args.push_back(g.add_leaf(Shape{g.pick(0, 200)}, g.value(step.args[0]).dtype));
+  return true;
+}
+inline NdArray compute_searchsorted(const Step& step, const Arrays& x) {
+  const auto is_less = [](Real a, Real b) {
+    return std::isnan(b) ? !std::isnan(a) : a < b;  // NaN is last
+  };
+  NdArray result = oracle::full(x[0].shape, 0, DType::kInt64);
+  for (size_t i = 0; i < x[0].values.size(); ++i) {
+    const Real value = x[0].values[i];
+    if (x[0].errors[i] != 0) result.errors[i] = oracle::kUnknown;
+    for (const Real element : x[1].values) {
+      result.values[i] += step.flag ? !is_less(value, element) : is_less(element, value);
+    }
+  }
+  return result;
+}
+
+// ints: the window's extent and the stride, along one axis or two.
+inline bool make_pool(Generator& g, Step& step) {
+  const bool is_max = step.op == "max_pool1d";
+  if (!first_operand(g, step, [&](const NdArray& x) {
+        return x.rank() == 3 && x.dtype != DType::kBool && (is_max || is_float(x.dtype)) &&
+               x.numel() > 0 && x.numel() <= 2000;
+      })) {
+    return false;
+  }
+  const int64_t length = g.value(step.args[0]).shape[2];
+  step.ints = {g.pick(1, std::min<int64_t>(length, 4)), g.pick(1, 3)};
+  return true;
+}
+inline NdArray compute_pool(const Step& step, const Arrays& x) {
+  const int64_t window = step.ints[0], stride = step.ints[1];
+  const int64_t places = (x[0].shape[2] - window) / stride + 1;
+  std::vector<NdArray> parts;
+  for (int64_t i = 0; i < window; ++i) {
+    parts.push_back(oracle::slice(x[0], 2, i, i + (places - 1) * stride + 1, stride));
+  }
+  return oracle::reduce(step.op == "max_pool1d" ? "max" : "mean", oracle::stack(parts, 3), {3},
+                        /*keepdims=*/false);
+}
+
+inline bool make_map(Generator& g, Step& step) {
+  if (!first_operand(g, step, [](const NdArray& x) { return is_float(x.dtype); })) return false;
+  const NdArray& x = g.value(step.args[0]);
+  const std::optional<int> other = g.value_where(
+      [&](const NdArray& y) { return y.dtype == x.dtype && Generator::fits(x.shape, y.shape); });
+  if (!other) return false;
+  step.args.push_back(*other);
+  return true;
+}
+inline NdArray compute_map(const Step&, const Arrays& x) {
+  const NdArray product = oracle::binary("mul", x[0], oracle::unary("tanh", x[1]));
+  return oracle::binary("add", product, oracle::full(Shape{}, 1, x[0].dtype));
+}
+
+inline bool make_norm(Generator& g, Step& step) {
+  return is_seldom(g) && first_operand(g, step, [](const NdArray& x) {
+           return x.rank() > 0 && is_float(x.dtype) && x.numel() > 0;
+         });
+}
+
+inline bool make_attention(Generator& g, Step& step) {
+  if (!is_seldom(g) || !first_operand(g, step, [](const NdArray& x) {
+        return x.rank() == 3 && is_float(x.dtype) && x.numel() > 0 && x.numel() <= 2000;
+      })) {
+    return false;
+  }
+  const Shape q = g.value(step.args[0]).shape;
+  const DType dtype = g.value(step.args[0]).dtype;
+  const int64_t keys = g.pick(1, 20);
+  step.flag = g.chance(30);
+  step.args.push_back(g.add_leaf(Shape{q[0], keys, q[2]}, dtype));
+  step.args.push_back(g.add_leaf(Shape{q[0], keys, g.pick(1, 9)}, dtype));
+  return true;
+}
+
+// By a leaf of a heavy diagonal: no matrix is singular.
+inline bool make_solve(Generator& g, Step& step) {
+  if (!is_seldom(g) || !first_operand(g, step, [](const NdArray& x) {
+        return x.rank() == 2 && (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64) &&
+               x.shape[0] > 0 && x.shape[0] <= 40;
+      })) {
+    return false;
+  }
+  const int64_t n = g.value(step.args[0]).shape[0];
+  const int id = g.add_leaf(Shape{n, n}, g.value(step.args[0]).dtype);
+  NdArray& matrix = g.program.back().leaf;
+  for (int64_t i = 0; i < n * n; ++i) {
+    matrix.values[i] = g.pick(-8, 8) + (i % (n + 1) == 0 ? Real(16 * n) : 0);
+  }
+  g.values[id] = matrix;
+  step.args.push_back(id);
+  return true;
+}
+
+}  // namespace fuzz
+
+inline void append_composed_rows(std::vector<OpRow>* rows) {
+  using namespace fuzz;
+  rows->push_back(
+      {"logcumsumexp", make_logcumsumexp,
+       [](const Step& s, Tensors&& t) { return logcumsumexp(std::move(t[0]), s.axes[0]); },
+       compute_logcumsumexp});
+  rows->push_back(
+      {"topk", make_topk,
+       [](const Step& s, Tensors&& t) { return topk(std::move(t[0]), s.ints[0], s.axes[0]).first; },
+       [](const Step& s, const Arrays& x) {
+         return oracle::slice(oracle::sort(x[0], s.axes[0], /*descending=*/true), s.axes[0], 0,
+                              s.ints[0], 1);
+       }});
+  rows->push_back({"diff", make_diff,
+                   [](const Step& s, Tensors&& t) { return diff(std::move(t[0]), 1, s.axes[0]); },
+                   compute_diff});
+  rows->push_back({"searchsorted", make_searchsorted,
+                   [](const Step& s, Tensors&& t) {
+                     return searchsorted(sort(std::move(t[1])), std::move(t[0]), s.flag);
+                   },
+                   compute_searchsorted});
+  rows->push_back({"max_pool1d", make_pool,
+                   [](const Step& s, Tensors&& t) {
+                     return max_pool1d(std::move(t[0]), s.ints[0], {.stride = s.ints[1]});
+                   },
+                   compute_pool});
+  rows->push_back({"avg_pool1d", make_pool,
+                   [](const Step& s, Tensors&& t) {
+                     return avg_pool1d(std::move(t[0]), s.ints[0], {.stride = s.ints[1]});
+                   },
+                   compute_pool});
+  rows->push_back({"map", make_map,
+                   [](const Step&, Tensors&& t) {
+                     return map({t[0], t[1]}, [](auto x, auto y) { return x * tanh(y) + 1; });
+                   },
+                   compute_map});
+  rows->push_back(
+      {"layer_norm", make_norm,
+       [](const Step&, Tensors&& t) { return layer_norm(std::move(t[0]), Tensor(), Tensor()); },
+       [](const Step&, const Arrays& x) { return unknown(x[0].dtype, x[0].shape); }});
+  rows->push_back({"rms_norm", make_norm,
+                   [](const Step&, Tensors&& t) { return rms_norm(std::move(t[0]), Tensor()); },
+                   [](const Step&, const Arrays& x) { return unknown(x[0].dtype, x[0].shape); }});
+  rows->push_back({"scaled_dot_product_attention", make_attention,
+                   [](const Step& s, Tensors&& t) {
+                     return scaled_dot_product_attention(std::move(t[0]), std::move(t[1]),
+                                                         std::move(t[2]), {}, s.flag);
+                   },
+                   [](const Step&, const Arrays& x) {
+                     return unknown(x[0].dtype, Shape{x[0].shape[0], x[0].shape[1], x[2].shape[2]});
+                   }});
+  rows->push_back(
+      {"solve", make_solve,
+       [](const Step&, Tensors&& t) { return linalg::solve(std::move(t[1]), std::move(t[0])); },
+       [](const Step&, const Arrays& x) { return unknown(x[0].dtype, x[0].shape); }});
+}
+
+}  // namespace sluice::test
+
+#endif  // SLUICE_TESTS_ENGINE_FUZZ_COMPOSED_OPS_H_
