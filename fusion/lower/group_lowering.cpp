@@ -33,6 +33,7 @@ std::optional<KernelCall> GroupLowering::run(int64_t* bytes_read, int64_t* bytes
       builder_.store(value, result, maps_.output_address(without, place));
     }
   }
+  if (constraints_->unrolls_rows) builder_.unroll_planes();
   KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
   call.nodes = group_.members;
   return call;

@@ -7,6 +7,7 @@
 #include "fusion/ir/scan.h"
 #include "fusion/lower/moved_bools.h"
 #include "fusion/lower/pack_rows.h"
+#include "fusion/lower/unroll_planes.h"
 
 namespace sluice::fusion {
 namespace {
@@ -207,6 +208,11 @@ void ProgramBuilder::find_dependence() {
       }
     }
   }
+}
+
+void ProgramBuilder::unroll_planes() {
+  simplify_dims(&nest_);
+  fusion::unroll_planes(&nest_, &call_);
 }
 
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {

@@ -52,6 +52,8 @@ class ProgramBuilder {
 
   DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }
 
+  // Once all is stored: see fusion/lower/unroll_planes.h.
+  void unroll_planes();
   // Arranges dims, settles stride classes, finds what outputs depend on, and adds the bytes moved
   // to the counts.
   KernelCall finish(int64_t* bytes_read, int64_t* bytes_written) &&;

@@ -112,7 +112,12 @@ bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
       if (!along_lanes && strides[d] * size % kNontemporalAlignment != 0) return false;
     }
     if (strides[program.rank()] * size % kNontemporalAlignment != 0) return false;
-    bytes += result.bytes;
+    // Several stores may write a part each.
+    const auto& memory = call.memory_of(call.outputs[o]);
+    const bool is_counted = std::any_of(
+        call.outputs.begin(), call.outputs.begin() + o,
+        [&](const OutputDependence& output) { return call.memory_of(output) == memory; });
+    if (!is_counted) bytes += result.bytes;
   }
   return bytes >= kLeastNontemporalBytes;
 }

@@ -93,6 +93,36 @@ TEST(StridedReads, OfSomeComponents) {
   }
 }
 
+// Planes of pixels, which one walk of the pixels takes apart.
+TEST(StridedReads, PlanesOfPixels) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const int64_t planes : {2, 3, 4, 5, 7, 8}) {
+      for (const int64_t width : {13, 16, 29}) {
+        const Tensor x = astype(randint(-3, 4, {2, 5, width, planes}, DType::kInt32), dtype);
+        const Tensor scale = randn({planes, 1, 1}), mask = randn({5, width}) > 0.f;
+        const Tensor others = astype(randint(-3, 4, {2, planes, 5, width}, DType::kInt32), dtype);
+        for (const Tensor* tensor : {&x, &scale, &mask, &others}) tensor->eval();
+        const auto turned = [&] { return x.permute({0, 3, 1, 2}); };
+        const std::string what =
+            to_string(dtype) + std::to_string(planes) + " planes, width " + std::to_string(width);
+        expect_bits_of_interpreted(what, [&] { return reshape(turned(), {-1}); });
+        expect_bits_of_interpreted(
+            what + " scaled", [&] { return astype(turned(), DType::kFloat32) * scale + 0.5f; });
+        expect_bits_of_interpreted(what + " masked", [&] {
+          return where(mask, astype(turned(), DType::kFloat32), scale);
+        });
+        expect_bits_of_interpreted(what + " compared", [&] { return turned() == others; });
+        expect_bits_of_interpreted(what + ", two results", [&] {
+          const Tensor a = astype(turned(), DType::kFloat64),
+                       b = a * astype(scale, DType::kFloat64);
+          return stack({a.eval(), b.eval()}, 0);
+        });
+      }
+    }
+  }
+}
+
 TEST(StridedReads, RowsTaken) {
   const ConfigGuard guard;
   for (const DType dtype : kDTypes) {

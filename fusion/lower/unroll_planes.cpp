@@ -1,0 +1,105 @@
+#include "fusion/lower/unroll_planes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace sluice::fusion {
+namespace {
+
+// More planes are read by tiles.
+constexpr int64_t kMaxPlanes = 7;
+// Of all planes together: their vectors are in registers at once.
+constexpr size_t kMaxInstrs = 64;
+// Shorter planes have no vectors that are worth shuffling.
+constexpr int64_t kMinPoints = 64;
+
+// Whether `dim` is that of the planes: what varies along it is either read from pixels, the same
+// for a whole plane, or stored. So nothing is read where a result could be put in its place.
+bool is_of_planes(const LoopNest& nest, const Program& program, size_t dim) {
+  const size_t lane = nest.dims.size() - 1;
+  const int64_t planes = nest.dims[dim].extent;
+  std::vector<bool> is_stored(program.accesses.size(), false);
+  for (const Store& store : program.stores) is_stored[store.access] = true;
+  bool reads_pixels = false;
+  for (size_t a = 0; a < program.accesses.size(); ++a) {
+    const auto& stride = nest.addresses[a].coefficient;
+    if (is_stored[a] && (stride[lane] != 1 || stride[dim] == 0)) return false;
+    if (is_stored[a] || stride[dim] == 0 || stride[lane] == 0) continue;
+    if (stride[dim] != 1 || stride[lane] != planes) return false;
+    reads_pixels = true;
+  }
+  return reads_pixels;
+}
+
+// The dim of the planes, or that of the lanes if there is none.
+size_t find_planes(const LoopNest& nest, const Program& program) {
+  const size_t lane = nest.dims.size() - 1;
+  if (nest.dims[lane].extent < kMinPoints) return lane;
+  for (size_t d = 0; d < lane; ++d) {
+    const int64_t extent = nest.dims[d].extent;
+    if (extent > 1 && extent <= kMaxPlanes && is_of_planes(nest, program, d)) return d;
+  }
+  return lane;
+}
+
+bool reads(const Instr& instr) { return instr.op == Op::kLoad || instr.op == Op::kCoordinate; }
+
+}  // namespace
+
+void unroll_planes(LoopNest* nest, KernelCall* call) {
+  Program& program = call->program;
+  if (program.schedule != Schedule::kPointwise) return;
+  const bool may_read_elsewhere =
+      std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
+        return instr.op == Op::kGather || instr.op == Op::kCheckIndex ||
+               (instr.op == Op::kLoad && instr.num_operands > 0);
+      });
+  if (may_read_elsewhere) return;
+  const size_t dim = find_planes(*nest, program);
+  if (dim + 1 == nest->dims.size()) return;
+  auto varies = [&](uint16_t access) { return nest->addresses[access].coefficient[dim] != 0; };
+  const size_t length = program.body.size();
+  std::vector<bool> varying(length, false);
+  for (size_t i = 0; i < length; ++i) {
+    const Instr& instr = program.body[i];
+    varying[i] = reads(instr) && varies(instr.aux);
+    for (int k = 0; k < instr.num_operands; ++k) {
+      varying[i] = varying[i] || varying[instr.operands[k]];
+    }
+  }
+  const int64_t planes = nest->dims[dim].extent;
+  const size_t in_each = std::count(varying.begin(), varying.end(), true);
+  if (in_each * planes > kMaxInstrs) return;
+
+  const size_t num_accesses = program.accesses.size(), num_stores = program.stores.size();
+  for (int64_t plane = 1; plane < planes; ++plane) {
+    std::vector<uint16_t> access_of(num_accesses);
+    for (size_t a = 0; a < num_accesses; ++a) {
+      access_of[a] = static_cast<uint16_t>(varies(a) ? program.accesses.size() : a);
+      if (!varies(a)) continue;
+      const Access access = program.accesses[a];
+      Affine address = nest->addresses[a];
+      address.offset += plane * address.coefficient[dim];
+      program.accesses.push_back(access);
+      nest->addresses.push_back(address);
+    }
+    std::vector<ValueId> value_of(length);
+    for (size_t i = 0; i < length; ++i) {
+      value_of[i] = static_cast<ValueId>(varying[i] ? program.body.size() : i);
+      if (!varying[i]) continue;
+      Instr instr = program.body[i];
+      if (reads(instr)) instr.aux = access_of[instr.aux];
+      for (int k = 0; k < instr.num_operands; ++k) instr.operands[k] = value_of[instr.operands[k]];
+      program.body.push_back(instr);
+    }
+    for (size_t s = 0; s < num_stores; ++s) {
+      const Store store = program.stores[s];
+      program.stores.push_back({value_of[store.value], access_of[store.access]});
+      call->outputs.push_back({call->outputs[s].buffer, {}, {}});
+    }
+  }
+  nest->dims[dim].extent = 1;
+}
+
+}  // namespace sluice::fusion
