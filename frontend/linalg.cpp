@@ -25,11 +25,11 @@ std::span<const int64_t> leading(const Tensor& x) {
 }
 
 // What products on the CPU are computed in. Half types accumulate in float32 and are rounded once.
-// With a few vectors they are read as they are: each element of the matrix is needed once.
+// Where they are packed, or each element of a matrix is needed once, they are read as they are.
 // Short integers wrap in any wider type: products of little depth and width, which vectors of short
 // ones would be too long for, are those of 32 bits.
 constexpr int64_t kShortProduct = 256, kManyProducts = 4096;
-constexpr int64_t kFewVectors = 16, kMinVectorDepth = 128;
+constexpr int64_t kFewVectors = 16, kMinVectorDepth = 128, kMinPacked = 32;
 
 DType product_type(DType dtype, int64_t count, int64_t m, int64_t n, int64_t k) {
   const bool is_short = is_integer(dtype) && size_of(dtype) < 4;
@@ -40,7 +40,9 @@ DType product_type(DType dtype, int64_t count, int64_t m, int64_t n, int64_t k) 
 }
 
 bool reads_halves(DType dtype, int64_t m, int64_t n, int64_t k) {
-  return is_half(dtype) && std::min(m, n) <= kFewVectors && k >= kMinVectorDepth;
+  if (!is_half(dtype)) return false;
+  return std::min({m, n, k}) >= kMinPacked ||
+         (std::min(m, n) <= kFewVectors && k >= kMinVectorDepth);
 }
 
 // a and b of rank 2 or 3, and of equal leading axes.

@@ -1,5 +1,11 @@
 #include "kernels/host_isa.h"
 
+#if defined(SLUICE_HAVE_ISA_LOOPS) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 namespace sluice::kernels {
 
 Isa host_isa() {
@@ -12,6 +18,18 @@ Isa host_isa() {
   if (has_avx2) return has_avx512 ? Isa::kX86_64V4 : Isa::kX86_64V3;
 #endif
   return Isa::kBaseline;
+}
+
+bool may_use_amx() {
+#if defined(SLUICE_HAVE_ISA_LOOPS) && defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr unsigned int kBFloat16 = 1u << 22, kTile = 1u << 24;  // of leaf 7
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;      // ARCH_REQ_XCOMP_PERM
+  unsigned int a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kBFloat16) != 0 && (d & kTile) != 0 &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
 }
 
 const char* name_of(Isa isa) {

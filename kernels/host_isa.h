@@ -10,6 +10,10 @@ enum class Isa { kBaseline, kX86_64V3, kX86_64V4 };
 // kBaseline where loops are compiled for nothing else.
 Isa host_isa();
 
+// Whether the processor has AMX for bfloat16 and the operating system lets this process use it,
+// which it is asked to.
+bool may_use_amx();
+
 // "x86-64-v4"; "baseline".
 const char* name_of(Isa isa);
 

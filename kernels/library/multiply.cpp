@@ -14,7 +14,7 @@ namespace {
 // tiles of a block of kBlockPanels of b, or more where they are short, read it from the
 // second-level cache, a panel of a from the first. kChunkPanels of a with a block are one task.
 constexpr int64_t kDepth = 384;
-constexpr int64_t kBlockPanels = 8, kMaxBlockPanels = 32, kChunkPanels = 4;
+constexpr int64_t kBlockBytes = 384 << 10, kMaxBlockPanels = 32, kChunkPanels = 4;
 // Lines of an operand that are packed at a time.
 constexpr int64_t kMaxPacked = 4096;
 // An operand is read where it is if that is one that the tiles can read and it has so few elements,
@@ -31,7 +31,7 @@ constexpr int64_t kChunk = 4096;
 // in cache. A strip of columns, so many of b or fewer, is the work of one thread.
 constexpr int64_t kStreamedDepth = 64, kMinStrip = 128, kMaxStrip = 1024, kMinStrips = 8;
 // So many tiles are fetched ahead.
-constexpr int64_t kAhead = 2;
+constexpr int64_t kAhead = 2, kRowsAhead = 16;
 // Of so few vectors, of so many elements, products with a matrix are sums along its lines; so are
 // products of so few multiplications, of lines that a vector holds.
 constexpr int64_t kMaxVectors = 16, kMinVectorDepth = 128;
@@ -78,7 +78,7 @@ int64_t max_depth(const MatrixProduct& x) { return streams_b(x) ? kStreamedDepth
 int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked; }
 int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
 
-// The lines of one panel of a: all panels have about as many. Four at a time are transposed.
+// The lines of one panel of a: all panels have about as many.
 int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
   const bool direct = reads_a(x);
   const bool conflicts =
@@ -86,7 +86,8 @@ int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
       x.a.line_stride * static_cast<int64_t>(x.loops.element_size) % kCacheWay == 0;
   const int64_t max = conflicts ? std::min<int64_t>(kWays, x.loops.rows) : x.loops.rows;
   const int64_t even = ceil_div(lines, ceil_div(lines, max));
-  return !direct && round_up(even, 4) <= max ? round_up(even, 4) : even;
+  const int64_t packed = round_up(even, x.loops.packed_rows);
+  return !direct && packed <= max ? packed : even;
 }
 int64_t row_panels(const MatrixProduct& x, int64_t rows, int64_t depth) {
   return reads_a(x) ? std::max(kChunkPanels, kChunk / (rows * depth)) : kChunkPanels;
@@ -102,11 +103,13 @@ class Slab {
         column_(column),
         first_(first),
         depth_(std::min(max_depth(product), product.k - first)),
+        packed_depth_(round_up(depth_, loops_.packed_depth)),
         rows_(std::min(max_rows(product), product.m - row),
               panel_rows(product, std::min(max_rows(product), product.m - row)),
               row_panels(product, loops_.rows, depth_)),
         columns_(columns, product.n <= loops_.lanes ? loops_.lanes : loops_.columns,
-                 std::min(kMaxBlockPanels, kBlockPanels * kDepth / depth_)),
+                 std::clamp(kBlockBytes / static_cast<int64_t>(bytes(loops_.columns)), int64_t{1},
+                            kMaxBlockPanels)),
         reads_a_(reads_a(product)),
         reads_b_(reads_b(product)) {}
 
@@ -139,21 +142,22 @@ class Slab {
 
  private:
   size_t bytes(int64_t lines) const {
-    return static_cast<size_t>(lines * depth_) * loops_.sum_size;
+    return static_cast<size_t>(lines * packed_depth_) * loops_.packed_size;
   }
 
-  void pack(const ProductOperand& operand, int64_t line, int64_t lines, int64_t width,
-            char* out) const {
+  void pack(ProductLoops::Pack* pack, const ProductOperand& operand, int64_t line, int64_t lines,
+            int64_t width, char* out) const {
     const int64_t first = line * operand.line_stride + first_ * operand.depth_stride;
-    loops_.pack(at(operand.data, first, loops_.element_size), operand.line_stride,
-                operand.depth_stride, lines, depth_, width, out);
+    pack(at(operand.data, first, loops_.element_size), operand.line_stride, operand.depth_stride,
+         lines, depth_, width, out);
   }
   // The block that begins at a line.
   void pack_rows(int64_t row, char* out) const {
-    pack(x_.a, row_ + row, rows_.end_of_block(row) - row, rows_.width, out);
+    pack(loops_.pack_rows, x_.a, row_ + row, rows_.end_of_block(row) - row, rows_.width, out);
   }
   void pack_columns(int64_t column, char* out) const {
-    pack(x_.b, column_ + column, columns_.end_of_block(column) - column, columns_.width, out);
+    pack(loops_.pack_columns, x_.b, column_ + column, columns_.end_of_block(column) - column,
+         columns_.width, out);
   }
 
   void multiply_tasks(int64_t begin, int64_t end) const {
@@ -188,12 +192,13 @@ class Slab {
       tile.b_ahead = streams_b(x_) ? kAhead * columns_.width : 0;
     } else {
       tile.b_stride = columns_.width;
+      tile.b_ahead = kRowsAhead * columns_.width;
     }
     // One column of panels takes rows in turn; so does each whose part of b is hardly read twice.
     const bool is_column = last_column - first_column <= columns_.width ||
                            (streams_b(x_) && last_row - first_row > rows_.width);
-    const int64_t next_row = reads_a_ ? tile.a_line_stride : depth_;
-    const int64_t next_column = reads_b_ ? 1 : depth_;
+    const int64_t next_row = reads_a_ ? tile.a_line_stride : packed_depth_;
+    const int64_t next_column = reads_b_ ? 1 : packed_depth_;
     for (int64_t row = first_row; row < last_row;) {
       tile.rows = static_cast<int>(std::min(rows_.width, last_row - row));
       tile.a = reads_a_ ? at(x_.a.data, (row_ + row) * next_row + first_ * tile.a_stride,
@@ -223,7 +228,7 @@ class Slab {
 
   const MatrixProduct& x_;
   const ProductLoops& loops_;
-  const int64_t row_, column_, first_, depth_;
+  const int64_t row_, column_, first_, depth_, packed_depth_;
   const Panels rows_, columns_;
   const bool reads_a_, reads_b_;  // where they are
   char* a_ = nullptr;             // packed blocks, one after another, or null
@@ -235,7 +240,7 @@ class Slab {
 void multiply_items(const MatrixProduct& x) {
   const size_t size = x.loops.element_size;
   const int64_t chunk = std::max(int64_t{1}, kChunk / (x.m * x.k + x.k * x.n + x.m * x.n));
-  const int64_t width = panel_rows(x, x.m);
+  const int64_t width = panel_rows(x, x.m), depth = max_depth(x);
   for (int64_t item = 0; item < x.count; item += chunk) {
     ProductTile tile{.a_line_stride = x.a.line_stride,
                      .a_stride = x.a.depth_stride,
@@ -245,8 +250,8 @@ void multiply_items(const MatrixProduct& x) {
                      .a_next = x.a.next,
                      .b_next = x.b.next,
                      .c_next = x.m * x.n};
-    for (int64_t first = 0; first < x.k; first += kDepth) {
-      tile.depth = std::min(kDepth, x.k - first);
+    for (int64_t first = 0; first < x.k; first += depth) {
+      tile.depth = std::min(depth, x.k - first);
       tile.adds = first > 0;
       for (int64_t row = 0; row < x.m; row += width) {
         tile.rows = static_cast<int>(std::min(width, x.m - row));

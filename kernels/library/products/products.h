@@ -14,7 +14,7 @@
 namespace sluice::kernels {
 
 // Tiles of a product, one after another. Each is c (rows, columns) = a (rows, depth) b (depth,
-// columns), or is added to c. Both operands have the type that sums have.
+// columns), or is added to c. Both operands have the type that sums have, or are as packed.
 struct ProductTile {
   int rows = 0;         // at most ProductLoops::rows
   int64_t columns = 0;  // at most ProductLoops::columns
@@ -63,7 +63,9 @@ struct SmallProducts {
 struct ProductLoops {
   int rows = 0, columns = 0;  // of the largest tile
   int lanes = 0;              // of a vector of sums
-  size_t element_size = 0, sum_size = 0, result_size = 0;
+  int packed_rows = 4;        // panels of packed rows are multiples of this wide, if they may be
+  int packed_depth = 1;       // packed lines are multiples of this long, by zeros
+  size_t element_size = 0, sum_size = 0, result_size = 0, packed_size = 0;
   // Whether elements are of the type of sums, and tiles and dots read no more than they are told.
   // Else they take packed operands only, and tiles read whole vectors of b.
   bool direct = false;
@@ -71,8 +73,13 @@ struct ProductLoops {
   // Copies lines x[i * line_stride + p * depth_stride], p < depth, to panels of `width` of them,
   // the last of which is filled up with zeros: out[p * width + i] is of line i of the first panel.
   // `out` has the type of sums.
-  void (*pack)(const void* x, int64_t line_stride, int64_t depth_stride, int64_t lines,
-               int64_t depth, int64_t width, void* out);
+  using Pack = void(const void* x, int64_t line_stride, int64_t depth_stride, int64_t lines,
+                    int64_t depth, int64_t width, void* out);
+  Pack* pack;
+  // The same for tiles: rows of a, columns of b. Where one instruction multiplies matrices
+  // (products_amx.cpp), their panels are as it reads them.
+  Pack* pack_rows;
+  Pack* pack_columns;
   void (*tile)(const ProductTile& tile);
 
   void (*dots)(const ProductDots& dots);

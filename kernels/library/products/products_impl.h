@@ -31,9 +31,10 @@ struct Products : Lanes<T, S> {
 
   // out[q * width + i] = x[i * line_stride + q] for i, q < kShort.
   static constexpr int kShort = 16 / sizeof(S);
+  static constexpr bool kTransposes = (kSame || kIsHalf<T>)&&(kShort == 2 || kShort == 4);
   typedef S Short __attribute__((vector_size(16), aligned(alignof(S))));
-  static void transpose(const S* x, int64_t line_stride, int64_t width, S* out) {
-    const auto line = [&](int i) { return *reinterpret_cast<const Short*>(x + i * line_stride); };
+  static void transpose(const T* x, int64_t line_stride, int64_t width, S* out) {
+    const auto line = [&](int i) -> Short { return Lanes<T, S, 16>::load(x + i * line_stride); };
     const auto store = [&](int q, Short column) {
       *reinterpret_cast<Short*>(out + q * width) = column;
     };
@@ -55,14 +56,16 @@ struct Products : Lanes<T, S> {
   // Lines out of rows of a matrix.
   static void pack_lines(const T* x, int64_t depth_stride, int64_t lines, int64_t depth, S* out) {
     int64_t i = 0;
-    if constexpr (kSame && (kShort == 2 || kShort == 4)) {
+    if constexpr (kTransposes) {
       const int64_t whole = depth / kShort * kShort;
       for (; i + kShort <= lines; i += kShort, x += kShort, out += kShort * depth) {
         for (int64_t p = 0; p < whole; p += kShort) {
           transpose(x + p * depth_stride, depth_stride, depth, out + p);
         }
         for (int64_t q = 0; q < kShort; ++q) {
-          for (int64_t p = whole; p < depth; ++p) out[q * depth + p] = x[p * depth_stride + q];
+          for (int64_t p = whole; p < depth; ++p) {
+            out[q * depth + p] = widened(x[p * depth_stride + q]);
+          }
         }
       }
     }
@@ -96,7 +99,7 @@ struct Products : Lanes<T, S> {
       int64_t p = 0;
       for (; depth_stride == 1 && p + kRun <= depth; p += kRun, out += kRun * width) {
         int64_t i = 0;
-        if constexpr (kSame && (kShort == 2 || kShort == 4)) {
+        if constexpr (kTransposes) {
           for (; i + kShort <= width; i += kShort) {
             const T* const lines = x + i * line_stride + p;
 #pragma GCC unroll 64
@@ -224,8 +227,11 @@ struct Products : Lanes<T, S> {
              .element_size = sizeof(T),
              .sum_size = sizeof(S),
              .result_size = sizeof(Result),
+             .packed_size = sizeof(S),
              .direct = Lanes<T, S>::kMasks,
              .pack = &pack,
+             .pack_rows = &pack,
+             .pack_columns = &pack,
              .tile = &Tiles<Result, S>::tile,
              .dots = &Dots<T, S>::dots,
              .sums = &sums,

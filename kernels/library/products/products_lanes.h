@@ -228,6 +228,10 @@ struct Lanes : Element<T, S> {
       return reinterpret_cast<Vector>(
           _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
     }
+    if constexpr (std::is_same_v<T, Float16> && kBytes == 16) {
+      return reinterpret_cast<Vector>(
+          _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x))));
+    }
 #endif
     typedef uint32_t Bits __attribute__((vector_size(kBytes)));
     return float_of_bits<T, Vector>(

@@ -13,11 +13,39 @@ namespace sluice::kernels {
   }                                                \
   }
 SLUICE_FOR_EACH_ISA(SLUICE_ISA_PRODUCTS)
+#if defined(SLUICE_HAVE_AMX_LOOPS)
+namespace x86_64_v4 {
+void use_amx(ProductLoops& loops);
+}
+#endif
 
-const ProductLoops& product_loops(DType dtype) {
+namespace {
+
+const ProductTable& table() {
   static const ProductTable* const table =
       table_for_host<ProductTable>(SLUICE_ISA_FILLS(fill_products));
-  return table->of[static_cast<int>(dtype)];
+  return *table;
+}
+
+// On a machine whose operating system lets this process use AMX. It is asked for that when a
+// product of bfloat16 needs it, and not before: from then on signal stacks have to have room for 8
+// KiB more.
+const ProductLoops& bfloat16_loops() {
+  static const ProductLoops* const loops = [] {
+    auto* const loops = new ProductLoops(table().of[static_cast<int>(DType::kBFloat16)]);
+#if defined(SLUICE_HAVE_AMX_LOOPS)
+    if (host_isa() == Isa::kX86_64V4 && may_use_amx()) x86_64_v4::use_amx(*loops);
+#endif
+    return loops;
+  }();
+  return *loops;
+}
+
+}  // namespace
+
+const ProductLoops& product_loops(DType dtype) {
+  if (dtype == DType::kBFloat16) return bfloat16_loops();
+  return table().of[static_cast<int>(dtype)];
 }
 
 }  // namespace sluice::kernels

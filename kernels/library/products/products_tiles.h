@@ -23,6 +23,7 @@ struct Tiles {
   static void tile_of(const ProductTile& t) {
     using Vector = typename L::Vector;
     constexpr int kLast = (kVectors - 1) * L::kCount;  // the first column of the last vector
+    constexpr int kSteps = kVectors == 2 ? 2 : 1;      // along the depth, unrolled
     const typename L::Mask mask(t.columns - kLast);
     const auto load_last = [&](const S* x) {
       if constexpr (L::kMasks) {
@@ -45,7 +46,11 @@ struct Tiles {
       // Where this takes little beside the rest: what the tile after the next one reads, or writes.
       if (t.depth >= kFetchedDepth) {
 #pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) __builtin_prefetch(a + 2 * t.a_next + i * a_line);
+        for (int i = 0; i < kRows; ++i) {
+          __builtin_prefetch(a + 2 * t.a_next + i * a_line);
+          __builtin_prefetch(c + i * t.c_stride, 1);
+          if (kVectors == 2) __builtin_prefetch(c + i * t.c_stride + L::kCount, 1);
+        }
       } else if (kVectors == 2 && t.count > 1) {
 #pragma GCC unroll 16
         for (int i = 0; i < kRows; ++i) {
@@ -63,22 +68,32 @@ struct Tiles {
         asm("" : "+r"(lines[i]));
       }
       const S* row_of_b = b;
-      for (int64_t p = t.depth; p > 0; --p, row_of_b += t.b_stride) {
-        Vector row[kVectors];
-        if constexpr (kVectors == 2) {
-          row[0] = L::load_sums(row_of_b);
-          __builtin_prefetch(row_of_b + t.b_ahead);
-          __builtin_prefetch(row_of_b + t.b_ahead + L::kCount);
-        }
-        row[kVectors - 1] = load_last(row_of_b + kLast);
-#pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) {
-          const S factor = lines[i / kLinesOfAddress][i % kLinesOfAddress * a_line];
+      bool skips = kSteps == 2 && t.depth % 2 != 0;  // the first of two steps
+      for (int64_t left = t.depth; left > 0;) {
 #pragma GCC unroll 2
-          for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
-        }
+        for (int s = 0; s < kSteps; ++s) {
+          if (s == 0 && skips) {
+            skips = false;
+            continue;
+          }
+          Vector row[kVectors];
+          if constexpr (kVectors == 2) {
+            row[0] = L::load_sums(row_of_b);
+            __builtin_prefetch(row_of_b + t.b_ahead);
+            __builtin_prefetch(row_of_b + t.b_ahead + L::kCount);
+          }
+          row[kVectors - 1] = load_last(row_of_b + kLast);
 #pragma GCC unroll 16
-        for (int i = 0; i < kAddresses; ++i) lines[i] += t.a_stride;
+          for (int i = 0; i < kRows; ++i) {
+            const S factor = lines[i / kLinesOfAddress][i % kLinesOfAddress * a_line];
+#pragma GCC unroll 2
+            for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
+          }
+#pragma GCC unroll 16
+          for (int i = 0; i < kAddresses; ++i) lines[i] += t.a_stride;
+          row_of_b += t.b_stride;
+          --left;
+        }
       }
       if constexpr (L::kMasks) {
         if (t.adds) {
