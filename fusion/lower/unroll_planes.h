@@ -9,7 +9,8 @@ namespace sluice::fusion {
 
 // If a pointwise program reads every few-th element along the lanes, and those between along a dim
 // before them, has each point compute all planes: they are then read once, in whole vectors
-// (find_interleaved()), not once for each plane. The dim's extent becomes 1.
+// (find_interleaved()), not once for each plane. So it does where most of what a point computes is
+// the same for all of a few planes. The dim's extent becomes 1.
 void unroll_planes(LoopNest* nest, KernelCall* call);
 
 }  // namespace sluice::fusion

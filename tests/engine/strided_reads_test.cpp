@@ -123,6 +123,26 @@ TEST(StridedReads, PlanesOfPixels) {
   }
 }
 
+// Planes for which most of the work is the same, and some that are too many.
+TEST(StridedReads, PlanesThatShareWork) {
+  const ConfigGuard guard;
+  for (const int64_t planes : {2, 3, 5, 7, 8}) {
+    for (const int64_t width : {3, 13, 29}) {
+      const Tensor x = randn({2, planes, 5, width}), z = randn({5, width});
+      const Tensor grid = randn({2, 5, width, 2});
+      for (const Tensor* tensor : {&x, &z, &grid}) tensor->eval();
+      const std::string what = std::to_string(planes) + " planes, width " + std::to_string(width);
+      expect_bits_of_interpreted(what, [&] { return x * exp(sin(z)); });
+      expect_bits_of_interpreted(what + " in place",
+                                 [&] { return (x + 1.f).eval() - log(abs(z)); });
+      expect_bits_of_interpreted(what + " under bounds", [&] {
+        return pad(x, {{0, 0}, {1, 0}, {0, 0}, {1, 1}}) + exp(sin(pad(z, {{0, 0}, {1, 1}})));
+      });
+      expect_bits_of_interpreted(what + " sampled", [&] { return grid_sample(x, grid); });
+    }
+  }
+}
+
 TEST(StridedReads, RowsTaken) {
   const ConfigGuard guard;
   for (const DType dtype : kDTypes) {
