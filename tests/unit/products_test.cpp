@@ -162,6 +162,11 @@ const Shape kShapes[] = {{1, 1, 1, 1},
                          {9, 33, 20, 5},
                          {3, 130, 40, 9},
                          {1, 9000, 5, 70},
+                         // Small matrices by vectors of their own.
+                         {500, 3, 1, 3},
+                         {37, 5, 1, 4},
+                         {33, 1, 2, 2},
+                         {20, 17, 1, 3},
                          // At the edges of tiles of 16 x 32 elements.
                          {1, 31, 33, 32},
                          {2, 33, 47, 31},

@@ -143,35 +143,75 @@ struct Dots {
   // Of contiguous lines of kDepth elements.
   template <int kDepth>
   static void dense_dots(const ProductDots& given) {
+    const bool follow = given.x_next == given.lines * kDepth && given.y_next == given.lines &&
+                        (given.y_line_stride == 1 || given.lines == 1);
+    if (given.count > 1 && follow && given.columns == 1 && given.lines <= kLanes) {
+      return dense_items<kDepth>(given);
+    }
     ProductDots d = given;
     for (int64_t item = 0; item < given.count; ++item, next(&d)) {
-      DenseLines<Widest, kDepth> lines;
       int64_t line = 0;
       for (; line + kLanes <= d.lines; line += kLanes) {
-        for (int i = 0; i < kDepth; ++i) {
-          lines.vectors[i] = Widest::load_sums(line_of(d, line) + i * kLanes);
-        }
-        store_dense(d, line, kLanes, lines);
+        store_dense(d, line, kLanes, dense_lines<kDepth>(d, line, kLanes));
       }
       if (line == d.lines) continue;
-      for (int i = 0; i < kDepth; ++i) {
-        const int64_t rest = (d.lines - line) * kDepth - i * kLanes;
-        const typename Widest::Mask mask(rest < 0 ? 0 : rest < kLanes ? rest : kLanes);
-        lines.vectors[i] = Widest::load(line_of(d, line) + i * kLanes, mask);
-      }
-      store_dense(d, line, d.lines - line, lines);
+      store_dense(d, line, d.lines - line, dense_lines<kDepth>(d, line, d.lines - line));
     }
+  }
+  // Of few lines each, which follow those of the item before, as do their sums. The vectors of
+  // kLanes items are first spread: an element for each line.
+  template <int kDepth>
+  static void dense_items(const ProductDots& given) {
+    ProductDots all = given;
+    all.y_line_stride = 1;
+    S spread[kDepth][kLanes * kLanes + kLanes];
+    for (int64_t item = 0; item < given.count; item += kLanes) {
+      const int64_t items = given.count - item < kLanes ? given.count - item : kLanes;
+      const S* v = static_cast<const S*>(given.v) + item * given.v_next;
+      for (int64_t i = 0; i < items; ++i, v += given.v_next) {
+        for (int p = 0; p < kDepth; ++p) {
+          *reinterpret_cast<typename Widest::Unaligned*>(spread[p] + i * given.lines) =
+              Vector{} + v[p];
+        }
+      }
+      const int64_t first = item * given.lines, lines = items * given.lines;
+      for (int64_t line = 0; line < lines; line += kLanes) {
+        const int64_t count = lines - line < kLanes ? lines - line : kLanes;
+        const auto loaded = dense_lines<kDepth>(given, first + line, count);
+        store<Widest>(all, first + line, count, 0, dense_sums<kDepth>(loaded, [&](int p) {
+                        return Widest::load_sums(spread[p] + line);
+                      }));
+      }
+    }
+  }
+  // Zeros after the first `count`.
+  template <int kDepth>
+  static DenseLines<Widest, kDepth> dense_lines(const ProductDots& d, int64_t line, int64_t count) {
+    DenseLines<Widest, kDepth> lines;
+    for (int i = 0; i < kDepth; ++i) {
+      const T* const x = line_of(d, line) + i * kLanes;
+      const int64_t left = count * kDepth - i * kLanes;
+      lines.vectors[i] = left >= kLanes
+                             ? Widest::load_sums(x)
+                             : Widest::load(x, typename Widest::Mask(left < 0 ? 0 : left));
+    }
+    return lines;
+  }
+  // The factors of element p of all lines are factor(p).
+  template <int kDepth, typename F>
+  static Vector dense_sums(const DenseLines<Widest, kDepth>& lines, const F& factor) {
+    Vector sums = Vector{} + lines.template elements<0>() * factor(0);
+    sums += lines.template elements<1>() * factor(1);
+    if constexpr (kDepth > 2) sums += lines.template elements<2>() * factor(2);
+    if constexpr (kDepth > 3) sums += lines.template elements<3>() * factor(3);
+    return sums;
   }
   template <int kDepth>
   static void store_dense(const ProductDots& d, int64_t line, int64_t count,
                           const DenseLines<Widest, kDepth>& lines) {
     for (int64_t column = 0; column < d.columns; ++column) {
       const S* const v = vector_of(d, column);
-      Vector sums = Vector{} + lines.template elements<0>() * v[0];
-      sums += lines.template elements<1>() * v[1];
-      if constexpr (kDepth > 2) sums += lines.template elements<2>() * v[2];
-      if constexpr (kDepth > 3) sums += lines.template elements<3>() * v[3];
-      store<Widest>(d, line, count, column, sums);
+      store<Widest>(d, line, count, column, dense_sums<kDepth>(lines, [&](int p) { return v[p]; }));
     }
   }
 
