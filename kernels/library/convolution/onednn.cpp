@@ -1,5 +1,6 @@
 // Convolutions by oneDNN. Its kernels have layouts of their own, in which channels lie in blocks:
 // tensors are brought to them and back, block by block, while they are in the cache.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -82,6 +83,41 @@ memory::dims numbers_of(const BlockShape& shape, int64_t WindowAxis::*number, in
   return numbers;
 }
 
+// out[j * out_stride + i] = x[i * stride + j] for i < rows, j < columns.
+void transpose(const float* x, int64_t rows, int64_t stride, int64_t columns, float* out,
+               int64_t out_stride) {
+  typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
+  constexpr int64_t kRows = 64;  // of which a few columns stay in the first-level cache
+  const auto four = [&](int64_t i, int64_t j) {
+    return *reinterpret_cast<const Four*>(x + i * stride + j);
+  };
+  for (int64_t begin = 0; begin < rows; begin += kRows) {
+    const int64_t end = std::min(begin + kRows, rows);
+    int64_t j = 0;
+    for (; j + 4 <= columns; j += 4) {
+      int64_t i = begin;
+      for (; i + 4 <= end; i += 4) {
+        const Four a = four(i, j), b = four(i + 1, j), c = four(i + 2, j), d = four(i + 3, j);
+        const Four ac_low{a[0], c[0], a[1], c[1]}, ac_high{a[2], c[2], a[3], c[3]};
+        const Four bd_low{b[0], d[0], b[1], d[1]}, bd_high{b[2], d[2], b[3], d[3]};
+        const Four columns_of[] = {{ac_low[0], bd_low[0], ac_low[1], bd_low[1]},
+                                   {ac_low[2], bd_low[2], ac_low[3], bd_low[3]},
+                                   {ac_high[0], bd_high[0], ac_high[1], bd_high[1]},
+                                   {ac_high[2], bd_high[2], ac_high[3], bd_high[3]}};
+        for (int k = 0; k < 4; ++k) {
+          *reinterpret_cast<Four*>(out + (j + k) * out_stride + i) = columns_of[k];
+        }
+      }
+      for (; i < end; ++i) {
+        for (int k = 0; k < 4; ++k) out[(j + k) * out_stride + i] = x[i * stride + j + k];
+      }
+    }
+    for (; j < columns; ++j) {
+      for (int64_t i = begin; i < end; ++i) out[j * out_stride + i] = x[i * stride + j];
+    }
+  }
+}
+
 class OneDnnConvolution : public BlockConvolution {
  public:
   explicit OneDnnConvolution(const BlockShape& shape) : result_(shape.result) {
@@ -98,6 +134,7 @@ class OneDnnConvolution : public BlockConvolution {
       tensor.reorder.emplace(
           dnnl::reorder::primitive_desc(cpu(), from, cpu(), to, without_scratch()));
     }
+    if (result_ != kFiltersRole && tensors_[result_].reorder) find_rows(shape);
     size_t next = round(scratchpad_.get_size());
     for (Tensor& tensor : tensors_) {
       if (!tensor.reorder || is_packed(tensor)) continue;
@@ -137,7 +174,13 @@ class OneDnnConvolution : public BlockConvolution {
       }
       kernel_.execute(stream, arguments);
       const Tensor& result = tensors_[result_];
-      if (result.reorder) reorder(stream, result, own[result_], given[result_]);
+      if (rows_.images > 0) {
+        stream.wait();
+        transpose_result(static_cast<const float*>(own[result_].get_data_handle()),
+                         tensors[result_]);
+      } else if (result.reorder) {
+        reorder(stream, result, own[result_], given[result_]);
+      }
     });
   }
 
@@ -148,6 +191,26 @@ class OneDnnConvolution : public BlockConvolution {
     std::optional<dnnl::reorder> reorder;  // to the kernel's layout, or, of the result, from it
     size_t scratch = 0;                    // where in the scratch memory it is
   };
+
+  // If the kernel has the result's channels last, and they are to be rows of points.
+  void find_rows(const BlockShape& shape) {
+    const memory::dims dims = dims_of(shape, result_), strides = strides_of(shape, result_);
+    memory::dims channels_last(dims.size(), 1);
+    int64_t points = 1;
+    for (size_t axis = dims.size(); axis-- > 2; points *= dims[axis]) {
+      if (dims[axis] > 1 && strides[axis] != points) return;
+      channels_last[axis] = points * dims[1];
+    }
+    channels_last[0] = points * dims[1];
+    if (tensors_[result_].own != memory::desc(dims, memory::data_type::f32, channels_last)) return;
+    rows_ = {dims[0], strides[0], dims[1], strides[1], points};
+  }
+  void transpose_result(const float* from, float* to) const {
+    for (int64_t i = 0; i < rows_.images; ++i) {
+      transpose(from + i * rows_.channels * rows_.points, rows_.points, rows_.channels,
+                rows_.channels, to + i * rows_.next, rows_.stride);
+    }
+  }
 
   static size_t round(size_t bytes) { return (bytes + 63) / 64 * 64; }
   static dnnl::primitive_attr without_scratch() {
@@ -247,6 +310,11 @@ class OneDnnConvolution : public BlockConvolution {
   memory::desc scratchpad_;
   dnnl::primitive kernel_;
   size_t scratch_bytes_ = 0;
+  // Of the result, if its channels are last and have to be rows, `stride` apart. oneDNN 2 takes
+  // three times as long for that as transpose(), and as for the convolution where channels are few.
+  struct {
+    int64_t images = 0, next = 0, channels = 0, stride = 0, points = 0;
+  } rows_;
 };
 
 // To make one takes a third of a millisecond.
