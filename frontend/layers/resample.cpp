@@ -60,9 +60,15 @@ Tensor along(int axis, int rank, std::initializer_list<int64_t> shape, const std
   std::copy(shape.begin(), shape.end(), dims.begin() + axis);
   return Tensor::from(values, Shape(span_of(dims))).to(like.device());
 }
+// Of the dtype of x, float32 or float64. Rounded here: kernels read them again for each row.
+Tensor weights_along(int axis, int rank, std::initializer_list<int64_t> shape,
+                     const std::vector<double>& values, const Tensor& x) {
+  if (x.dtype() == DType::kFloat64) return along(axis, rank, shape, values, x);
+  const std::vector<float> rounded(values.begin(), values.end());
+  return along(axis, rank, shape, rounded, x);
+}
 Tensor weights_along(int axis, const std::vector<double>& values, const Tensor& x) {
-  const auto count = static_cast<int64_t>(values.size());
-  return astype(along(axis, x.ndim(), {count}, values, x), x.dtype());
+  return weights_along(axis, x.ndim(), {static_cast<int64_t>(values.size())}, values, x);
 }
 
 Tensor indexed(const Tensor& x, const std::vector<int64_t>& indices, int axis) {
@@ -123,29 +129,31 @@ Tensor antialiased(const Tensor& x, int axis, const Resampling& to, Filter filte
   const double step = to.step(), scale = std::max(step, 1.0);
   const double support = (filter == Filter::kLinear ? 1 : 2) * scale;
   const auto taps = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
-  // Those that are not needed have a weight of 0, and an index that some other has.
-  std::vector<int64_t> indices;
-  std::vector<double> weights;
+  // By tap, then by element of the result, so that those of elements side by side are too. Those
+  // that are not needed have a weight of 0, and an index that some other has.
+  std::vector<int64_t> indices(taps * to.size);
+  std::vector<double> weights(taps * to.size);
   for (int64_t i = 0; i < to.size; ++i) {
     const double centre = step * (static_cast<double>(i) + 0.5);
     const auto begin = static_cast<int64_t>(std::max(std::floor(centre - support + 0.5), 0.0));
     const int64_t end =
         std::min(static_cast<int64_t>(std::floor(centre + support + 0.5)), to.extent);
     double total = 0;
-    for (int64_t k = begin; k < begin + taps; ++k) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t k = begin + tap;
       const double weight =
           k < end ? weight_of(filter, (static_cast<double>(k) - centre + 0.5) / scale) : 0;
-      indices.push_back(to.clamped(std::min(k, std::max(end - 1, begin))));
-      weights.push_back(weight);
+      indices[tap * to.size + i] = to.clamped(std::min(k, std::max(end - 1, begin)));
+      weights[tap * to.size + i] = weight;
       total += weight;
     }
-    for (int64_t k = 0; k < taps && total != 0; ++k) weights[weights.size() - taps + k] /= total;
+    for (int64_t k = 0; k < taps && total != 0; ++k) weights[k * to.size + i] /= total;
   }
   frontend::Dims dims = frontend::dims_of(x);
   dims[axis] = to.size;
-  dims.insert(dims.begin() + axis + 1, taps);
-  const Tensor factors = astype(along(axis, x.ndim() + 1, {to.size, taps}, weights, x), x.dtype());
-  return sum(reshape(indexed(x, indices, axis), Shape(span_of(dims))) * factors, axis + 1);
+  dims.insert(dims.begin() + axis, taps);
+  const Tensor factors = weights_along(axis, x.ndim() + 1, {taps, to.size}, weights, x);
+  return sum(reshape(indexed(x, indices, axis), Shape(span_of(dims))) * factors, axis);
 }
 
 }  // namespace
