@@ -370,37 +370,86 @@ llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usua
 }
 
 #if defined(__x86_64__)
+namespace {
+
+constexpr int kCurrentRounding = 4;
+
+// The current lanes as whole vectors of AVX-512, for instructions that LLVM has no name for.
+struct Avx512Lanes {
+  explicit Avx512Lanes(DType dtype) : all_lanes(builder().lanes()) {
+    const int size = static_cast<int>(size_of(dtype));
+    if (!host().masked_vectors || all_lanes * size < 16) return;
+    bytes = std::min(all_lanes * size, host().vector_bytes);
+    lanes = bytes / size;
+    all = llvm::ConstantInt::getAllOnesValue(builder()->getIntNTy(std::max(lanes, 8)));
+  }
+
+  // `instruction(parts)` of each vector of the operands.
+  template <typename F>
+  llvm::Value* each(const std::vector<llvm::Value*>& operands, const F& instruction) const {
+    Builder& ir = builder();
+    std::vector<llvm::Value*> results;
+    for (int first = 0; first < all_lanes; first += lanes) {
+      std::vector<int> places(lanes);
+      std::iota(places.begin(), places.end(), first);
+      std::vector<llvm::Value*> parts;
+      for (llvm::Value* x : operands) {
+        parts.push_back(lanes == all_lanes ? x : ir->CreateShuffleVector(x, places));
+      }
+      results.push_back(instruction(parts));
+    }
+    return llvm::concatenateVectors(*ir, results);
+  }
+
+  const int all_lanes;
+  int lanes = 0;  // of one vector; 0 where there are none
+  int bytes = 0;
+  llvm::Value* all = nullptr;  // the mask
+};
+
+}  // namespace
+
 llvm::Value* scale(DType dtype, llvm::Value* a, llvm::Value* n) {
   using namespace llvm::Intrinsic;  // NOLINT
   Builder& ir = builder();
-  const int size = static_cast<int>(size_of(dtype));
-  if (!host().masked_vectors || ir.lanes() * size < 16) return nullptr;
-  const int bytes = std::min(ir.lanes() * size, host().vector_bytes);
-  const int lanes = bytes / size;
+  const Avx512Lanes by(dtype);
+  if (by.lanes == 0) return nullptr;
+  constexpr ID kSingle[] = {x86_avx512_mask_scalef_ps_128, x86_avx512_mask_scalef_ps_256,
+                            x86_avx512_mask_scalef_ps_512};
+  constexpr ID kDouble[] = {x86_avx512_mask_scalef_pd_128, x86_avx512_mask_scalef_pd_256,
+                            x86_avx512_mask_scalef_pd_512};
+  return by.each({a, n}, [&](const std::vector<llvm::Value*>& in) {
+    std::vector<llvm::Value*> arguments = {in[0], in[1], in[0], by.all};
+    if (by.bytes == 64) arguments.push_back(ir->getInt32(kCurrentRounding));
+    return ir->CreateIntrinsic((dtype == DType::kFloat32 ? kSingle : kDouble)[by.bytes / 32], {},
+                               arguments);
+  });
+}
+
+llvm::Value* canonical_nan(DType dtype, llvm::Value* a) {
+  using namespace llvm::Intrinsic;  // NOLINT
+  Builder& ir = builder();
+  const Avx512Lanes by(dtype);
+  if (by.lanes == 0) return nullptr;
   const bool is_f32 = dtype == DType::kFloat32;
-  ID instruction = is_f32 ? x86_avx512_mask_scalef_ps_512 : x86_avx512_mask_scalef_pd_512;
-  if (bytes == 32)
-    instruction = is_f32 ? x86_avx512_mask_scalef_ps_256 : x86_avx512_mask_scalef_pd_256;
-  if (bytes == 16)
-    instruction = is_f32 ? x86_avx512_mask_scalef_ps_128 : x86_avx512_mask_scalef_pd_128;
-  llvm::Value* mask = llvm::ConstantInt::getAllOnesValue(ir->getIntNTy(std::max(lanes, 8)));
-  std::vector<llvm::Value*> parts;
-  for (int first = 0; first < ir.lanes(); first += lanes) {
-    std::vector<int> places(lanes);
-    std::iota(places.begin(), places.end(), first);
-    auto part = [&](llvm::Value* x) {
-      return lanes == ir.lanes() ? x : ir->CreateShuffleVector(x, places);
-    };
-    llvm::Value* scaled = part(a);
-    std::vector<llvm::Value*> arguments = {scaled, part(n), scaled, mask};
-    constexpr int kCurrentRounding = 4;
-    if (bytes == 64) arguments.push_back(ir->getInt32(kCurrentRounding));
-    parts.push_back(ir->CreateIntrinsic(instruction, {}, arguments));
-  }
-  return llvm::concatenateVectors(*ir, parts);
+  constexpr ID kSingle[] = {x86_avx512_mask_fixupimm_ps_128, x86_avx512_mask_fixupimm_ps_256,
+                            x86_avx512_mask_fixupimm_ps_512};
+  constexpr ID kDouble[] = {x86_avx512_mask_fixupimm_pd_128, x86_avx512_mask_fixupimm_pd_256,
+                            x86_avx512_mask_fixupimm_pd_512};
+  // By class, four bits each: NaNs are the first two, and are what is in the register already.
+  constexpr uint32_t kTable = 0x11111100;
+  const LaneScope narrow(by.lanes);
+  llvm::Value* table = constant(is_f32 ? DType::kInt32 : DType::kInt64, kTable);
+  llvm::Value* nan = llvm::ConstantFP::getNaN(ir.with_lanes(ir.scalar_type(dtype)));
+  return by.each({a}, [&](const std::vector<llvm::Value*>& in) {
+    std::vector<llvm::Value*> arguments = {nan, in[0], table, ir->getInt32(0), by.all};
+    if (by.bytes == 64) arguments.push_back(ir->getInt32(kCurrentRounding));
+    return ir->CreateIntrinsic((is_f32 ? kSingle : kDouble)[by.bytes / 32], {}, arguments);
+  });
 }
 #else
 llvm::Value* scale(DType, llvm::Value*, llvm::Value*) { return nullptr; }
+llvm::Value* canonical_nan(DType, llvm::Value*) { return nullptr; }
 #endif
 
 llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,

@@ -38,9 +38,12 @@ inline void restrict_passes(llvm::LLVMContext& context, void (*before_pass)()) {
     explicit Gate(void (*called)()) : before_pass(called) {}
     bool shouldRunPass(const llvm::StringRef name, llvm::StringRef) override {
       before_pass();
-      constexpr const char* kKept[] = {
-          "Instruction Selection", "CodeGen Prepare", "Loop Invariant Code Motion",
-          "Machine Common Subexpression Elimination", "Remove dead machine instructions"};
+      constexpr const char* kKept[] = {"Instruction Selection",
+                                       "CodeGen Prepare",
+                                       "Loop Invariant Code Motion",
+                                       "Machine Common Subexpression Elimination",
+                                       "Remove dead machine instructions",
+                                       "Two-Address instruction pass"};
       for (const char* kept : kKept) {
         if (name.contains(kept)) return true;
       }

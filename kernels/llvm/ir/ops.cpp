@@ -31,6 +31,7 @@ llvm::Value* emit_cast(DType from, DType to, llvm::Value* value) {
 }
 
 llvm::Value* emit_canonical_nan(DType dtype, llvm::Value* value) {
+  if (llvm::Value* done = raw::canonical_nan(compute_type(dtype), value)) return done;
   if (compute_type(dtype) == DType::kFloat64) return math::canonical_nan(Value<double>{value}).raw;
   return math::canonical_nan(Value<float>{value}).raw;
 }

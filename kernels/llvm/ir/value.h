@@ -48,6 +48,8 @@ llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usua
                     const std::function<llvm::Value*()>& full);
 // a 2^n for integers n; null if the target has no instruction for that.
 llvm::Value* scale(DType dtype, llvm::Value* a, llvm::Value* n);
+// math::canonical_nan(); null likewise.
+llvm::Value* canonical_nan(DType dtype, llvm::Value* a);
 // math::external_array() over the lanes of `a` and `b`, which is null for a unary function.
 llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::Value* b);
 // `usual`, or in the lanes of `rare` what call_external gives, which is called if there are any.
