@@ -74,7 +74,12 @@ bool reads_a(const MatrixProduct& x) {
 }
 
 // Of one slab.
-int64_t max_depth(const MatrixProduct& x) { return streams_b(x) ? kStreamedDepth : kDepth; }
+int64_t max_depth(const MatrixProduct& x) {
+  if (streams_b(x)) return kStreamedDepth;
+  // To add to c takes as long as a good part of the products that AMX makes of a shallow slab.
+  const int64_t even = ceil_div(x.k, ceil_div(x.k, kDepth));
+  return x.loops.packed_depth > 1 ? round_up(even, x.loops.packed_depth) : kDepth;
+}
 int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked; }
 int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
 
