@@ -1,5 +1,6 @@
 #include <sluice/tensor.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 

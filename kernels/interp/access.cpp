@@ -1,5 +1,6 @@
 #include "kernels/interp/access.h"
 
+#include <algorithm>
 #include <cstring>
 
 #if defined(__SSE2__)

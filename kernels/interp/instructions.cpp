@@ -1,4 +1,5 @@
 // The instructions of a Machine.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/interp/machine.h"

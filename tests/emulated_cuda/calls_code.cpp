@@ -1,4 +1,5 @@
 // Modules, functions, launches.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 

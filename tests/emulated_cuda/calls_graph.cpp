@@ -1,6 +1,8 @@
 // Graphs: nodes run in a random order that respects their dependencies.
 #include "tests/emulated_cuda/machine.h"
 
+#include <algorithm>
+
 namespace sluice::emulated {
 namespace {
 

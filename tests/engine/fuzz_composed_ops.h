@@ -3,6 +3,8 @@
 #ifndef SLUICE_TESTS_ENGINE_FUZZ_COMPOSED_OPS_H_
 #define SLUICE_TESTS_ENGINE_FUZZ_COMPOSED_OPS_H_
 
+#include <algorithm>
+
 #include <sluice/linalg.h>
 #include <sluice/map.h>
 

@@ -2,6 +2,8 @@
 #ifndef SLUICE_TESTS_ENGINE_FUZZ_OPS_H_
 #define SLUICE_TESTS_ENGINE_FUZZ_OPS_H_
 
+#include <algorithm>
+
 #include "tests/engine/fuzz_composed_ops.h"
 #include "tests/engine/fuzz_program.h"
 

@@ -1,6 +1,8 @@
 // Every element-wise op over every dtype it accepts, on nasty values, against the oracle.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/test_util.h"
 
 namespace sluice::test {

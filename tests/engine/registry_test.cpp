@@ -2,6 +2,7 @@
 // oracle or fuzzing. Methods are checked against their functions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 

@@ -1,4 +1,5 @@
 // Data sets, batches, files of samples, and checkpoints.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <numeric>

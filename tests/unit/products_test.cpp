@@ -2,6 +2,7 @@
 // the same bits however they are divided between threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
