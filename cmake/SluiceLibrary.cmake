@@ -46,7 +46,7 @@ endif()
 
 # Compiled below, for each instruction set.
 set(loops ${sources})
-list(FILTER loops INCLUDE REGEX "^kernels/(interp/loops|library/products)/")
+list(FILTER loops INCLUDE REGEX "^kernels/(interp/loops|library/(loops|products))/")
 list(FILTER loops EXCLUDE REGEX "_select\\.cpp$")
 list(REMOVE_ITEM sources ${loops})
 list(FILTER loops EXCLUDE REGEX "_amx\\.cpp$")

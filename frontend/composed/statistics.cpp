@@ -5,6 +5,7 @@
 #include <sluice/ops.h>
 #include "frontend/composed/compose.h"
 #include "frontend/dims.h"
+#include "frontend/indexing/scatter.h"
 #include "frontend/record.h"
 #include "frontend/reduce.h"
 
@@ -130,16 +131,21 @@ Tensor bincount(Arg x, const Tensor& weights, int64_t minlength) {
       if (ends[0] < 0) fail(kOp, "there is a negative number in ", describe(tensor));
       count = std::max(count, ends[1] + 1);
     }
+    // `values` have just been checked: they are positions.
+    const auto counted = [&](DType dtype, const Tensor& updates) {
+      const Tensor counts = frontend::scattered({kOp, fusion::Op::kScatterAdd},
+                                                zeros({count, 1}, dtype, tensor.device()), values,
+                                                broadcast_to(updates, Shape{values.numel(), 1}));
+      return reshape(counts, Shape{count});
+    };
     if (!weights.defined()) {
-      return scatter_add(zeros({count}, DType::kInt64, tensor.device()), values,
-                         full({1}, 1, DType::kInt64, tensor.device()), 0);
+      return counted(DType::kInt64, full({1, 1}, 1, DType::kInt64, tensor.device()));
     }
     if (weights.shape() != tensor.shape()) {
       fail(kOp, "weights ", describe(weights), " for ", describe(tensor));
     }
     const DType dtype = float_type(weights.dtype());
-    return scatter_add(zeros({count}, dtype, tensor.device()), values,
-                       reshape(weights, Shape{weights.numel()}), 0);
+    return counted(dtype, reshape(weights, Shape{weights.numel(), 1}));
   });
 }
 

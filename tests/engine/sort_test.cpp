@@ -172,6 +172,22 @@ TEST_P(Sort, LongLines) {
   check(sample({300001}, GetParam()), 0, 100);
 }
 
+// Numbers of 64 bits of which only the last bits differ, or the first and the last.
+TEST(SortOf64Bits, CloseNumbers) {
+  for (const int64_t length : {1, 2, 17, 40, 64, 65, 1000, 3000}) {
+    for (const int64_t different : {3, 1000}) {
+      const Tensor few = astype(randint(0, different, {3, length}), kInt64);
+      const Tensor which = randint(0, 2, {3, length});
+      const Tensor close = 1 + astype(few, kFloat64) * 0x1p-52;
+      for (const Tensor& x : {few, where(which == 0, few, few - (int64_t{1} << 62)), close,
+                              where(which == 0, close, -close)}) {
+        check(x, 1, (length + 1) / 2);
+        check(transpose(x), 0, (length + 1) / 2);
+      }
+    }
+  }
+}
+
 TEST_P(Sort, SearchesAndCompactions) {
   const Tensor x = sample({3, 1700}, GetParam());
   const Tensor line = sort(x.reshape({-1}));

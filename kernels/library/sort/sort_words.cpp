@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/library/loops/loops.h"
 #include "kernels/library/sort/highway.h"
 #include "runtime/cpu/parallel.h"
 
@@ -53,12 +54,27 @@ void sort_by_counting(Word* words, int64_t count) {
   }
 }
 
+}  // namespace
+
 template <typename Word>
 void sort_by_comparing(Word* words, int64_t count) {
   if (const VectorSorts* const vectorised = find_vector_sorts()) {
     (*vectorised)(words, count);
   } else {
     std::sort(words, words + count);
+  }
+}
+
+namespace {
+
+// By loops of ours where there are any, and words are not so many that the library's do better.
+template <typename Word>
+void sort_vectors(void (*loops)(Word*, int64_t), Word* words, int64_t count) {
+  constexpr int64_t kMany = int64_t{1} << 18;
+  if (loops != nullptr && (count <= kMany || find_vector_sorts() == nullptr)) {
+    loops(words, count);
+  } else {
+    sort_by_comparing(words, count);
   }
 }
 
@@ -71,6 +87,10 @@ void sort_words(Word* words, int64_t count) {
   }
   if constexpr (sizeof(Word) == 1) {
     std::sort(words, words + count);
+  } else if constexpr (sizeof(Word) == 4) {
+    sort_vectors(library_loops().sort32, words, count);
+  } else if constexpr (sizeof(Word) == 8) {
+    sort_vectors(library_loops().sort64, words, count);
   } else {
     sort_by_comparing(words, count);
   }
@@ -112,5 +132,7 @@ SLUICE_WORD(uint32_t)
 SLUICE_WORD(uint64_t)
 SLUICE_WORD(WideWord)
 #undef SLUICE_WORD
+template void sort_by_comparing(uint32_t*, int64_t);
+template void sort_by_comparing(uint64_t*, int64_t);
 
 }  // namespace sluice::kernels

@@ -20,6 +20,10 @@ struct alignas(16) WideWord {
 template <typename Word>
 void sort_words(Word* words, int64_t count);
 
+// Likewise, of words of at least 16 bits, by comparisons, and by a library's where there is one.
+template <typename Word>
+void sort_by_comparing(Word* words, int64_t count);
+
 // Of more words than this it pays to have several threads sort them.
 inline constexpr int64_t kLongSort = int64_t{1} << 17;
 

@@ -2,15 +2,14 @@
 // through all positions in order, so that bits do not depend on the ranges.
 #include "fusion/library/scatter.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 #include <type_traits>
 
-#include "kernels/library/library.h"
+#include "kernels/library/loops/loops.h"
 #include "runtime/cpu/parallel.h"
 
-namespace sluice::kernels {
+namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 namespace {
 
 using fusion::ScatterAttributes;
@@ -24,15 +23,10 @@ constexpr int64_t kLongRow = 256;
 constexpr int64_t kShortRow = 32;
 
 struct Add {
+  // NaN is made canonical when all is added.
   template <typename T>
   T operator()(T a, T b) const {
-    const auto sum = static_cast<T>(a + b);
-    if constexpr (std::is_floating_point_v<T>) {
-      // Every NaN in memory is the canonical one.
-      return sum == sum ? sum : std::numeric_limits<T>::quiet_NaN();
-    } else {
-      return sum;
-    }
+    return static_cast<T>(a + b);
   }
 };
 // Of two zeros the first; NaN wins.
@@ -58,7 +52,7 @@ struct Set {
 template <typename T, typename Combine>
 class Scatter {
  public:
-  Scatter(const ScatterAttributes& attributes, absl::Span<void* const> buffers)
+  Scatter(const ScatterAttributes& attributes, void* const* buffers)
       : a_(attributes),
         x_(static_cast<const T*>(buffers[0]) + a_.x.offset),
         positions_(static_cast<const int64_t*>(buffers[1]) + a_.positions.offset),
@@ -66,17 +60,18 @@ class Scatter {
         y_(static_cast<T*>(buffers[3])) {}
 
   void run() const {
-    parallel_for(a_.rows, 1 + kScatterGrain / std::max<int64_t>(1, a_.columns),
+    if (a_.rows * a_.columns == 0) return;
+    parallel_for(a_.rows, 1 + kScatterGrain / a_.columns,
                  [&](int64_t begin, int64_t end) { copy(begin, end); });
     if (a_.columns >= kLongRow) {
-      const int64_t grain =
-          std::max(kLongRow / 4, 1 + kScatterGrain / std::max<int64_t>(1, a_.count));
-      parallel_for(a_.columns, grain,
+      const int64_t wanted = 1 + kScatterGrain / (a_.count > 0 ? a_.count : 1);
+      parallel_for(a_.columns, wanted > kLongRow / 4 ? wanted : kLongRow / 4,
                    [&](int64_t begin, int64_t end) { put(0, a_.rows, begin, end); });
     } else {
       // Each range reads all positions: no more ranges than threads, and none for little work.
       const int64_t most = a_.columns < kShortRow ? 1 : num_threads();
-      const int64_t ranges = std::clamp<int64_t>(a_.count * a_.columns / kScatterGrain, 1, most);
+      int64_t ranges = a_.count * a_.columns / kScatterGrain;
+      ranges = ranges < 1 ? 1 : ranges > most ? most : ranges;
       parallel_for(ranges, 1, [&](int64_t begin, int64_t end) {
         put(begin * a_.rows / ranges, end * a_.rows / ranges, 0, a_.columns);
       });
@@ -84,16 +79,19 @@ class Scatter {
   }
 
  private:
+  static constexpr bool kMakesNaN = std::is_floating_point_v<T> && std::is_same_v<Combine, Add>;
+
   void copy(int64_t begin, int64_t end) const {
     if (a_.x.column == 1 && a_.x.row == a_.columns) {
-      std::copy(x_ + begin * a_.columns, x_ + end * a_.columns, y_ + begin * a_.columns);
+      std::memcpy(y_ + begin * a_.columns, x_ + begin * a_.columns,
+                  sizeof(T) * (end - begin) * a_.columns);
       return;
     }
     for (int64_t i = begin; i < end; ++i) {
       const T* const from = x_ + i * a_.x.row;
       T* const to = y_ + i * a_.columns;
       if (a_.x.column == 1) {
-        std::copy_n(from, a_.columns, to);
+        std::memcpy(to, from, sizeof(T) * a_.columns);
       } else {
         for (int64_t j = 0; j < a_.columns; ++j) to[j] = from[j * a_.x.column];
       }
@@ -102,44 +100,76 @@ class Scatter {
 
   // What of the updates meets these rows and columns.
   void put(int64_t begin, int64_t end, int64_t first, int64_t last) const {
-    if (a_.columns == 1) {
-      return put_each(begin, end, std::integral_constant<int64_t, 1>(),
-                      [this](T* to, const T* from) { *to = combine_(*to, *from); });
-    }
-    if (a_.updates.column == 1) {
-      return put_each(begin, end, a_.columns, [&](T* to, const T* from) {
-        put_run(to + first, from + first, last - first);
+    if (a_.columns == 1 || a_.updates.column == 1) {
+      switch (a_.columns) {
+        case 1: put_rows<1>(begin, end); break;
+        case 2: put_rows<2>(begin, end); break;
+        case 3: put_rows<3>(begin, end); break;
+        case 4: put_rows<4>(begin, end); break;
+        case 8: put_rows<8>(begin, end); break;
+        case 16: put_rows<16>(begin, end); break;
+        default:
+          for_each_row(begin, end, a_.columns, [&](T* to, const T* from) {
+            put_run(to + first, from + first, last - first);
+          });
+      }
+    } else {
+      for_each_row(begin, end, a_.columns, [&](T* to, const T* from) {
+        for (int64_t j = first; j < last; ++j) to[j] = combine_(to[j], from[j * a_.updates.column]);
       });
     }
-    put_each(begin, end, a_.columns, [&](T* to, const T* from) {
-      for (int64_t j = first; j < last; ++j) to[j] = combine_(to[j], from[j * a_.updates.column]);
-    });
+    if constexpr (kMakesNaN) make_canonical(begin, end, first, last);
+  }
+  template <int64_t kColumns>
+  void put_rows(int64_t begin, int64_t end) const {
+    for_each_row(begin, end, std::integral_constant<int64_t, kColumns>(),
+                 [this](T* to, const T* from) { put_some<kColumns>(to, from); });
   }
 
   // What is the same for all rows is in variables: what is written might change members.
   template <typename Columns, typename PutRow>
-  void put_each(int64_t begin, int64_t end, Columns columns, const PutRow& put_row) const {
+  void for_each_row(int64_t begin, int64_t end, Columns columns, const PutRow& put_row) const {
     const int64_t count = a_.count, step = a_.positions.row, stride = a_.updates.row;
     const int64_t* const positions = positions_;
     const T* from = updates_;
     T* const y = y_;
+    const auto rows = static_cast<uint64_t>(end - begin);
     for (int64_t i = 0; i < count; ++i, from += stride) {
       const int64_t row = positions[i * step];
-      if (row < begin || row >= end) continue;
+      if (static_cast<uint64_t>(row - begin) >= rows) continue;
       put_row(y + row * columns, from);
     }
   }
 
-  // Eight at a time, through an array of their own: the compiler makes vectors of them.
+  // Through an array of their own: the compiler makes vectors of them.
+  template <int64_t kCount>
+  void put_some(T* to, const T* from) const {
+    T results[kCount];
+    for (int64_t k = 0; k < kCount; ++k) results[k] = combine_(to[k], from[k]);
+    std::memcpy(to, results, sizeof(results));
+  }
   void put_run(T* to, const T* from, int64_t count) const {
-    constexpr int64_t kStep = 8;
     int64_t j = 0;
-    for (; j + kStep <= count; j += kStep) {
-      T results[kStep];
-      for (int64_t k = 0; k < kStep; ++k) results[k] = combine_(to[j + k], from[j + k]);
-      std::copy_n(results, kStep, to + j);
-    }
+    for (; j + 16 <= count; j += 16) put_some<16>(to + j, from + j);
+    for (; j + 4 <= count; j += 4) put_some<4>(to + j, from + j);
     for (; j < count; ++j) to[j] = combine_(to[j], from[j]);
+  }
+
+  // Every NaN in memory is the canonical one: of all rows, or of fewer that something was added to.
+  void make_canonical(int64_t begin, int64_t end, int64_t first, int64_t last) const {
+    const auto make = [](T* y, int64_t count) {
+      for (int64_t j = 0; j < count; ++j) {
+        y[j] = y[j] == y[j] ? y[j] : static_cast<T>(__builtin_nan(""));
+      }
+    };
+    if (a_.count < end - begin) {
+      for_each_row(begin, end, a_.columns,
+                   [&](T* to, const T*) { make(to + first, last - first); });
+    } else if (last - first == a_.columns) {
+      make(y_ + begin * a_.columns, (end - begin) * a_.columns);
+    } else {
+      for (int64_t i = begin; i < end; ++i) make(y_ + i * a_.columns + first, last - first);
+    }
   }
 
   const ScatterAttributes& a_;
@@ -151,14 +181,13 @@ class Scatter {
 };
 
 template <typename T, typename Combine>
-absl::Status run(const ScatterAttributes& attributes, absl::Span<void* const> buffers) {
+void run(const ScatterAttributes& attributes, void* const* buffers) {
   Scatter<T, Combine>(attributes, buffers).run();
-  return absl::OkStatus();
 }
 
 // Of types of which only the size counts: what is moved, and integers that wrap.
 template <typename Combine>
-absl::Status run_of_size(const ScatterAttributes& attributes, absl::Span<void* const> buffers) {
+void run_of_size(const ScatterAttributes& attributes, void* const* buffers) {
   switch (size_of(attributes.dtype)) {
     case 1: return run<uint8_t, Combine>(attributes, buffers);
     case 2: return run<uint16_t, Combine>(attributes, buffers);
@@ -169,7 +198,7 @@ absl::Status run_of_size(const ScatterAttributes& attributes, absl::Span<void* c
 
 // Of types that are compared.
 template <typename Combine>
-absl::Status run_ordered(const ScatterAttributes& attributes, absl::Span<void* const> buffers) {
+void run_ordered(const ScatterAttributes& attributes, void* const* buffers) {
   switch (attributes.dtype) {
     case DType::kInt8: return run<int8_t, Combine>(attributes, buffers);
     case DType::kInt16: return run<int16_t, Combine>(attributes, buffers);
@@ -181,10 +210,7 @@ absl::Status run_ordered(const ScatterAttributes& attributes, absl::Span<void* c
   }
 }
 
-}  // namespace
-
-absl::Status run_scatter(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
-  const ScatterAttributes& attributes = fusion::scatter_of(call);
+void scatter(const ScatterAttributes& attributes, void* const* buffers) {
   switch (attributes.mode) {
     case ScatterMode::kMax: return run_ordered<Max>(attributes, buffers);
     case ScatterMode::kMin: return run_ordered<Min>(attributes, buffers);
@@ -198,4 +224,8 @@ absl::Status run_scatter(const fusion::LibraryCall& call, absl::Span<void* const
   }
 }
 
-}  // namespace sluice::kernels
+}  // namespace
+
+void fill_scatter(LibraryLoops& table) { table.scatter = scatter; }
+
+}  // namespace sluice::kernels::SLUICE_ISA_NAMESPACE

@@ -1,0 +1,32 @@
+// Library calls whose loops are compiled once for each instruction set (cmake/SluiceLibrary.cmake).
+//
+// Their sources use no inline function of the standard library that might be linked from another
+// set's object.
+#ifndef SLUICE_KERNELS_LIBRARY_LOOPS_LOOPS_H_
+#define SLUICE_KERNELS_LIBRARY_LOOPS_LOOPS_H_
+
+#include <cstdint>
+
+#include "fusion/library/scatter.h"
+#include "fusion/library/search.h"
+#include "fusion/library/sort.h"
+
+namespace sluice::kernels {
+
+// Run calls, on the calling thread and workers. `buffers`: the addresses of the call's.
+struct LibraryLoops {
+  void (*scatter)(const fusion::ScatterAttributes&, void* const* buffers) = nullptr;
+  void (*search)(const fusion::SearchAttributes&, void* const* buffers) = nullptr;
+  void (*sort)(const fusion::SortAttributes&, void* const* buffers) = nullptr;
+
+  // Sort words on the calling thread; null if this set has none that are better than a library's.
+  void (*sort32)(uint32_t* words, int64_t count) = nullptr;
+  void (*sort64)(uint64_t* words, int64_t count) = nullptr;
+};
+
+// Those for this machine.
+const LibraryLoops& library_loops();
+
+}  // namespace sluice::kernels
+
+#endif  // SLUICE_KERNELS_LIBRARY_LOOPS_LOOPS_H_

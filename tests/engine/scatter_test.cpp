@@ -1,0 +1,99 @@
+// Scatters of rows of every length against plain loops, bit by bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+class Scatter : public testing::TestWithParam<DType> {};
+
+// Small numbers; of floats also those of which sums and maxima are special.
+Tensor numbers(const Shape& shape, DType dtype) {
+  Tensor x = astype(randint(-20, 21, shape), dtype);
+  if (!is_float(dtype)) return x;
+  x = x / 7;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor which = randint(0, 60, shape);
+  x = where(which == 0, infinity, where(which == 1, -infinity, x));
+  return where(which == 2, std::numeric_limits<double>::quiet_NaN(), where(which == 3, -0.0, x));
+}
+
+template <typename T, typename Combine>
+void expect_rows(const Tensor& actual, const Tensor& x, const Tensor& rows, const Tensor& updates,
+                 const char* what, Combine combine) {
+  std::vector<T> wanted = x.to_vector<T>();
+  const std::vector<int64_t> to = rows.to_vector<int64_t>();
+  const std::vector<T> from = updates.to_vector<T>();
+  const int64_t columns = x.shape(1);
+  for (size_t i = 0; i < to.size(); ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      T& element = wanted[to[i] * columns + j];
+      element = combine(element, from[i * columns + j]);
+      if (element != element) element = std::numeric_limits<T>::quiet_NaN();
+    }
+  }
+  const std::vector<T> found = actual.to_vector<T>();
+  ASSERT_EQ(found.size(), wanted.size());
+  EXPECT_TRUE(found.empty() ||
+              std::memcmp(found.data(), wanted.data(), found.size() * sizeof(T)) == 0)
+      << what << " of " << to.size() << " rows of " << columns;
+}
+
+TEST_P(Scatter, RowsOfEveryLength) {
+  const DType dtype = GetParam();
+  constexpr int64_t kRows = 40;
+  for (const int64_t columns : {1, 2, 3, 4, 5, 8, 15, 16, 17, 33, 300}) {
+    for (const int64_t count : {1, 7, 500}) {
+      for (const bool in_order : {false, true}) {
+        const Tensor x = numbers({kRows, columns}, dtype);
+        Tensor rows = astype(randint(0, kRows, {count}), DType::kInt64);
+        if (in_order) rows = sort(rows);
+        const Tensor updates = numbers({count, columns}, dtype);
+        const Tensor at = reshape(rows, {count, 1});
+        visit_dtype(dtype, [&]<typename T>() {
+          if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+            expect_rows<T>(scatter_add(x, at, updates, 0), x, rows, updates, "sums",
+                           [](T a, T b) { return static_cast<T>(a + b); });
+            expect_rows<T>(scatter_max(x, at, updates, 0), x, rows, updates, "maxima",
+                           [](T a, T b) { return a < b || b != b ? b : a; });
+            expect_rows<T>(scatter_min(x, at, updates, 0), x, rows, updates, "minima",
+                           [](T a, T b) { return b < a || b != b ? b : a; });
+            expect_rows<T>(scatter(x, at, updates, 0), x, rows, updates, "updates",
+                           [](T, T b) { return b; });
+            // Rows that are not consecutive.
+            const Tensor copied = transpose(updates) * 1;
+            copied.eval();
+            const Tensor columnwise = transpose(copied);
+            expect_rows<T>(scatter_add(x, at, columnwise, 0), x, rows, updates, "strided sums",
+                           [](T a, T b) { return static_cast<T>(a + b); });
+          }
+        });
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(DTypes, Scatter,
+                         testing::Values(DType::kInt8, DType::kInt32, DType::kInt64, DType::kUInt16,
+                                         DType::kFloat32, DType::kFloat64),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+TEST(Bincount, CountsAndWeighs) {
+  const Tensor x = Tensor::from({3, 0, 3, 1, 3});
+  EXPECT_EQ(bincount(x).to_vector<int64_t>(), (std::vector<int64_t>{1, 1, 0, 3}));
+  EXPECT_EQ(bincount(x, {}, 6).to_vector<int64_t>(), (std::vector<int64_t>{1, 1, 0, 3, 0, 0}));
+  EXPECT_EQ(bincount(x, Tensor::from({1.f, 2.f, 4.f, 8.f, 16.f})).to_vector<float>(),
+            (std::vector<float>{2, 8, 0, 21}));
+  EXPECT_EQ(bincount(zeros({0}, DType::kInt32), {}, 2).to_vector<int64_t>(),
+            (std::vector<int64_t>{0, 0}));
+}
+
+}  // namespace
+}  // namespace sluice::test
