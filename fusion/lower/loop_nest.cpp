@@ -1,7 +1,11 @@
 #include "fusion/lower/loop_nest.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <type_traits>
 
 namespace sluice::fusion {
 namespace {
@@ -84,26 +88,96 @@ void simplify_dims(LoopNest* nest) {
   if (count(false) == 0) add_outer_dim(nest);
 }
 
+namespace {
+
+// The accesses of elements whose strides are counted.
+template <typename IsCounted>
+int64_t count_accesses(const Program& program, const LoopNest& nest, const IsCounted& is_counted) {
+  int64_t count = 0;
+  for (size_t i = 0; i < nest.addresses.size(); ++i) {
+    const Access& access = program.accesses[i];
+    if (access.buffer == kNoBuffer || !access.varies_along_reduced) continue;
+    count += is_counted(nest.addresses[i].coefficient) ? 1 : 0;
+  }
+  return count;
+}
+
+size_t num_outer(const LoopNest& nest) {
+  return std::count_if(nest.dims.begin(), nest.dims.end(),
+                       [](const Dim& dim) { return !dim.reduced; });
+}
+
+// The points along the dims that an access varies along.
+int64_t points_of(const Affine& address, const LoopNest& nest) {
+  int64_t points = 1;
+  for (size_t d = 0; d < nest.dims.size(); ++d) {
+    if (address.coefficient[d] != 0) points *= nest.dims[d].extent;
+  }
+  return points;
+}
+
+}  // namespace
+
+void sort_reduced_dims(const Program& program, LoopNest* nest) {
+  // As the access of the most elements has them.
+  const Affine* leading = nullptr;
+  int64_t most = 0;
+  for (size_t i = 0; i < nest->addresses.size(); ++i) {
+    const Access& access = program.accesses[i];
+    if (access.buffer == kNoBuffer || !access.varies_along_reduced) continue;
+    const int64_t points = points_of(nest->addresses[i], *nest);
+    if (points <= most) continue;
+    most = points;
+    leading = &nest->addresses[i];
+  }
+  if (leading == nullptr) return;
+  const auto first = static_cast<std::ptrdiff_t>(num_outer(*nest));
+  std::vector<size_t> order(nest->dims.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // What is the same along a dim is read again for each of its points.
+  const auto distance = [&, strides = leading->coefficient](size_t d) {
+    return strides[d] == 0 ? std::numeric_limits<int64_t>::max() : std::abs(strides[d]);
+  };
+  std::stable_sort(order.begin() + first, order.end(),
+                   [&](size_t a, size_t b) { return distance(a) > distance(b); });
+  const auto permute = [&](auto values) {
+    const std::vector<std::decay_t<decltype(*values)>> before(values, values + order.size());
+    for (size_t d = 0; d < order.size(); ++d) values[d] = before[order[d]];
+  };
+  permute(nest->dims.begin());
+  for (Affine& address : nest->addresses) permute(address.coefficient.begin());
+}
+
+Schedule free_schedule(const Program& program, const LoopNest& nest) {
+  // Shorter rows, or fewer columns, would leave most lanes empty.
+  constexpr int64_t kMinElements = 64;
+  const size_t outer = num_outer(nest);
+  const auto consecutive = [&](size_t d) {
+    return count_accesses(program, nest, [&](const auto& stride) { return stride[d] == 1; });
+  };
+  const size_t row = nest.dims.size() - 1;
+  const int64_t along_row = consecutive(row);
+  int64_t elements = 1;
+  for (size_t d = outer; d <= row; ++d) elements *= nest.dims[d].extent;
+  if (program.schedule == Schedule::kColumn) {
+    const bool wins = elements >= kMinElements && along_row > consecutive(outer - 1);
+    return wins ? Schedule::kRow : Schedule::kColumn;
+  }
+  for (size_t d = 0; d < outer; ++d) {
+    if (nest.dims[d].extent >= kMinElements && consecutive(d) > along_row) return Schedule::kColumn;
+  }
+  return Schedule::kRow;
+}
+
 bool arrange_lanes(const Program& program, LoopNest* nest) {
   if (program.schedule == Schedule::kPointwise) return false;
-  auto count_elements = [&](const auto& is_counted) {
-    int64_t count = 0;
-    for (size_t i = 0; i < nest->addresses.size(); ++i) {
-      const Access& access = program.accesses[i];
-      if (access.buffer == kNoBuffer || !access.varies_along_reduced) continue;
-      count += is_counted(nest->addresses[i].coefficient) ? 1 : 0;
-    }
-    return count;
-  };
-  const auto first_reduced = std::find_if(nest->dims.begin(), nest->dims.end(),
-                                          [](const Dim& dim) { return dim.reduced; });
-  const size_t last_outer = first_reduced - nest->dims.begin() - 1;
+  const size_t last_outer = num_outer(*nest) - 1;
   const size_t lane = program.schedule == Schedule::kRow ? nest->dims.size() - 1 : last_outer;
-  const int64_t along_lanes =
-      count_elements([&](const auto& stride) { return std::abs(stride[lane]) <= 1; });
+  const int64_t along_lanes = count_accesses(
+      program, *nest, [&](const auto& stride) { return std::abs(stride[lane]) <= 1; });
   const size_t none = nest->dims.size();
   const size_t best = find_best_dim(*nest, none, along_lanes, [&](size_t d) {
-    return count_elements([&](const auto& stride) { return stride[d] == 1; });
+    return count_accesses(program, *nest, [&](const auto& stride) { return stride[d] == 1; });
   });
   if (best == none) return false;
   move_dim(nest, best, last_outer);
@@ -152,8 +226,7 @@ std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest) {
   const std::vector<Affine>& addresses = nest->addresses;
   std::vector<bool> in_tiles(addresses.size(), false);
   const std::vector<bool> loaded = find_loaded(program);
-  const auto is_outer = [](const Dim& dim) { return !dim.reduced; };
-  const size_t outer = std::count_if(nest->dims.begin(), nest->dims.end(), is_outer);
+  const size_t outer = num_outer(*nest);
   const bool in_row = program.schedule == Schedule::kRow && !program.lanes_across_rows;
   const size_t lane = in_row ? nest->dims.size() - 1 : outer - 1;
   auto suits = [&](size_t access, size_t dim) {

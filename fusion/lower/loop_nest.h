@@ -27,6 +27,14 @@ struct LoopNest {
 // left and, if there was any, one reduced dim.
 void simplify_dims(LoopNest* nest);
 
+// For a program whose results do not depend on the order of reductions: orders the reduced dims as
+// memory has them. To be called before simplify_dims().
+void sort_reduced_dims(const Program& program, LoopNest* nest);
+
+// Likewise, but after it: the schedule of which more accesses of elements are consecutive along the
+// lanes.
+Schedule free_schedule(const Program& program, const LoopNest& nest);
+
 // Reductions: if more accesses of elements are consecutive along some outer dim than along the
 // lanes, makes that the last outer dim. True if lanes are then best across rows of the row
 // schedule.

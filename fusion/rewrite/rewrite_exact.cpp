@@ -97,7 +97,7 @@ bool is_whole(const Rewriter& body, ValueId value) {
 }
 
 // True if op(x, y) and op(y, x) are equal.
-bool is_commutative(Op op, DType dtype) {
+bool is_commutative(Op op) {
   switch (op) {
     case Op::kAdd:
     case Op::kMul:
@@ -109,9 +109,9 @@ bool is_commutative(Op op, DType dtype) {
     case Op::kBitwiseAnd:
     case Op::kBitwiseOr:
     case Op::kBitwiseXor:
-    case Op::kLogAddExp: return true;
+    case Op::kLogAddExp:
     case Op::kMaximum:
-    case Op::kMinimum: return !is_float(dtype);  // the first of two zeros
+    case Op::kMinimum: return true;
     default: return false;
   }
 }
@@ -259,7 +259,7 @@ ValueId drop_repetitions(Rewriter& body, const Instr& instr) {
   if (!is_idempotent(instr.op)) return kNoValue;
   if (a == b) return a;
   // op(op(x, y), x) is op(x, y).
-  if (!is_commutative(instr.op, instr.dtype)) return kNoValue;
+  if (!is_commutative(instr.op)) return kNoValue;
   for (const auto& [whole, part] : {std::pair(a, b), std::pair(b, a)}) {
     if (body.is(whole, instr.op) &&
         (body.operand(whole, 0) == part || body.operand(whole, 1) == part)) {
@@ -280,7 +280,7 @@ ValueId join_compounds(Rewriter& body, const Instr& instr) {
       return body.emit(Op::kRsqrt, instr.dtype, {body.operand(a)});
     case Op::kMinimum: {
       if (instr.dtype == DType::kBool) return kNoValue;
-      const bool swapped = !is_float(instr.dtype) && !body.is(a, Op::kMaximum);
+      const bool swapped = !body.is(a, Op::kMaximum);
       const auto [inner, high] = swapped ? std::pair(b, a) : std::pair(a, b);
       // A value computed once a row must not become one computed once an element.
       if (!body.is(inner, Op::kMaximum) || !body.used_once(inner) ||
@@ -296,7 +296,7 @@ ValueId join_compounds(Rewriter& body, const Instr& instr) {
 
 ValueId order_operands(Rewriter& body, const Instr& instr) {
   const auto [a, b, unused] = instr.operands;
-  if (instr.num_operands != 2 || a <= b || !is_commutative(instr.op, instr.dtype)) return kNoValue;
+  if (instr.num_operands != 2 || a <= b || !is_commutative(instr.op)) return kNoValue;
   return body.emit(instr.op, instr.dtype, {b, a});
 }
 

@@ -89,7 +89,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_across_rows(const RowPlan::
   });
   if (pass.reductions.empty()) return {};
   Accumulators result = fold_slots(pass, slots, column);
-  widen_positions(first, &result);
+  widen_leaf(first, &result, pass.reductions);
   return result;
 }
 
@@ -146,7 +146,7 @@ void KernelEmitter::emit_panels_across_rows(llvm::Value* first, llvm::Value* las
           });
           builder_.loop(zero, width, one, {}, [&](llvm::Value* column, const Values&) {
             Accumulators result = fold_slots(pass, slots, column);
-            widen_positions(from, &result);
+            widen_leaf(from, &result, pass.reductions);
             add_to_tree(tree, column, leaf, result);
             return Values{};
           });

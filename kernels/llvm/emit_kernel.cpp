@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "fusion/ir/any_order.h"
 #include "kernels/compiled/symbols.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
@@ -231,7 +232,11 @@ ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* las
   };
   llvm::Value* length = extent(dims);
   llvm::Value* lanes = builder_.index(builder_.lanes());
-  auto first_of_vector = [&](llvm::Value* i) { return ir_.CreateAnd(i, ir_.CreateNeg(lanes)); };
+  // Where the order is free a vector begins with the run. (What is cached is in whole vectors.)
+  const bool is_free = fusion::takes_any_order(program_) && plan_.cached.empty();
+  auto first_of_vector = [&](llvm::Value* i) {
+    return is_free ? i : ir_.CreateAnd(i, ir_.CreateNeg(lanes));
+  };
   // Carried as well: the indices of the run.
   Values indices(dims);
   llvm::Value* rest = ir_.CreateSDiv(first, length);

@@ -175,7 +175,7 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
     std::vector<Accumulators> subtrees;
     for (int l = 0; l < kLeaves; ++l) {
       subtrees.push_back(state_of(states, l));
-      widen_positions(from[l], &subtrees.back());
+      widen_leaf(from[l], &subtrees.back(), pass.reductions);
     }
     for (int count = kLeaves; count > 1; count /= 2) {
       for (int l = 0; l < count / 2; ++l) {

@@ -93,7 +93,10 @@ void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
 }
 
 KernelEmitter::Accumulators KernelEmitter::leaf_start(const std::vector<ValueId>& reductions) {
-  Accumulators result = identities(reductions);
+  Accumulators result;
+  for (const ValueId id : reductions) {
+    result.push_back(ir::emit_identity(program_.body[id].op, leaf_type_of(id)));
+  }
   for (size_t k = 0; k < result.size(); ++k) {
     if (!is_arg_reduction(program_.body[reductions[k]].op)) continue;
     llvm::Type* word = ir_.getInt32Ty();
@@ -110,6 +113,15 @@ llvm::Value* KernelEmitter::value_of_element(ValueId reduction) {
 
 ReductionState KernelEmitter::leaf_element(ValueId reduction, llvm::Value* r, llvm::Value* first) {
   ReductionState element{value_of_element(reduction), nullptr};
+  const DType type = leaf_type_of(reduction);
+  if (type != type_of(reduction)) {
+    // Of the short element itself.
+    const Instr& cast = program_.body[program_.body[reduction].operands[0]];
+    const bool is_signed = program_.body[cast.operands[0]].dtype != DType::kBool &&
+                           (type == DType::kInt16 || type == DType::kInt32);
+    element.value = ir_.CreateIntCast(body_->value(cast.operands[0]),
+                                      builder_.with_lanes(builder_.scalar_type(type)), is_signed);
+  }
   if (is_arg_reduction(program_.body[reduction].op)) {
     llvm::Type* word = ir_.getInt32Ty();
     element.position =
@@ -121,13 +133,29 @@ ReductionState KernelEmitter::leaf_element(ValueId reduction, llvm::Value* r, ll
   return element;
 }
 
-void KernelEmitter::widen_positions(llvm::Value* first, Accumulators* leaf) {
-  for (ReductionState& state : *leaf) {
+void KernelEmitter::widen_leaf(llvm::Value* first, Accumulators* leaf,
+                               const std::vector<ValueId>& reductions) {
+  for (size_t k = 0; k < leaf->size(); ++k) {
+    ReductionState& state = (*leaf)[k];
+    state.value = widened_sum(reductions[k], state.value, type_of(reductions[k]));
     if (state.position == nullptr) continue;
     llvm::Type* words = builder_.with_lanes(ir_.getInt64Ty());
     state.position = ir_.CreateAdd(ir_.CreateZExt(state.position, words),
                                    builder_.splat(first, builder_.lanes()));
   }
+}
+
+DType KernelEmitter::leaf_type_of(ValueId reduction) const {
+  const Instr& instr = program_.body[reduction];
+  return instr.op == Op::kSum && !is_float(instr.dtype) ? dtype_in_leaf(program_, instr)
+                                                        : type_of(reduction);
+}
+
+llvm::Value* KernelEmitter::widened_sum(ValueId reduction, llvm::Value* sum, DType dtype) {
+  const DType from = leaf_type_of(reduction);
+  if (from == type_of(reduction)) return sum;
+  return ir_.CreateIntCast(sum, builder_.with_lanes(builder_.scalar_type(dtype)),
+                           from == DType::kInt16 || from == DType::kInt32);
 }
 
 ReductionState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {
@@ -149,7 +177,7 @@ KernelEmitter::Accumulators KernelEmitter::add_element(const RowPlan::Stage& pas
     const Op op = program_.body[id].op;
     const ir::ContractionScope contraction(program_.contracts && op == Op::kSum);
     const ReductionState next =
-        ir::emit_combine_next(op, type_of(id), state[k], leaf_element(id, r, first));
+        ir::emit_combine_next(op, leaf_type_of(id), state[k], leaf_element(id, r, first));
     // Where lanes are rows, those that don't exist have a state of their own that nobody reads.
     llvm::Value* active = lanes_reduced() ? body_->active() : nullptr;
     if (active == nullptr) {
@@ -181,9 +209,13 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
                                             : run_loop(first, last, start, emit_elements);
     body_->set_active(nullptr);
     result = unflatten(pass.reductions, program_, lanes);
+    // Sums of all lanes are wider than those of one.
+    for (size_t k = 0; k < result.size(); ++k) {
+      result[k].value = widened_sum(pass.reductions[k], result[k].value, DType::kInt32);
+    }
   }
   for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
-  widen_positions(first, &result);
+  widen_leaf(first, &result, pass.reductions);
   return result;
 }
 
@@ -214,23 +246,34 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
   }
   end.resize(reduced);
   Accumulators result = unflatten(pass.reductions, program_, end);
-  widen_positions(first, &result);
+  widen_leaf(first, &result, pass.reductions);
   return result;
 }
 
 ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) const {
+  // Extremes of floats are operations on bits, which leave the vector registers if they are
+  // scalars.
+  constexpr int kPartBytes = 16;
+  const Op op = program_.body[reduction].op;
+  const DType type = type_of(reduction);
+  const bool stays_vector = is_float(type) && (op == Op::kMax || op == Op::kMin);
+  const int least = stays_vector ? kPartBytes / static_cast<int>(size_of(type)) : 1;
+  int width = plan_.lanes;
   for (int half = plan_.lanes / 2; half >= 1; half /= 2) {
-    LaneScope narrow(half);
+    const int lanes = std::max(half, least);
+    LaneScope narrow(lanes);
     auto part = [&](llvm::Value* vector, int from) -> llvm::Value* {
       if (vector == nullptr) return nullptr;
-      if (half == 1) return ir_.CreateExtractElement(vector, from);
+      if (lanes == 1) return ir_.CreateExtractElement(vector, from);
       std::vector<int> mask;
-      for (int i = 0; i < half; ++i) mask.push_back(from + i);
+      for (int i = from; i < from + lanes; ++i) mask.push_back(i < width ? i : -1);
       return ir_.CreateShuffleVector(vector, mask);
     };
     state = combine(reduction, {part(state.value, 0), part(state.position, 0)},
                     {part(state.value, half), part(state.position, half)});
+    width = lanes;
   }
+  if (least > 1) state.value = ir_.CreateExtractElement(state.value, uint64_t{0});
   return state;
 }
 

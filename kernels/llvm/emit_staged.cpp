@@ -2,6 +2,7 @@
 // in short runs: blocks are transposed in registers, or copied, to where they are. The order of
 // additions stays what it is.
 #include <algorithm>
+#include <optional>
 
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
@@ -14,9 +15,9 @@ using fusion::StrideClass;
 using fusion::ValueId;
 using ir::LaneScope;
 
-// Elements that are staged at a time, about: a part of the second-level cache. But of each line of
+// Elements that are staged at a time, about: a part of the first-level cache. But of each line of
 // memory so many, though the panel be larger: a line is in a page of its own, mostly.
-constexpr int64_t kPanelElements = 16384;
+constexpr int64_t kPanelElements = 4096;
 constexpr int64_t kMinRuns = 64;
 // Copies are better read back from the first-level cache.
 constexpr int64_t kCopiedElements = 4096;
@@ -118,18 +119,20 @@ KernelEmitter::Values KernelEmitter::indices_of_run(llvm::Value* run) {
   return indices;
 }
 
+// Whether the points of all dims are more than a cache holds.
+llvm::Value* KernelEmitter::is_far() {
+  constexpr int64_t kFarElements = 2 << 20;
+  llvm::Value* points = reduced_extent_;
+  for (int d = 0; d < program_.outer_rank; ++d) points = ir_.CreateMul(points, body_->extent(d));
+  return ir_.CreateICmpSGT(points, builder_.index(kFarElements));
+}
+
 void KernelEmitter::transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count,
                                    llvm::Value* to) {
-  // The hardware does not foresee strides of pages. Loads of other sizes, or of what may be in a
-  // cache, overlap well enough.
-  constexpr int64_t kFarElements = 8 << 20;
+  // The hardware does not foresee strides of pages. Loads of other sizes overlap well enough.
   constexpr int kLanesAhead = 16;
-  llvm::Value* ahead = nullptr;
-  if (size_of(program_.accesses[access].dtype) == 4) {
-    llvm::Value* is_far = ir_.CreateICmpSGT(reduced_extent_, builder_.index(kFarElements));
-    llvm::Value* lines = ir_.CreateSelect(is_far, builder_.index(kLanesAhead), builder_.index(0));
-    ahead = ir_.CreateMul(lines, body_->lane_stride(access));
-  }
+  std::optional<Ahead> ahead;
+  if (size_of(program_.accesses[access].dtype) == 4) ahead = Ahead{is_far(), kLanesAhead};
   llvm::Value* length = body_->extent(program_.rank() - 1);
   transpose_block(access, {body_->pointer_in_row(access, indices_of_run(run)), to, /*height=*/count,
                            /*width=*/length, /*pitch=*/length, /*has_room=*/false, ahead});
@@ -264,6 +267,11 @@ void KernelEmitter::stage_columns(const RowPlan::Stage& pass, llvm::Value* first
     width = ir_.CreateZExt(count, ir_.getInt64Ty());
   }
   body_->set_reduced(first);
+  // Of short columns the hardware does not foresee the next ones.
+  constexpr int64_t kShortColumn = 256;
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  llvm::Value* is_short = ir_.CreateICmpSLE(length, builder_.index(kShortColumn));
+  const Ahead ahead{ir_.CreateAnd(is_short, is_far()), plan_.lanes};
   for (const uint16_t access : tiles_of(pass)) {
     llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
     llvm::Value*& memory = panels_[access];
@@ -275,7 +283,7 @@ void KernelEmitter::stage_columns(const RowPlan::Stage& pass, llvm::Value* first
     }
     transpose_block(access, {body_->pointer_in_row(access, body_->reduced()), memory,
                              ir_.CreateSub(last, first), width, /*pitch=*/lanes,
-                             /*has_room=*/true});
+                             /*has_room=*/true, ahead});
     body_->set_tile(access,
                     ir_.CreateGEP(element, memory, ir_.CreateNeg(ir_.CreateMul(first, lanes))));
   }

@@ -1,6 +1,8 @@
 // Pointwise kernels with transposed operands. Such an operand is transposed in registers, a tile at
 // a time, into a buffer in which it is consecutive along the lanes.
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "kernels/executable.h"
 #include "kernels/llvm/host.h"
@@ -11,16 +13,20 @@ namespace {
 
 using ir::LaneScope;
 
-// Of n vectors of n lanes, n a power of two. Interleaving the first half of the vectors with the
-// second rotates the bits of an element's (vector, lane) number by one place; log2(n) times that
-// swaps the two.
+// Of n vectors, n a power of two, whose parts of n elements are taken apart from each other.
+// Interleaving the first half of the vectors with the second rotates the bits of an element's
+// (vector, place in its part) number by one place; log2(n) times that swaps the two.
 std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors) {
   const int n = static_cast<int>(vectors.size());
+  const auto* type = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType());
+  const int lanes = static_cast<int>(type->getNumElements());
   std::vector<int> low, high;
-  for (int i = 0; i < n / 2; ++i) {
-    for (const int from : {i, n + i}) {
-      low.push_back(from);
-      high.push_back(from + n / 2);
+  for (int part = 0; part < lanes; part += n) {
+    for (int i = part; i < part + n / 2; ++i) {
+      for (const int from : {i, lanes + i}) {
+        low.push_back(from);
+        high.push_back(from + n / 2);
+      }
     }
   }
   for (int step = 1; step < n; step *= 2) {
@@ -32,6 +38,21 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Val
     vectors = std::move(next);
   }
   return vectors;
+}
+
+// One vector of several.
+llvm::Value* join(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> parts) {
+  while (parts.size() > 1) {
+    const auto* type = llvm::cast<llvm::FixedVectorType>(parts[0]->getType());
+    std::vector<int> all(2 * type->getNumElements());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<llvm::Value*> next;
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      next.push_back(ir.CreateShuffleVector(parts[i], parts[i + 1], all));
+    }
+    parts = std::move(next);
+  }
+  return parts[0];
 }
 
 }  // namespace
@@ -118,23 +139,62 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
       llvm::Value* at = builder_.min(ir_.CreateAdd(column, builder_.index(j)), last_column);
       starts.push_back(ir_.CreateGEP(element, block.from, ir_.CreateMul(at, stride)));
     }
-    auto copy = [&](llvm::Value* line, llvm::Value* mask) {
+    llvm::Value* ahead = nullptr;
+    if (block.ahead) {
+      // Lines of this block, or, if it goes on elsewhere, its first ones behind where they end.
+      llvm::Value* lines = builder_.index(block.ahead->lines);
+      ahead = ir_.CreateMul(lines, stride);
+      if (!block.has_room) {
+        llvm::Value* next = ir_.CreateSub(block.height, ir_.CreateMul(column, stride));
+        llvm::Value* is_inside = ir_.CreateICmpSLT(ir_.CreateAdd(column, lines), block.width);
+        ahead = ir_.CreateSelect(is_inside, ahead, next);
+      }
+    }
+    const llvm::Align align(size);
+    // Of short elements each vector is put together from parts of as many lines as it has, so that
+    // elements change places inside of parts only: other shuffles of them are slow. Wide ones are
+    // better loaded as whole lines, which may leave the cache between two loads.
+    constexpr int kPartBytes = 16, kShortBytes = 2;
+    const int part = size <= kShortBytes ? std::min(kPartBytes / size, n) : n;
+    auto load_whole = [&](llvm::Value* line) {
+      llvm::Type* type = llvm::FixedVectorType::get(element, part);
+      std::vector<llvm::Value*> transposed;
+      for (int at = 0; at < n; at += part) {
+        llvm::Value* place = ir_.CreateAdd(line, builder_.index(at));
+        std::vector<llvm::Value*> vectors;
+        for (int p = 0; p < part; ++p) {
+          std::vector<llvm::Value*> parts;
+          for (int j = p; j < n; j += part) {
+            llvm::Value* from = ir_.CreateGEP(element, starts[j], place);
+            parts.push_back(ir_.CreateAlignedLoad(type, from, align));
+          }
+          vectors.push_back(join(ir_, std::move(parts)));
+        }
+        vectors = transpose(ir_, std::move(vectors));
+        transposed.insert(transposed.end(), vectors.begin(), vectors.end());
+      }
+      return transposed;
+    };
+    auto load_masked = [&](llvm::Value* line, llvm::Value* mask) {
+      llvm::Constant* zeros = llvm::Constant::getNullValue(vector);
       std::vector<llvm::Value*> vectors;
-      const llvm::Align align(size);
       for (llvm::Value* start : starts) {
         llvm::Value* from = ir_.CreateGEP(element, start, line);
-        vectors.push_back(
-            mask == nullptr ? static_cast<llvm::Value*>(ir_.CreateAlignedLoad(vector, from, align))
-                            : ir_.CreateMaskedLoad(vector, from, align, mask,
-                                                   llvm::Constant::getNullValue(vector)));
+        vectors.push_back(ir_.CreateMaskedLoad(vector, from, align, mask, zeros));
       }
-      if (block.ahead != nullptr) {
-        for (llvm::Value* start : starts) {
-          llvm::Value* next = ir_.CreateGEP(element, start, ir_.CreateAdd(line, block.ahead));
-          builder_.prefetch(next);
-        }
+      return transpose(ir_, std::move(vectors));
+    };
+    auto copy = [&](llvm::Value* line, llvm::Value* mask) {
+      if (block.ahead) {
+        builder_.if_then(block.ahead->wanted, /*likely=*/true, [&] {
+          for (llvm::Value* start : starts) {
+            llvm::Value* next = ir_.CreateGEP(element, start, ir_.CreateAdd(line, ahead));
+            builder_.prefetch(next);
+          }
+        });
       }
-      vectors = transpose(ir_, std::move(vectors));
+      const std::vector<llvm::Value*> vectors =
+          mask == nullptr ? load_whole(line) : load_masked(line, mask);
       for (int k = 0; k < n; ++k) {
         llvm::Value* row = ir_.CreateAdd(line, builder_.index(k));
         llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(row, block.pitch), column);

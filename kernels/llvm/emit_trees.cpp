@@ -1,4 +1,7 @@
 // How results of leaves and of blocks are combined: the tree of kernels/reduction.h.
+#include <algorithm>
+
+#include "fusion/ir/any_order.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -7,7 +10,13 @@ using fusion::ValueId;
 
 KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pass,
                                                        llvm::Value* first, llvm::Value* last) {
-  if (program_.one_leaf) return emit_leaf(pass, first, last);
+  // Where the order is free one leaf may take all, unless its sums are narrow.
+  const bool is_free =
+      lanes_reduced() &&
+      std::all_of(pass.reductions.begin(), pass.reductions.end(), [&](ValueId id) {
+        return fusion::takes_any_order(program_.body[id]) && leaf_type_of(id) == type_of(id);
+      });
+  if (program_.one_leaf || is_free) return emit_leaf(pass, first, last);
   const int64_t size = fusion::leaf_size(program_.schedule);
   llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, first), builder_.index(size - 1));
   llvm::Value* count = ir_.CreateUDiv(elements, builder_.index(size));

@@ -68,6 +68,11 @@ class KernelEmitter {
     llvm::Value* width;
   };
   std::map<uint16_t, llvm::Value*> allocate_tiles();
+  // What lies so many lines further on is prefetched, where that is `wanted`.
+  struct Ahead {
+    llvm::Value* wanted;
+    int lines;
+  };
   // A block of the memory of an access that is read by tiles, and where its transpose goes: `width`
   // lines that are the lane dim's stride apart, each of `height` consecutive elements, become lines
   // of `pitch` elements. After the last a few more are written, and behind the end of each if it
@@ -79,7 +84,7 @@ class KernelEmitter {
     llvm::Value* width;
     llvm::Value* pitch;
     bool has_room;
-    llvm::Value* ahead = nullptr;  // what is read so many elements later is prefetched
+    std::optional<Ahead> ahead = {};
   };
   void transpose_block(uint16_t access, const Block& block);
   void emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged, const Tile& tile);
@@ -131,6 +136,7 @@ class KernelEmitter {
   // The indices along all reduced dims of where a run begins.
   Values indices_of_run(llvm::Value* run);
   void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);
+  llvm::Value* is_far();
   void transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void stage_columns(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
@@ -257,7 +263,11 @@ class KernelEmitter {
   // own first element: of what follows only better ones are taken, without comparing positions.
   Accumulators leaf_start(const std::vector<ValueId>& reductions);
   ReductionState leaf_element(ValueId reduction, llvm::Value* r, llvm::Value* first);
-  void widen_positions(llvm::Value* first, Accumulators* leaf);
+  // The results of a leaf that begins at `first`: positions in the row, sums as wide as their type.
+  void widen_leaf(llvm::Value* first, Accumulators* leaf, const std::vector<ValueId>& reductions);
+  // What a leaf sums `reduction` in, one element after another: see dtype_in_leaf().
+  DType leaf_type_of(ValueId reduction) const;
+  llvm::Value* widened_sum(ValueId reduction, llvm::Value* sum, DType dtype);
   Accumulators load_partials(llvm::Value* row);
   void store_partials(const Accumulators& partials, llvm::Value* row);
   llvm::Value* partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane, DType dtype);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "fusion/ir/any_order.h"
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
@@ -143,6 +144,20 @@ std::vector<bool> find_varying(const Program& program, const std::vector<bool>& 
   return varying;
 }
 
+// By value: a cast whose result only sums take that are narrower in leaves.
+std::vector<bool> find_narrowed(const Program& program) {
+  std::vector<bool> narrowed(program.body.size(), false), otherwise(program.body.size(), false);
+  for (const Store& store : program.stores) otherwise[store.value] = true;
+  for (const Instr& instr : program.body) {
+    const bool narrows = is_reduction(instr.op) && dtype_in_leaf(program, instr) != instr.dtype;
+    for (int k = 0; k < instr.num_operands; ++k) {
+      (narrows ? narrowed : otherwise)[instr.operands[k]] = true;
+    }
+  }
+  for (size_t i = 0; i < narrowed.size(); ++i) narrowed[i] = narrowed[i] && !otherwise[i];
+  return narrowed;
+}
+
 // Lanes that fill one vector with values of the type that most of the body computes in.
 int lanes_of_vector(const Program& program, const std::vector<bool>& uniform) {
   int narrow = 1;
@@ -150,10 +165,12 @@ int lanes_of_vector(const Program& program, const std::vector<bool>& uniform) {
   int instrs = 0;
   const bool moves = moves_halves(program);
   const std::vector<bool> varying = find_varying(program, uniform);
+  const std::vector<bool> is_narrowed = find_narrowed(program);
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
-    if (!varying[i] || instr.dtype == DType::kBool) continue;
-    const int size = register_size(instr.dtype, moves);
+    if (!varying[i] || instr.dtype == DType::kBool || is_narrowed[i]) continue;
+    const DType dtype = is_reduction(instr.op) ? dtype_in_leaf(program, instr) : instr.dtype;
+    const int size = register_size(dtype, moves);
     ++instrs;
     if (size == 8)
       ++wide_instrs;
@@ -162,8 +179,10 @@ int lanes_of_vector(const Program& program, const std::vector<bool>& uniform) {
   }
   for (const Store& store : program.stores) {
     const Instr& value = program.body[store.value];
-    if (value.level != Level::kUniform)
-      narrow = std::max(narrow, register_size(value.dtype, moves));
+    const DType dtype = is_reduction(value.op) && !is_arg_reduction(value.op)
+                            ? dtype_in_leaf(program, value)
+                            : value.dtype;
+    if (value.level != Level::kUniform) narrow = std::max(narrow, register_size(dtype, moves));
   }
   const int size = 2 * wide_instrs > instrs ? 8 : narrow;
   return std::clamp(host().vector_bytes / size, 4, 64);
@@ -173,6 +192,11 @@ int lanes_of_vector(const Program& program, const std::vector<bool>& uniform) {
 // read; fewer in long bodies, which would run out of registers.
 int column_vectors(const Program& program, const std::vector<RowPlan::Stage>& passes) {
   constexpr size_t kMaxInstrs = 8, kMaxOfPass = 4;
+  // Of what is read by tiles each column is a stream of its own. Positions are a chain of
+  // operations each, of which several are better under way.
+  const bool has_positions = std::any_of(program.body.begin(), program.body.end(),
+                                         [](const Instr& i) { return is_arg_reduction(i.op); });
+  if (program.tiled && !has_positions) return 1;
   if (program.body.size() <= kMaxInstrs) return 4;
   const bool fits = std::all_of(passes.begin(), passes.end(), [&](const RowPlan::Stage& pass) {
     return pass.instrs.size() <= kMaxOfPass &&
@@ -210,8 +234,16 @@ int lanes_of_row(const Program& program) {
 // `uniform`: by value, the same in all lanes of nearly every vector.
 int lanes_of(const Program& program, const std::vector<bool>& uniform,
              const std::vector<RowPlan::Stage>& passes) {
-  if (program.lanes_reduced()) return static_cast<int>(kLanes);
   const int lanes = lanes_of_vector(program, uniform);
+  if (program.lanes_reduced()) {
+    // Where the order is free, so many that their chains of operations overlap.
+    constexpr int kVectors = 4, kMostLanes = 64;
+    constexpr size_t kMaxInstrs = 8;
+    const bool is_free = fusion::takes_any_order(program) && program.reduced_rank == 1 &&
+                         !program.one_leaf && !program.tiled && program.body.size() <= kMaxInstrs;
+    return is_free ? std::clamp(kVectors * lanes, static_cast<int>(kLanes), kMostLanes)
+                   : static_cast<int>(kLanes);
+  }
   const Packing packing = packing_of(program);
   if (packing == Packing::kLanes) return std::min(lanes, kPackedLanes);
   if (packing == Packing::kRow) return lanes_of_row(program);
@@ -245,6 +277,26 @@ bool moves_halves(const Program& program) {
            std::none_of(instr.operands, instr.operands + instr.num_operands,
                         [&](ValueId operand) { return is_half(program.body[operand].dtype); });
   });
+}
+
+DType dtype_in_leaf(const Program& program, const Instr& reduction) {
+  // A lane takes so many elements of a leaf.
+  constexpr int64_t kMostOfLane = 16;
+  static_assert(fusion::leaf_size(Schedule::kColumn) <= kMostOfLane &&
+                fusion::leaf_size(Schedule::kRow) <= kMostOfLane * kLanes);
+  if (reduction.op != Op::kSum || is_float(reduction.dtype) || program.lanes_across_rows) {
+    return reduction.dtype;
+  }
+  const Instr& element = program.body[reduction.operands[0]];
+  if (element.op != Op::kCast) return reduction.dtype;
+  switch (program.body[element.operands[0]].dtype) {
+    case DType::kBool: return DType::kUInt8;
+    case DType::kInt8: return DType::kInt16;
+    case DType::kUInt8: return DType::kUInt16;
+    case DType::kInt16: return DType::kInt32;
+    case DType::kUInt16: return DType::kUInt32;
+    default: return reduction.dtype;
+  }
 }
 
 RowPlan::RowPlan(const Program& program, bool caches)

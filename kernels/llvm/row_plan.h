@@ -24,6 +24,10 @@ std::optional<LaneIndex> lane_index(const fusion::Program& program, fusion::Valu
 // not converted to float32 and back.
 bool moves_halves(const fusion::Program& program);
 
+// The dtype in which a leaf of `reduction`, an integer sum, is summed lane by lane, if its elements
+// are widened from one that is so short that a narrower sum holds them; else the sum's own.
+DType dtype_in_leaf(const fusion::Program& program, const fusion::Instr& reduction);
+
 struct RowPlan {
   // What happens in one place.
   struct Stage {

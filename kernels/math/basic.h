@@ -203,13 +203,30 @@ SLUICE_MATH_INLINE V shift_right(V a, V n) {
   }
 }
 
-// Extremes: NaN wins.
+// Extremes: NaN wins, and +0 is greater than -0, so that the order of operands does not matter.
+// Those of floats are primitives of a kind: emitted code has other instructions for them.
+template <typename V>
+SLUICE_MATH_INLINE V maximum_of_floats(V a, V b) {
+  using U = UIntOf<V>;
+  const U magnitude = constant<U>((ScalarOf<U>(1) << (kWidth<V> - 1)) - 1);
+  // It has the sign bit of both.
+  const U greater = bit_and(bits_as<U>(select(lt(a, b), b, a)), bit_or(bits_as<U>(b), magnitude));
+  return select(ne(b, b), b, bits_as<V>(greater));
+}
+template <typename V>
+SLUICE_MATH_INLINE V minimum_of_floats(V a, V b) {
+  using U = UIntOf<V>;
+  const U sign = constant<U>(ScalarOf<U>(1) << (kWidth<V> - 1));
+  // Of either.
+  const U lesser = bit_or(bits_as<U>(select(lt(b, a), b, a)), bit_and(bits_as<U>(b), sign));
+  return select(ne(b, b), b, bits_as<V>(lesser));
+}
 template <typename V>
 SLUICE_MATH_INLINE V maximum(V a, V b) {
   if constexpr (kIsBool<V>)
     return bit_or(a, b);
   else if constexpr (kIsFloat<V>)
-    return select(ne(b, b), b, select(lt(a, b), b, a));
+    return maximum_of_floats(a, b);
   else
     return select(lt(a, b), b, a);
 }
@@ -218,7 +235,7 @@ SLUICE_MATH_INLINE V minimum(V a, V b) {
   if constexpr (kIsBool<V>)
     return bit_and(a, b);
   else if constexpr (kIsFloat<V>)
-    return select(ne(b, b), b, select(lt(b, a), b, a));
+    return minimum_of_floats(a, b);
   else
     return select(lt(b, a), b, a);
 }

@@ -18,6 +18,24 @@ struct Case {
 const Case kCases[] = {
     {"sum", [](const Tensor& x, const std::vector<int>& axes) { return sum(x, axes); }},
     {"max", [](const Tensor& x, const std::vector<int>& axes) { return max(x, axes); }},
+    // Zeros of either sign, and infinities and NaN.
+    {"max of zeros",
+     [](const Tensor& x, const std::vector<int>& axes) { return max(x * 0, axes); }},
+    {"min of zeros",
+     [](const Tensor& x, const std::vector<int>& axes) { return min(x * 0, axes); }},
+    {"min of quotients",
+     [](const Tensor& x, const std::vector<int>& axes) { return min((x - x) / trunc(x), axes); }},
+    {"count",
+     [](const Tensor& x, const std::vector<int>& axes) { return count_nonzero(x > 0.5f, axes); }},
+    {"sum of int8",
+     [](const Tensor& x, const std::vector<int>& axes) {
+       return sum(astype(x * 100, DType::kInt8), axes);
+     }},
+    {"sum of uint16",
+     [](const Tensor& x, const std::vector<int>& axes) {
+       return sum(astype(x * 60000, DType::kUInt16), axes);
+     }},
+    {"any", [](const Tensor& x, const std::vector<int>& axes) { return any(x > 2, axes); }},
     {"var", [](const Tensor& x, const std::vector<int>& axes) { return var(x, axes); }},
     {"argmin", [](const Tensor& x, const std::vector<int>& axes) { return argmin(x, axes[0]); }},
     {"standardised",

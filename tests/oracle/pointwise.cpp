@@ -117,6 +117,7 @@ Real with_limit(Real x, Real value) { return x == -kInf ? Real(-0.0L) : value; }
 
 Real extreme(Real a, Real b, bool greatest) {
   if (std::isnan(a) || std::isnan(b)) return kNaN;
+  if (a == b) return std::signbit(a) == greatest ? b : a;
   return greatest ? std::max(a, b) : std::min(a, b);
 }
 

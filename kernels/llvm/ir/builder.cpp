@@ -324,6 +324,81 @@ llvm::Value* bits_as(DType to, llvm::Value* a) {
   return b->CreateBitCast(a, b.with_lanes(b.scalar_type(to)));
 }
 
+namespace {
+
+// By bit, `a | b` where `mask` is 0 and `a & b` where it is 1: one instruction of AVX-512 that
+// LLVM does not find by itself.
+llvm::Value* or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
+  llvm::IRBuilder<>& ir = *builder();
+  auto in_steps = [&] {
+    llvm::Constant* rest = llvm::ConstantExpr::getNot(mask);
+    return ir.CreateOr(ir.CreateAnd(a, ir.CreateOr(b, rest)), ir.CreateAnd(b, rest));
+  };
+  constexpr unsigned kWidest = 512, kWord = 32;
+  const unsigned bits = a->getType()->getPrimitiveSizeInBits().getFixedValue();
+#if defined(__x86_64__)
+  const bool has_ternary = host().vector_bytes == kWidest / 8;
+#else
+  const bool has_ternary = false;
+#endif
+  if (!has_ternary ||
+      (bits < kWidest ? bits != kWidest / 2 && bits != kWidest / 4 : bits % kWidest != 0)) {
+    return in_steps();
+  }
+  constexpr int kTable = 0xd4;
+  const unsigned width = std::min(bits, kWidest);
+  const unsigned words = bits / kWord, words_of_part = width / kWord;
+  const llvm::Intrinsic::ID op = width == kWidest ? llvm::Intrinsic::x86_avx512_pternlog_d_512
+                                 : width == kWidest / 2
+                                     ? llvm::Intrinsic::x86_avx512_pternlog_d_256
+                                     : llvm::Intrinsic::x86_avx512_pternlog_d_128;
+  llvm::Type* in_words = llvm::FixedVectorType::get(ir.getInt32Ty(), words);
+  llvm::Value* operands[] = {ir.CreateBitCast(a, in_words), ir.CreateBitCast(b, in_words),
+                             ir.CreateBitCast(mask, in_words)};
+  std::vector<llvm::Value*> parts;
+  for (unsigned first = 0; first < words; first += words_of_part) {
+    std::vector<int> places(words_of_part);
+    std::iota(places.begin(), places.end(), static_cast<int>(first));
+    llvm::Value* part[3];
+    for (int k = 0; k < 3; ++k) part[k] = ir.CreateShuffleVector(operands[k], places);
+    parts.push_back(ir.CreateIntrinsic(op, {}, {part[0], part[1], part[2], ir.getInt32(kTable)}));
+  }
+  while (parts.size() > 1) {
+    std::vector<llvm::Value*> next;
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      const auto* type = llvm::cast<llvm::FixedVectorType>(parts[i]->getType());
+      std::vector<int> all(2 * type->getNumElements());
+      std::iota(all.begin(), all.end(), 0);
+      next.push_back(ir.CreateShuffleVector(parts[i], parts[i + 1], all));
+    }
+    parts = std::move(next);
+  }
+  return ir.CreateBitCast(parts[0], a->getType());
+}
+
+// Of two comparisons that choose the other operand if either is NaN, or if both are equal, one
+// gives the NaN; of zeros they give both.
+llvm::Value* extreme(bool greatest, llvm::Value* a, llvm::Value* b) {
+  using P = llvm::CmpInst::Predicate;
+  llvm::IRBuilder<>& ir = *builder();
+  const P first = greatest ? P::FCMP_OGT : P::FCMP_OLT;
+  const P second = greatest ? P::FCMP_OLT : P::FCMP_OGT;
+  llvm::Value* one = ir.CreateSelect(ir.CreateFCmp(first, a, b), a, b);
+  llvm::Value* other = ir.CreateSelect(ir.CreateFCmp(second, a, b), b, a);
+  const unsigned width = a->getType()->getScalarSizeInBits();
+  llvm::Type* words = a->getType()->getWithNewType(ir.getIntNTy(width));
+  one = ir.CreateBitCast(one, words);
+  other = ir.CreateBitCast(other, words);
+  llvm::Constant* sign = llvm::ConstantInt::get(words, llvm::APInt::getSignMask(width));
+  llvm::Value* bits = greatest ? or_and(one, other, sign) : ir.CreateOr(one, other);
+  return ir.CreateBitCast(bits, a->getType());
+}
+
+}  // namespace
+
+llvm::Value* maximum(llvm::Value* a, llvm::Value* b) { return extreme(true, a, b); }
+llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return extreme(false, a, b); }
+
 llvm::Value* convert(DType from, DType to, llvm::Value* a) {
   if (from == to) return a;
   Builder& b = builder();

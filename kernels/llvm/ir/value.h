@@ -42,6 +42,9 @@ llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 llvm::Value* logical_not(llvm::Value* a);
 llvm::Value* select(llvm::Value* mask, llvm::Value* a, llvm::Value* b);
 llvm::Value* bits_as(DType to, llvm::Value* a);
+// Of floats, NaN first, and -0 below +0.
+llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
+llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
 llvm::Value* convert(DType from, DType to, llvm::Value* a);
 // Of two values of one type the first, if `mask` holds in all lanes; only that one is computed.
 llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usual,
@@ -136,6 +139,15 @@ template <typename To, typename From>
 To bits_as(Value<From> a) {
   return {raw::bits_as(dtype_of<math::ScalarOf<To>>(), a.raw)};
 }
+template <typename T>
+Value<T> maximum_of_floats(Value<T> a, Value<T> b) {
+  return {raw::maximum(a.raw, b.raw)};
+}
+template <typename T>
+Value<T> minimum_of_floats(Value<T> a, Value<T> b) {
+  return {raw::minimum(a.raw, b.raw)};
+}
+
 template <typename To, typename From>
 To raw_convert(Value<From> a) {
   return {raw::convert(dtype_of<From>(), dtype_of<math::ScalarOf<To>>(), a.raw)};
