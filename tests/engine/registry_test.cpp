@@ -44,8 +44,6 @@ const std::map<std::string, std::string>& not_fuzzed() {
   static const std::map<std::string, std::string> reasons = {
       {"gather", "calls take_along_axis, which is fuzzed"},
       {"dropout", "draws; tests/engine/layers_test.cpp"},
-      {"layer_norm", "composed; tests/engine/layers_test.cpp"},
-      {"rms_norm", "composed; tests/engine/layers_test.cpp"},
       {"batch_norm", "composed; tests/engine/layers_test.cpp"},
       {"max_pool2d", "composed; tests/engine/layers_test.cpp"},
       {"avg_pool2d", "composed; tests/engine/layers_test.cpp"}};
