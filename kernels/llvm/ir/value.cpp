@@ -1,0 +1,319 @@
+#include "kernels/llvm/ir/value.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/compiled/symbols.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/ir/builder.h"
+#include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+namespace sluice::kernels::ir {
+namespace {
+
+Builder& builder() { return Builder::current(); }
+
+bool is_signed(DType dtype) { return kind_of(dtype) == DTypeKind::kSigned; }
+
+}  // namespace
+
+namespace raw {
+
+llvm::Value* constant(DType dtype, uint64_t bits) {
+  Builder& b = builder();
+  llvm::Type* type = b.scalar_type(dtype);
+  const unsigned width = dtype == DType::kBool ? 1 : 8 * size_of(dtype);
+  const llvm::APInt pattern(width, bits);
+  llvm::Constant* value = nullptr;
+  if (is_float(dtype)) {
+    llvm::APFloat number(
+        dtype == DType::kFloat32 ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
+        pattern);
+    bool inexact = false;
+    number.convert(type->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    value = llvm::ConstantFP::get(b->getContext(), number);
+  } else {
+    value = llvm::ConstantInt::get(b->getContext(), pattern);
+  }
+  if (b.lanes() == 1) return value;
+  return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(b.lanes()), value);
+}
+
+llvm::Value* unary(Unary op, llvm::Value* a) {
+  static constexpr llvm::Intrinsic::ID kIntrinsics[] = {
+      llvm::Intrinsic::sqrt,  llvm::Intrinsic::floor, llvm::Intrinsic::ceil,
+      llvm::Intrinsic::trunc, llvm::Intrinsic::rint,  llvm::Intrinsic::fabs};
+  return builder()->CreateUnaryIntrinsic(kIntrinsics[static_cast<int>(op)], a);
+}
+
+llvm::Value* binary(Binary op, DType dtype, llvm::Value* a, llvm::Value* b) {
+  llvm::IRBuilder<>& ir = *builder();
+  const bool floating = is_float(dtype);
+  const bool boolean = dtype == DType::kBool;
+  switch (op) {
+    case Binary::kAdd:
+      return floating ? ir.CreateFAdd(a, b) : boolean ? ir.CreateOr(a, b) : ir.CreateAdd(a, b);
+    case Binary::kSub: return floating ? ir.CreateFSub(a, b) : ir.CreateSub(a, b);
+    case Binary::kMul:
+      return floating ? ir.CreateFMul(a, b) : boolean ? ir.CreateAnd(a, b) : ir.CreateMul(a, b);
+    case Binary::kDiv:
+      if (floating) return ir.CreateFDiv(a, b);
+      return is_signed(dtype) ? ir.CreateSDiv(a, b) : ir.CreateUDiv(a, b);
+    case Binary::kAnd: return ir.CreateAnd(a, b);
+    case Binary::kOr: return ir.CreateOr(a, b);
+    case Binary::kXor: return ir.CreateXor(a, b);
+    case Binary::kShl: return ir.CreateShl(a, b);
+    case Binary::kShr: break;
+  }
+  return is_signed(dtype) ? ir.CreateAShr(a, b) : ir.CreateLShr(a, b);
+}
+
+llvm::Value* compare(Compare op, DType dtype, llvm::Value* a, llvm::Value* b) {
+  using P = llvm::CmpInst::Predicate;
+  static constexpr P kFloat[] = {P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OEQ, P::FCMP_UNE};
+  static constexpr P kSigned[] = {P::ICMP_SLT, P::ICMP_SLE, P::ICMP_EQ, P::ICMP_NE};
+  static constexpr P kUnsigned[] = {P::ICMP_ULT, P::ICMP_ULE, P::ICMP_EQ, P::ICMP_NE};
+  const int i = static_cast<int>(op);
+  if (is_float(dtype)) return builder()->CreateFCmp(kFloat[i], a, b);
+  return builder()->CreateICmp(is_signed(dtype) ? kSigned[i] : kUnsigned[i], a, b);
+}
+
+llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  return builder()->CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+}
+
+llvm::Value* logical_not(llvm::Value* a) { return builder()->CreateNot(a); }
+
+llvm::Value* select(llvm::Value* mask, llvm::Value* a, llvm::Value* b) {
+  return builder()->CreateSelect(mask, a, b);
+}
+
+llvm::Value* bits_as(DType to, llvm::Value* a) {
+  Builder& b = builder();
+  return b->CreateBitCast(a, b.with_lanes(b.scalar_type(to)));
+}
+
+namespace {
+
+// By bit, `a | b` where `mask` is 0 and `a & b` where it is 1: one instruction of AVX-512 that
+// LLVM does not find by itself.
+llvm::Value* or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
+  llvm::IRBuilder<>& ir = *builder();
+  auto in_steps = [&] {
+    llvm::Constant* rest = llvm::ConstantExpr::getNot(mask);
+    return ir.CreateOr(ir.CreateAnd(a, ir.CreateOr(b, rest)), ir.CreateAnd(b, rest));
+  };
+  constexpr unsigned kWidest = 512, kWord = 32;
+  const unsigned bits = a->getType()->getPrimitiveSizeInBits().getFixedValue();
+#if defined(__x86_64__)
+  const bool has_ternary = host().vector_bytes == kWidest / 8;
+#else
+  const bool has_ternary = false;
+#endif
+  if (!has_ternary ||
+      (bits < kWidest ? bits != kWidest / 2 && bits != kWidest / 4 : bits % kWidest != 0)) {
+    return in_steps();
+  }
+  constexpr int kTable = 0xd4;
+  const unsigned width = std::min(bits, kWidest);
+  const unsigned words = bits / kWord, words_of_part = width / kWord;
+  const llvm::Intrinsic::ID op = width == kWidest ? llvm::Intrinsic::x86_avx512_pternlog_d_512
+                                 : width == kWidest / 2
+                                     ? llvm::Intrinsic::x86_avx512_pternlog_d_256
+                                     : llvm::Intrinsic::x86_avx512_pternlog_d_128;
+  llvm::Type* in_words = llvm::FixedVectorType::get(ir.getInt32Ty(), words);
+  llvm::Value* operands[] = {ir.CreateBitCast(a, in_words), ir.CreateBitCast(b, in_words),
+                             ir.CreateBitCast(mask, in_words)};
+  std::vector<llvm::Value*> parts;
+  for (unsigned first = 0; first < words; first += words_of_part) {
+    std::vector<int> places(words_of_part);
+    std::iota(places.begin(), places.end(), static_cast<int>(first));
+    llvm::Value* part[3];
+    for (int k = 0; k < 3; ++k) part[k] = ir.CreateShuffleVector(operands[k], places);
+    parts.push_back(ir.CreateIntrinsic(op, {}, {part[0], part[1], part[2], ir.getInt32(kTable)}));
+  }
+  while (parts.size() > 1) {
+    std::vector<llvm::Value*> next;
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      const auto* type = llvm::cast<llvm::FixedVectorType>(parts[i]->getType());
+      std::vector<int> all(2 * type->getNumElements());
+      std::iota(all.begin(), all.end(), 0);
+      next.push_back(ir.CreateShuffleVector(parts[i], parts[i + 1], all));
+    }
+    parts = std::move(next);
+  }
+  return ir.CreateBitCast(parts[0], a->getType());
+}
+
+// Of two comparisons that choose the other operand if either is NaN, or if both are equal, one
+// gives the NaN; of zeros they give both.
+llvm::Value* extreme(bool greatest, llvm::Value* a, llvm::Value* b) {
+  using P = llvm::CmpInst::Predicate;
+  llvm::IRBuilder<>& ir = *builder();
+  const P first = greatest ? P::FCMP_OGT : P::FCMP_OLT;
+  const P second = greatest ? P::FCMP_OLT : P::FCMP_OGT;
+  llvm::Value* one = ir.CreateSelect(ir.CreateFCmp(first, a, b), a, b);
+  llvm::Value* other = ir.CreateSelect(ir.CreateFCmp(second, a, b), b, a);
+  const unsigned width = a->getType()->getScalarSizeInBits();
+  llvm::Type* words = a->getType()->getWithNewType(ir.getIntNTy(width));
+  one = ir.CreateBitCast(one, words);
+  other = ir.CreateBitCast(other, words);
+  llvm::Constant* sign = llvm::ConstantInt::get(words, llvm::APInt::getSignMask(width));
+  llvm::Value* bits = greatest ? or_and(one, other, sign) : ir.CreateOr(one, other);
+  return ir.CreateBitCast(bits, a->getType());
+}
+
+}  // namespace
+
+llvm::Value* maximum(llvm::Value* a, llvm::Value* b) { return extreme(true, a, b); }
+llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return extreme(false, a, b); }
+
+llvm::Value* convert(DType from, DType to, llvm::Value* a) {
+  if (from == to) return a;
+  Builder& b = builder();
+  llvm::Type* type = b.with_lanes(b.scalar_type(to));
+  if (to == DType::kBool) return compare(Compare::kNe, from, a, constant(from, 0));
+  if (is_float(from) && is_float(to)) {
+    return to == DType::kFloat64 ? b->CreateFPExt(a, type) : b->CreateFPTrunc(a, type);
+  }
+  if (is_float(from)) {
+    return is_signed(to) ? b->CreateFPToSI(a, type) : b->CreateFPToUI(a, type);
+  }
+  if (is_float(to)) {
+    return is_signed(from) ? b->CreateSIToFP(a, type) : b->CreateUIToFP(a, type);
+  }
+  return b->CreateIntCast(a, type, is_signed(from));
+}
+
+llvm::Value* call_external(math::External f, DType dtype, llvm::Value* a, llvm::Value* b) {
+  Builder& ir = builder();
+  llvm::Type* type = ir.with_lanes(ir.scalar_type(dtype));
+  llvm::Type* pointer = ir->getPtrTy();
+  auto spilled = [&](llvm::Value* value) -> llvm::Value* {
+    if (value == nullptr) return llvm::ConstantPointerNull::get(ir->getPtrTy());
+    llvm::AllocaInst* slot = ir.stack(type);
+    ir->CreateStore(value, slot);
+    return slot;
+  };
+  llvm::Value* first = spilled(a);
+  llvm::Value* second = spilled(b);
+  llvm::AllocaInst* out = ir.stack(type);
+  auto* callee = llvm::FunctionType::get(
+      ir->getVoidTy(), {ir->getInt32Ty(), pointer, pointer, pointer, ir->getInt64Ty()},
+      /*isVarArg=*/false);
+  ir->CreateCall(
+      ir.host_function(kExternalArrayName, callee),
+      {ir->getInt32(static_cast<uint32_t>(f)), first, second, out, ir->getInt64(ir.lanes())});
+  return ir->CreateLoad(type, out);
+}
+
+llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usual,
+                    const std::function<llvm::Value*()>& full) {
+  Builder& ir = builder();
+  return ir.choose(ir.any(ir->CreateNot(mask)), full, usual);
+}
+
+#if defined(__x86_64__)
+namespace {
+
+constexpr int kCurrentRounding = 4;
+
+// The current lanes as whole vectors of AVX-512, for instructions that LLVM has no name for.
+struct Avx512Lanes {
+  explicit Avx512Lanes(DType dtype) : all_lanes(builder().lanes()) {
+    const int size = static_cast<int>(size_of(dtype));
+    if (!host().masked_vectors || all_lanes * size < 16) return;
+    bytes = std::min(all_lanes * size, host().vector_bytes);
+    lanes = bytes / size;
+    all = llvm::ConstantInt::getAllOnesValue(builder()->getIntNTy(std::max(lanes, 8)));
+  }
+
+  // `instruction(parts)` of each vector of the operands.
+  template <typename F>
+  llvm::Value* each(const std::vector<llvm::Value*>& operands, const F& instruction) const {
+    Builder& ir = builder();
+    std::vector<llvm::Value*> results;
+    for (int first = 0; first < all_lanes; first += lanes) {
+      std::vector<int> places(lanes);
+      std::iota(places.begin(), places.end(), first);
+      std::vector<llvm::Value*> parts;
+      for (llvm::Value* x : operands) {
+        parts.push_back(lanes == all_lanes ? x : ir->CreateShuffleVector(x, places));
+      }
+      results.push_back(instruction(parts));
+    }
+    return llvm::concatenateVectors(*ir, results);
+  }
+
+  const int all_lanes;
+  int lanes = 0;  // of one vector; 0 where there are none
+  int bytes = 0;
+  llvm::Value* all = nullptr;  // the mask
+};
+
+}  // namespace
+
+llvm::Value* scale(DType dtype, llvm::Value* a, llvm::Value* n) {
+  using namespace llvm::Intrinsic;  // NOLINT
+  Builder& ir = builder();
+  const Avx512Lanes by(dtype);
+  if (by.lanes == 0) return nullptr;
+  constexpr ID kSingle[] = {x86_avx512_mask_scalef_ps_128, x86_avx512_mask_scalef_ps_256,
+                            x86_avx512_mask_scalef_ps_512};
+  constexpr ID kDouble[] = {x86_avx512_mask_scalef_pd_128, x86_avx512_mask_scalef_pd_256,
+                            x86_avx512_mask_scalef_pd_512};
+  return by.each({a, n}, [&](const std::vector<llvm::Value*>& in) {
+    std::vector<llvm::Value*> arguments = {in[0], in[1], in[0], by.all};
+    if (by.bytes == 64) arguments.push_back(ir->getInt32(kCurrentRounding));
+    return ir->CreateIntrinsic((dtype == DType::kFloat32 ? kSingle : kDouble)[by.bytes / 32], {},
+                               arguments);
+  });
+}
+
+llvm::Value* canonical_nan(DType dtype, llvm::Value* a) {
+  using namespace llvm::Intrinsic;  // NOLINT
+  Builder& ir = builder();
+  const Avx512Lanes by(dtype);
+  if (by.lanes == 0) return nullptr;
+  const bool is_f32 = dtype == DType::kFloat32;
+  constexpr ID kSingle[] = {x86_avx512_mask_fixupimm_ps_128, x86_avx512_mask_fixupimm_ps_256,
+                            x86_avx512_mask_fixupimm_ps_512};
+  constexpr ID kDouble[] = {x86_avx512_mask_fixupimm_pd_128, x86_avx512_mask_fixupimm_pd_256,
+                            x86_avx512_mask_fixupimm_pd_512};
+  // By class, four bits each: NaNs are the first two, and are what is in the register already.
+  constexpr uint32_t kTable = 0x11111100;
+  const LaneScope narrow(by.lanes);
+  llvm::Value* table = constant(is_f32 ? DType::kInt32 : DType::kInt64, kTable);
+  llvm::Value* nan = llvm::ConstantFP::getNaN(ir.with_lanes(ir.scalar_type(dtype)));
+  return by.each({a}, [&](const std::vector<llvm::Value*>& in) {
+    std::vector<llvm::Value*> arguments = {nan, in[0], table, ir->getInt32(0), by.all};
+    if (by.bytes == 64) arguments.push_back(ir->getInt32(kCurrentRounding));
+    return ir->CreateIntrinsic((is_f32 ? kSingle : kDouble)[by.bytes / 32], {}, arguments);
+  });
+}
+#else
+llvm::Value* scale(DType, llvm::Value*, llvm::Value*) { return nullptr; }
+llvm::Value* canonical_nan(DType, llvm::Value*) { return nullptr; }
+#endif
+
+llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,
+                    llvm::Value* b, llvm::Value* usual) {
+  Builder& ir = builder();
+  llvm::BasicBlock* before = ir->GetInsertBlock();
+  llvm::Value* called = nullptr;
+  llvm::BasicBlock* after_call = nullptr;
+  ir.if_then(ir.any(rare), /*likely=*/false, [&] {
+    called = ir->CreateSelect(rare, call_external(f, dtype, a, b), usual);
+    after_call = ir->GetInsertBlock();
+  });
+  llvm::PHINode* result = ir->CreatePHI(usual->getType(), 2);
+  result->addIncoming(usual, before);
+  result->addIncoming(called, after_call);
+  return result;
+}
+
+}  // namespace raw
+}  // namespace sluice::kernels::ir
