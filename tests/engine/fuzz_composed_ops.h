@@ -13,24 +13,11 @@
 namespace sluice::test {
 namespace fuzz {
 
-template <typename F>
-bool first_operand(Generator& g, Step& step, F accepts) {
-  const std::optional<int> id = g.value_where(accepts);
-  if (id) step.args = {*id};
-  return id.has_value();
-}
-
-inline NdArray unknown(DType dtype, const Shape& shape) {
-  NdArray x = oracle::full(shape, 0, dtype);
-  std::fill(x.errors.begin(), x.errors.end(), oracle::kUnknown);
-  return x;
-}
-
 // What is not known makes all that follows unknown, so there is little of it.
-inline bool is_seldom(Generator& g) { return g.chance(40); }
+inline bool is_seldom(G& g) { return g.chance(40); }
 
-inline bool make_logcumsumexp(Generator& g, Step& step) {
-  if (!first_operand(g, step, [](const NdArray& x) {
+inline bool make_logcumsumexp(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) {
         return x.rank() > 0 && is_float(x.dtype) && x.numel() <= 500;
       })) {
     return false;
@@ -51,8 +38,8 @@ inline NdArray compute_logcumsumexp(const Step& step, const Arrays& x) {
   return y;
 }
 
-inline bool make_topk(Generator& g, Step& step) {
-  if (!first_operand(g, step, [](const NdArray& x) { return x.rank() > 0; })) return false;
+inline bool make_topk(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) { return x.rank() > 0; })) return false;
   const NdArray& x = g.value(step.args[0]);
   step.axes = {g.any_axis(x)};
   step.ints = {
@@ -60,9 +47,8 @@ inline bool make_topk(Generator& g, Step& step) {
   return true;
 }
 
-inline bool make_diff(Generator& g, Step& step) {
-  if (!first_operand(g, step,
-                     [](const NdArray& x) { return x.rank() > 0 && x.dtype != DType::kBool; })) {
+inline bool make_diff(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) { return x.rank() > 0 && x.dtype != DType::kBool; })) {
     return false;
   }
   step.axes = {g.any_axis(g.value(step.args[0]))};
@@ -76,8 +62,8 @@ inline NdArray compute_diff(const Step& step, const Arrays& x) {
 }
 
 // The place of each element in another vector, put in order first.
-inline bool make_searchsorted(Generator& g, Step& step) {
-  if (!first_operand(g, step, [](const NdArray& x) { return x.dtype != DType::kBool; })) {
+inline bool make_searchsorted(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) { return x.dtype != DType::kBool; })) {
     return false;
   }
   step.flag = g.chance(50);
@@ -99,10 +85,10 @@ inline NdArray compute_searchsorted(const Step& step, const Arrays& x) {
   return result;
 }
 
-// ints: the window's extent and the stride, along one axis or two.
-inline bool make_pool(Generator& g, Step& step) {
+// ints: the window's extent and the stride.
+inline bool make_pool(G& g, Step& step) {
   const bool is_max = step.op == "max_pool1d";
-  if (!first_operand(g, step, [&](const NdArray& x) {
+  if (!operand(g, step, [&](const NdArray& x) {
         return x.rank() == 3 && x.dtype != DType::kBool && (is_max || is_float(x.dtype)) &&
                x.numel() > 0 && x.numel() <= 2000;
       })) {
@@ -123,11 +109,11 @@ inline NdArray compute_pool(const Step& step, const Arrays& x) {
                         /*keepdims=*/false);
 }
 
-inline bool make_map(Generator& g, Step& step) {
-  if (!first_operand(g, step, [](const NdArray& x) { return is_float(x.dtype); })) return false;
+inline bool make_map(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) { return is_float(x.dtype); })) return false;
   const NdArray& x = g.value(step.args[0]);
   const std::optional<int> other = g.value_where(
-      [&](const NdArray& y) { return y.dtype == x.dtype && Generator::fits(x.shape, y.shape); });
+      [&](const NdArray& y) { return y.dtype == x.dtype && G::fits(x.shape, y.shape); });
   if (!other) return false;
   step.args.push_back(*other);
   return true;
@@ -137,14 +123,14 @@ inline NdArray compute_map(const Step&, const Arrays& x) {
   return oracle::binary("add", product, oracle::full(Shape{}, 1, x[0].dtype));
 }
 
-inline bool make_norm(Generator& g, Step& step) {
-  return is_seldom(g) && first_operand(g, step, [](const NdArray& x) {
+inline bool make_norm(G& g, Step& step) {
+  return is_seldom(g) && operand(g, step, [](const NdArray& x) {
            return x.rank() > 0 && is_float(x.dtype) && x.numel() > 0;
          });
 }
 
-inline bool make_attention(Generator& g, Step& step) {
-  if (!is_seldom(g) || !first_operand(g, step, [](const NdArray& x) {
+inline bool make_attention(G& g, Step& step) {
+  if (!is_seldom(g) || !operand(g, step, [](const NdArray& x) {
         return x.rank() == 3 && is_float(x.dtype) && x.numel() > 0 && x.numel() <= 2000;
       })) {
     return false;
@@ -159,8 +145,8 @@ inline bool make_attention(Generator& g, Step& step) {
 }
 
 // By a leaf of a heavy diagonal: no matrix is singular.
-inline bool make_solve(Generator& g, Step& step) {
-  if (!is_seldom(g) || !first_operand(g, step, [](const NdArray& x) {
+inline bool make_solve(G& g, Step& step) {
+  if (!is_seldom(g) || !operand(g, step, [](const NdArray& x) {
         return x.rank() == 2 && (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64) &&
                x.shape[0] > 0 && x.shape[0] <= 40;
       })) {

@@ -10,16 +10,6 @@
 namespace sluice::test {
 namespace fuzz {
 
-using G = Generator;
-
-// Picks operand 0 among the values that `accepts`.
-template <typename F>
-bool operand(G& g, Step& step, F accepts) {
-  const std::optional<int> id = g.value_where(accepts);
-  if (!id) return false;
-  step.args = {*id};
-  return true;
-}
 inline bool has_axes(const NdArray& x) { return x.rank() > 0; }
 inline bool has_axes_and_is_small(const NdArray& x) {
   return x.rank() > 0 && x.numel() <= kMostElements / 6;
@@ -348,11 +338,8 @@ inline bool make_random(G& g, Step& step) {
                    : static_cast<DType>(g.pick(int(DType::kFloat16), kNumDTypes - 1));
   return true;
 }
-// Nothing is known of random numbers but that they are the same in every mode.
 inline NdArray compute_random(const Step& step, const Arrays&) {
-  NdArray x = oracle::full(step.shape, 0, step.dtype);
-  std::fill(x.errors.begin(), x.errors.end(), oracle::kUnknown);
-  return x;
+  return unknown(step.dtype, step.shape);
 }
 
 inline bool make_full(G& g, Step& step) {

@@ -209,6 +209,29 @@ class Generator {
   int next_id_ = 0;
 };
 
+// What ops are made up of and computed by.
+namespace fuzz {
+
+using G = Generator;
+
+// Picks operand 0 among the values that `accepts`.
+template <typename F>
+bool operand(G& g, Step& step, F accepts) {
+  const std::optional<int> id = g.value_where(accepts);
+  if (!id) return false;
+  step.args = {*id};
+  return true;
+}
+
+// A result of which nothing is known but that it is the same in every mode.
+inline NdArray unknown(DType dtype, const Shape& shape) {
+  NdArray x = oracle::full(shape, 0, dtype);
+  std::fill(x.errors.begin(), x.errors.end(), oracle::kUnknown);
+  return x;
+}
+
+}  // namespace fuzz
+
 }  // namespace sluice::test
 
 #endif  // SLUICE_TESTS_ENGINE_FUZZ_PROGRAM_H_
