@@ -12,11 +12,10 @@ std::vector<Variation> find_variation(const Program& program) {
     const Instr& instr = program.body[i];
     Variation& own = found[i];
     for (int k = 0; k < instr.num_operands; ++k) {
-      if (instr.operands[k] == kNoValue) continue;
       own.along_rows |= found[instr.operands[k]].along_rows;
       own.in_row |= found[instr.operands[k]].in_row;
     }
-    if (instr.op != Op::kLoad && instr.op != Op::kGather && instr.op != Op::kCoordinate) continue;
+    if (!has_access(instr.op)) continue;
     const Access& access = program.accesses[instr.aux];
     own.along_rows |= access.rows != StrideClass::kZero;
     own.in_row |= access.varies_in_row;

@@ -129,15 +129,13 @@ std::vector<bool> same_in_all_lanes(const Program& program) {
   std::vector<bool> same(program.body.size());
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
-    const bool has_access =
-        instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;
     // Lanes along a row are folded into one result.
     const bool is_folded = is_reduction(instr.op) && program.lanes_reduced();
-    same[i] =
-        is_folded || (!is_scan(instr.op) &&
-                      (!has_access || program.accesses[instr.aux].lanes == StrideClass::kZero) &&
-                      std::all_of(instr.operands, instr.operands + instr.num_operands,
-                                  [&](ValueId operand) { return same[operand]; }));
+    same[i] = is_folded ||
+              (!is_scan(instr.op) &&
+               (!has_access(instr.op) || program.accesses[instr.aux].lanes == StrideClass::kZero) &&
+               std::all_of(instr.operands, instr.operands + instr.num_operands,
+                           [&](ValueId operand) { return same[operand]; }));
   }
   return same;
 }

@@ -37,7 +37,7 @@ Level expected_level(const Program& program, const Instr& instr) {
   for (int i = 0; i < instr.num_operands; ++i) {
     level = std::max(level, program.body[instr.operands[i]].level);
   }
-  if (instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate) {
+  if (has_access(instr.op)) {
     level = std::max(level, level_of(program.accesses[instr.aux]));
   }
   return level;
@@ -140,9 +140,7 @@ absl::Status verify_tiles(const Program& program) {
                                                                   : program.reduced_rank >= 1;
   if (!has_sides || program.lanes_across_rows) return fail("no dims for tiles");
   for (const Instr& instr : program.body) {
-    const bool addresses =
-        instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;
-    if (!addresses || !is_tile(instr.aux)) continue;
+    if (!has_access(instr.op) || !is_tile(instr.aux)) continue;
     if (instr.op != Op::kLoad || instr.num_operands > 0) return fail("a tile is read by no load");
   }
   for (const Store& store : program.stores) {

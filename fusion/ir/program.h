@@ -113,6 +113,11 @@ struct Instr {
   bool operator==(const Instr&) const = default;
 };
 
+// Whether `aux` is an access: whose memory is read, or whose address is the value.
+inline bool has_access(Op op) {
+  return op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate;
+}
+
 // Writes `value` as it is: the access has its dtype. A store of row level happens once a row; its
 // access does not vary along the reduced dims. Every float store writes NaN as the canonical quiet
 // NaN, so that bits don't depend on which operand a NaN came from.

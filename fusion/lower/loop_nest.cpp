@@ -193,7 +193,7 @@ std::vector<bool> find_loaded(const Program& program) {
   for (const Instr& instr : program.body) {
     if (instr.op == Op::kLoad && instr.num_operands == 0) {
       loaded[instr.aux] = true;
-    } else if (instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate) {
+    } else if (has_access(instr.op)) {
       otherwise[instr.aux] = true;
     }
   }

@@ -1,9 +1,6 @@
 #include "fusion/lower/lower.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 #include "fusion/ir/cost.h"
@@ -50,9 +47,7 @@ bool lower_call(const Graph& graph, const Partition& partition, const Group& gro
                         : lowering.run_part(*part, &step->bytes_read, &step->bytes_written);
     if (call) {
       if (lowering.mend_short_runs(*call)) return false;
-      step->cost += cost_of_point(call->program) *
-                    static_cast<double>(std::accumulate(call->extents.begin(), call->extents.end(),
-                                                        int64_t{1}, std::multiplies<>()));
+      step->cost += cost_of_point(call->program) * static_cast<double>(call->num_points());
       step->kernels.push_back(*std::move(call));
       return true;
     }

@@ -81,7 +81,7 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
     instr.level = std::max(instr.level, body[operand].level);
     instr.operands[instr.num_operands++] = operand;
   }
-  if (op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate) {
+  if (has_access(op)) {
     const Access& access = call_.program.accesses[aux];
     if (access.varies_along_outer) instr.level = std::max(instr.level, Level::kRow);
     if (access.varies_along_reduced) instr.level = Level::kElement;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 
 namespace sluice::fusion {
 namespace {
@@ -25,9 +23,7 @@ std::vector<ValueId> values_that_break_runs(const KernelCall& call) {
   const int rank = program.rank(), inner = rank - 1;
   if (!program.lanes_reduced() || program.reduced_rank < 2) return {};
   const int64_t run = call.extents[inner];
-  const int64_t elements =
-      std::accumulate(call.extents.begin(), call.extents.end(), int64_t{1}, std::multiplies<>());
-  if (run >= kShortRun || elements < kManyElements) return {};
+  if (run >= kShortRun || call.num_points() < kManyElements) return {};
   const auto sources_of_access = [&](uint16_t access) {
     const int64_t* const strides = &call.accesses[access * (rank + 1)];
     const bool varies = std::any_of(strides + program.outer_rank, strides + rank,
@@ -41,7 +37,7 @@ std::vector<ValueId> values_that_break_runs(const KernelCall& call) {
     const Instr& instr = program.body[v];
     if (instr.level != Level::kElement) continue;
     Sources& own = sources[v];
-    if (instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate) {
+    if (has_access(instr.op)) {
       own = sources_of_access(instr.aux);
     }
     for (int k = 0; k < instr.num_operands; ++k) {

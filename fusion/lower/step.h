@@ -6,7 +6,9 @@
 #define SLUICE_FUSION_LOWER_STEP_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +50,11 @@ struct KernelCall : Call {
   std::vector<int64_t> accesses;
   std::vector<int64_t> params;
   std::vector<int32_t> scalars;  // numbers of the window's scalars
+
+  // Of all dims.
+  int64_t num_points() const {
+    return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+  }
 };
 
 // Applied to each element of a library call's output before it is written.

@@ -18,16 +18,12 @@ constexpr int64_t kMinPoints = 64;
 // What is the same for all planes is worth computing once where it is so many times the rest.
 constexpr int kTimesTheRest = 2, kMinPlaneWeight = 8;
 
-bool reads(const Instr& instr) {
-  return instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kCoordinate;
-}
-
 // By value: whether it varies along `dim`.
 std::vector<bool> find_varying(const LoopNest& nest, const Program& program, size_t dim) {
   std::vector<bool> varying(program.body.size(), false);
   for (size_t i = 0; i < varying.size(); ++i) {
     const Instr& instr = program.body[i];
-    varying[i] = reads(instr) && nest.addresses[instr.aux].coefficient[dim] != 0;
+    varying[i] = has_access(instr.op) && nest.addresses[instr.aux].coefficient[dim] != 0;
     for (int k = 0; k < instr.num_operands; ++k) {
       varying[i] = varying[i] || varying[instr.operands[k]];
     }
@@ -122,7 +118,7 @@ void unroll_planes(LoopNest* nest, KernelCall* call) {
       value_of[i] = static_cast<ValueId>(varying[i] ? program.body.size() : i);
       if (!varying[i]) continue;
       Instr instr = program.body[i];
-      if (reads(instr)) instr.aux = access_of[instr.aux];
+      if (has_access(instr.op)) instr.aux = access_of[instr.aux];
       for (int k = 0; k < instr.num_operands; ++k) instr.operands[k] = value_of[instr.operands[k]];
       program.body.push_back(instr);
     }

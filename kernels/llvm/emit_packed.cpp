@@ -72,9 +72,7 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
 void KernelEmitter::set_active_in_row(const PackedPlan& plan, int v) {
   const int count = std::min(plan.points - v * plan.lanes, plan.lanes);
   if (count == plan.lanes) return body_->set_active(nullptr);
-  llvm::Type* word = ir_.getInt32Ty();
-  llvm::Value* bound = builder_.splat(ir_.getInt32(count), plan.lanes);
-  body_->set_active(ir_.CreateICmpULT(builder_.iota(word), bound), ir_.getInt32(count));
+  body_->set_active(builder_.lanes_below(builder_.index(count)), ir_.getInt32(count));
 }
 
 void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumns& columns,

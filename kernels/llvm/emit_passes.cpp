@@ -117,10 +117,9 @@ ReductionState KernelEmitter::leaf_element(ValueId reduction, llvm::Value* r, ll
   if (type != type_of(reduction)) {
     // Of the short element itself.
     const Instr& cast = program_.body[program_.body[reduction].operands[0]];
-    const bool is_signed = program_.body[cast.operands[0]].dtype != DType::kBool &&
-                           (type == DType::kInt16 || type == DType::kInt32);
     element.value = ir_.CreateIntCast(body_->value(cast.operands[0]),
-                                      builder_.with_lanes(builder_.scalar_type(type)), is_signed);
+                                      builder_.with_lanes(builder_.scalar_type(type)),
+                                      kind_of(type) == DTypeKind::kSigned);
   }
   if (is_arg_reduction(program_.body[reduction].op)) {
     llvm::Type* word = ir_.getInt32Ty();
@@ -155,7 +154,7 @@ llvm::Value* KernelEmitter::widened_sum(ValueId reduction, llvm::Value* sum, DTy
   const DType from = leaf_type_of(reduction);
   if (from == type_of(reduction)) return sum;
   return ir_.CreateIntCast(sum, builder_.with_lanes(builder_.scalar_type(dtype)),
-                           from == DType::kInt16 || from == DType::kInt32);
+                           kind_of(from) == DTypeKind::kSigned);
 }
 
 ReductionState KernelEmitter::element_of(ValueId reduction, llvm::Value* r) {

@@ -22,8 +22,6 @@ constexpr int64_t kMinRuns = 64;
 // Copies are better read back from the first-level cache.
 constexpr int64_t kCopiedElements = 4096;
 
-bool reads(Op op) { return op == Op::kLoad || op == Op::kGather || op == Op::kCoordinate; }
-
 }  // namespace
 
 std::vector<uint16_t> KernelEmitter::tiles_of(const RowPlan::Stage& pass) const {
@@ -31,7 +29,7 @@ std::vector<uint16_t> KernelEmitter::tiles_of(const RowPlan::Stage& pass) const 
   const bool copies = copies_runs(pass);
   for (const ValueId id : pass.instrs) {
     const Instr& instr = program_.body[id];
-    if (!reads(instr.op)) continue;
+    if (!fusion::has_access(instr.op)) continue;
     const fusion::Access& access = program_.accesses[instr.aux];
     if (access.lanes == StrideClass::kTile || (copies && access.varies_along_reduced)) {
       accesses.push_back(instr.aux);
@@ -46,7 +44,7 @@ bool KernelEmitter::copies_runs(const RowPlan::Stage& pass) const {
   if (!program_.short_runs || host().masked_vectors || !pass.stores.empty()) return false;
   return std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
     const Instr& instr = program_.body[id];
-    if (!reads(instr.op)) return true;
+    if (!fusion::has_access(instr.op)) return true;
     const fusion::Access& access = program_.accesses[instr.aux];
     const bool is_run =
         access.lanes == StrideClass::kUnit && instr.op == Op::kLoad && instr.num_operands == 0;
@@ -64,7 +62,7 @@ bool KernelEmitter::reads_tiles_only(const RowPlan::Stage& pass) const {
   return program_.tiled && pass.stores.empty() &&
          std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
            const Instr& instr = program_.body[id];
-           if (!reads(instr.op)) return true;
+           if (!fusion::has_access(instr.op)) return true;
            const fusion::Access& access = program_.accesses[instr.aux];
            return access.lanes == StrideClass::kTile || !access.varies_along_reduced;
          });

@@ -1,12 +1,12 @@
 // Pointwise kernels with transposed operands. Such an operand is transposed in registers, a tile at
 // a time, into a buffer in which it is consecutive along the lanes.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "kernels/executable.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
+#include "llvm/Analysis/VectorUtils.h"
 
 namespace sluice::kernels {
 namespace {
@@ -38,21 +38,6 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Val
     vectors = std::move(next);
   }
   return vectors;
-}
-
-// One vector of several.
-llvm::Value* join(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> parts) {
-  while (parts.size() > 1) {
-    const auto* type = llvm::cast<llvm::FixedVectorType>(parts[0]->getType());
-    std::vector<int> all(2 * type->getNumElements());
-    std::iota(all.begin(), all.end(), 0);
-    std::vector<llvm::Value*> next;
-    for (size_t i = 0; i < parts.size(); i += 2) {
-      next.push_back(ir.CreateShuffleVector(parts[i], parts[i + 1], all));
-    }
-    parts = std::move(next);
-  }
-  return parts[0];
 }
 
 }  // namespace
@@ -168,7 +153,7 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
             llvm::Value* from = ir_.CreateGEP(element, starts[j], place);
             parts.push_back(ir_.CreateAlignedLoad(type, from, align));
           }
-          vectors.push_back(join(ir_, std::move(parts)));
+          vectors.push_back(llvm::concatenateVectors(ir_, parts));
         }
         vectors = transpose(ir_, std::move(vectors));
         transposed.insert(transposed.end(), vectors.begin(), vectors.end());

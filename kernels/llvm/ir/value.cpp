@@ -1,6 +1,7 @@
 #include "kernels/llvm/ir/value.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <vector>
 
@@ -98,54 +99,74 @@ llvm::Value* bits_as(DType to, llvm::Value* a) {
 
 namespace {
 
-// By bit, `a | b` where `mask` is 0 and `a & b` where it is 1: one instruction of AVX-512 that
-// LLVM does not find by itself.
-llvm::Value* or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
-  llvm::IRBuilder<>& ir = *builder();
-  auto in_steps = [&] {
-    llvm::Constant* rest = llvm::ConstantExpr::getNot(mask);
-    return ir.CreateOr(ir.CreateAnd(a, ir.CreateOr(b, rest)), ir.CreateAnd(b, rest));
-  };
-  constexpr unsigned kWidest = 512, kWord = 32;
-  const unsigned bits = a->getType()->getPrimitiveSizeInBits().getFixedValue();
 #if defined(__x86_64__)
-  const bool has_ternary = host().vector_bytes == kWidest / 8;
-#else
-  const bool has_ternary = false;
-#endif
-  if (!has_ternary ||
-      (bits < kWidest ? bits != kWidest / 2 && bits != kWidest / 4 : bits % kWidest != 0)) {
-    return in_steps();
+constexpr int kCurrentRounding = 4;
+
+// The current lanes as whole vectors of AVX-512, for instructions that LLVM has no name for.
+struct Avx512Lanes {
+  explicit Avx512Lanes(DType dtype) : all_lanes(builder().lanes()) {
+    const int size = static_cast<int>(size_of(dtype));
+    if (!host().masked_vectors || all_lanes * size < 16) return;
+    bytes = std::min(all_lanes * size, host().vector_bytes);
+    lanes = bytes / size;
+    all = llvm::ConstantInt::getAllOnesValue(builder()->getIntNTy(std::max(lanes, 8)));
   }
-  constexpr int kTable = 0xd4;
-  const unsigned width = std::min(bits, kWidest);
-  const unsigned words = bits / kWord, words_of_part = width / kWord;
-  const llvm::Intrinsic::ID op = width == kWidest ? llvm::Intrinsic::x86_avx512_pternlog_d_512
-                                 : width == kWidest / 2
-                                     ? llvm::Intrinsic::x86_avx512_pternlog_d_256
-                                     : llvm::Intrinsic::x86_avx512_pternlog_d_128;
-  llvm::Type* in_words = llvm::FixedVectorType::get(ir.getInt32Ty(), words);
-  llvm::Value* operands[] = {ir.CreateBitCast(a, in_words), ir.CreateBitCast(b, in_words),
-                             ir.CreateBitCast(mask, in_words)};
-  std::vector<llvm::Value*> parts;
-  for (unsigned first = 0; first < words; first += words_of_part) {
-    std::vector<int> places(words_of_part);
-    std::iota(places.begin(), places.end(), static_cast<int>(first));
-    llvm::Value* part[3];
-    for (int k = 0; k < 3; ++k) part[k] = ir.CreateShuffleVector(operands[k], places);
-    parts.push_back(ir.CreateIntrinsic(op, {}, {part[0], part[1], part[2], ir.getInt32(kTable)}));
-  }
-  while (parts.size() > 1) {
-    std::vector<llvm::Value*> next;
-    for (size_t i = 0; i < parts.size(); i += 2) {
-      const auto* type = llvm::cast<llvm::FixedVectorType>(parts[i]->getType());
-      std::vector<int> all(2 * type->getNumElements());
-      std::iota(all.begin(), all.end(), 0);
-      next.push_back(ir.CreateShuffleVector(parts[i], parts[i + 1], all));
+
+  // `instruction(parts)` of each vector of the operands.
+  template <typename F>
+  llvm::Value* each(const std::vector<llvm::Value*>& operands, const F& instruction) const {
+    Builder& ir = builder();
+    std::vector<llvm::Value*> results;
+    for (int first = 0; first < all_lanes; first += lanes) {
+      std::vector<int> places(lanes);
+      std::iota(places.begin(), places.end(), first);
+      std::vector<llvm::Value*> parts;
+      for (llvm::Value* x : operands) {
+        parts.push_back(lanes == all_lanes ? x : ir->CreateShuffleVector(x, places));
+      }
+      results.push_back(instruction(parts));
     }
-    parts = std::move(next);
+    return llvm::concatenateVectors(*ir, results);
   }
-  return ir.CreateBitCast(parts[0], a->getType());
+
+  const int all_lanes;
+  int lanes = 0;  // of one vector; 0 where there are none
+  int bytes = 0;
+  llvm::Value* all = nullptr;  // the mask
+};
+
+// or_and() by an instruction that LLVM does not find by itself; null if there is none.
+llvm::Value* ternary_or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
+  using namespace llvm::Intrinsic;  // NOLINT
+  constexpr ID kTernary[] = {x86_avx512_pternlog_d_128, x86_avx512_pternlog_d_256,
+                             x86_avx512_pternlog_d_512};
+  constexpr int kTable = 0xd4;
+  llvm::IRBuilder<>& ir = *builder();
+  constexpr int kWord = 32, kVector = 128;
+  const auto bits = static_cast<int>(a->getType()->getPrimitiveSizeInBits().getFixedValue());
+  if (bits < kVector || !std::has_single_bit(static_cast<unsigned>(bits))) return nullptr;
+  const LaneScope in_words(bits / kWord);
+  const Avx512Lanes by(DType::kInt32);
+  if (by.lanes == 0) return nullptr;
+  llvm::Type* words = llvm::FixedVectorType::get(ir.getInt32Ty(), bits / kWord);
+  llvm::Value* result = by.each(
+      {ir.CreateBitCast(a, words), ir.CreateBitCast(b, words), ir.CreateBitCast(mask, words)},
+      [&](const std::vector<llvm::Value*>& in) {
+        return ir.CreateIntrinsic(kTernary[by.bytes / 32], {},
+                                  {in[0], in[1], in[2], ir.getInt32(kTable)});
+      });
+  return ir.CreateBitCast(result, a->getType());
+}
+#else
+llvm::Value* ternary_or_and(llvm::Value*, llvm::Value*, llvm::Constant*) { return nullptr; }
+#endif
+
+// By bit, `a | b` where `mask` is 0 and `a & b` where it is 1.
+llvm::Value* or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
+  if (llvm::Value* const result = ternary_or_and(a, b, mask)) return result;
+  llvm::IRBuilder<>& ir = *builder();
+  llvm::Constant* rest = llvm::ConstantExpr::getNot(mask);
+  return ir.CreateOr(ir.CreateAnd(a, ir.CreateOr(b, rest)), ir.CreateAnd(b, rest));
 }
 
 // Of two comparisons that choose the other operand if either is NaN, or if both are equal, one
@@ -217,45 +238,6 @@ llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usua
 }
 
 #if defined(__x86_64__)
-namespace {
-
-constexpr int kCurrentRounding = 4;
-
-// The current lanes as whole vectors of AVX-512, for instructions that LLVM has no name for.
-struct Avx512Lanes {
-  explicit Avx512Lanes(DType dtype) : all_lanes(builder().lanes()) {
-    const int size = static_cast<int>(size_of(dtype));
-    if (!host().masked_vectors || all_lanes * size < 16) return;
-    bytes = std::min(all_lanes * size, host().vector_bytes);
-    lanes = bytes / size;
-    all = llvm::ConstantInt::getAllOnesValue(builder()->getIntNTy(std::max(lanes, 8)));
-  }
-
-  // `instruction(parts)` of each vector of the operands.
-  template <typename F>
-  llvm::Value* each(const std::vector<llvm::Value*>& operands, const F& instruction) const {
-    Builder& ir = builder();
-    std::vector<llvm::Value*> results;
-    for (int first = 0; first < all_lanes; first += lanes) {
-      std::vector<int> places(lanes);
-      std::iota(places.begin(), places.end(), first);
-      std::vector<llvm::Value*> parts;
-      for (llvm::Value* x : operands) {
-        parts.push_back(lanes == all_lanes ? x : ir->CreateShuffleVector(x, places));
-      }
-      results.push_back(instruction(parts));
-    }
-    return llvm::concatenateVectors(*ir, results);
-  }
-
-  const int all_lanes;
-  int lanes = 0;  // of one vector; 0 where there are none
-  int bytes = 0;
-  llvm::Value* all = nullptr;  // the mask
-};
-
-}  // namespace
-
 llvm::Value* scale(DType dtype, llvm::Value* a, llvm::Value* n) {
   using namespace llvm::Intrinsic;  // NOLINT
   Builder& ir = builder();
