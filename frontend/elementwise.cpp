@@ -117,8 +117,8 @@ Tensor pointwise(const char* name, Op op, absl::Span<const Operand> operands) {
   return result;
 }
 
-// Powers by a scalar that other ops give, at a fraction of the time. x * x * x would round halves
-// twice, where pow() rounds them once; sqrt() differs from pow() at -inf and -0.
+// Powers by a scalar that other ops give, at a fraction of the time. Products of halves are of
+// float32, to be rounded once, as pow() rounds them; sqrt() differs from pow() at -inf and -0.
 std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
   const Operand& base = operands[0];
   const Operand& exponent = operands[1];
@@ -129,12 +129,18 @@ std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
   const auto of_base = [&](Op op) { return pointwise("pow", op, operands.first(1)); };
   const double power = exponent.scalar().as<double>();
   if (power == 2) return of_base(Op::kSquare);
-  if (!is_half(dtype) && power == 3) {
+  if (is_half(dtype) && (power == 3 || power == 4)) {
+    Tensor widened = base.tensor().astype(DType::kFloat32, base.where());
+    empty(base.consumed());
+    return power_by_scalar({{std::move(widened), base.where()}, exponent})
+        ->astype(dtype, base.where());
+  }
+  if (power == 3) {
     const Operand kept(base.tensor(), base.where());
     Tensor square = pointwise("pow", Op::kSquare, {kept});
     return pointwise("pow", Op::kMul, {base, Operand(std::move(square), base.where())});
   }
-  if (!is_half(dtype) && power == 4) {
+  if (power == 4) {
     return pointwise("pow", Op::kSquare, {Operand(of_base(Op::kSquare), base.where())});
   }
   if (is_integer(dtype)) return {};

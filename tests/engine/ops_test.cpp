@@ -246,8 +246,12 @@ TEST(Ops, PowersByScalarsAreCheaperOps) {
   EXPECT_EQ(pow(Tensor::from<int32_t>({1, 2}), 0.5).dtype(), DType::kFloat32);
   // Of halves a power is rounded once.
   const Tensor half = Tensor::from({float16(1.1f)});
-  EXPECT_EQ(values_of<float16>(pow(half, 3))[0].bits,
-            values_of<float16>(pow(half, half * 0 + 3))[0].bits);
+  for (const int exponent : {3, 4}) {
+    EXPECT_EQ(values_of<float16>(pow(half, exponent))[0].bits,
+              values_of<float16>(pow(half, half * 0 + exponent))[0].bits);
+  }
+  EXPECT_EQ(values_of<bfloat16>(pow(Tensor::from({bfloat16(0x1p-44f)}) + 0, 3))[0].bits,
+            bfloat16(0x1p-132f).bits);
 }
 
 TEST(Ops, CompoundAssignmentChangesOneHandle) {
