@@ -375,6 +375,33 @@ TEST_F(LlvmTest, LibraryFunctionsInVectorsAndScalars) {
   expect_bits(y, expected);
 }
 
+// Vectors of small angles, of great ones, and of both have code of their own.
+TEST_F(LlvmTest, AnglesOfEverySize) {
+  constexpr int64_t kN = 32 * 5 + 3;
+  std::vector<float> x = floats(kN);
+  for (int64_t i = 0; i < kN; ++i) {
+    const int64_t vector = i / 32;
+    if (vector == 1 || (vector == 2 && i % 5 == 0)) x[i] *= 0x1.234p17f;
+    if (vector == 3 && i % 3 == 0) x[i] *= 0x1.234p40f;
+  }
+  std::vector<float> sines(kN), cosines(kN), tangents(kN);
+  std::vector<float> expected[3];
+  ProgramBuilder b(Schedule::kPointwise, {kN});
+  const auto v = b.load(b.access(x.data(), {1}));
+  b.store(b.op(Op::kSin, {v}), b.access(sines.data(), {1}));
+  b.store(b.op(Op::kCos, {v}), b.access(cosines.data(), {1}));
+  b.store(b.op(Op::kTan, {v}), b.access(tangents.data(), {1}));
+  run_rows(b);
+  for (const float angle : x) {
+    expected[0].push_back(m::sin(angle));
+    expected[1].push_back(m::cos(angle));
+    expected[2].push_back(m::tan(angle));
+  }
+  expect_bits(sines, expected[0]);
+  expect_bits(cosines, expected[1]);
+  expect_bits(tangents, expected[2]);
+}
+
 // Every pointwise op for every compute type, against the same expression over plain numbers.
 TEST_F(LlvmTest, EveryOpEveryType) {
   constexpr int64_t kN = 99;

@@ -214,7 +214,7 @@ std::vector<T> edges() {
   std::vector<T> result = {0, Limits::infinity(), Limits::quiet_NaN()};
   std::vector<double> centres = {
       Limits::denorm_min(), Limits::min(), Limits::epsilon(), Limits::max(), 0.5, 1, 1.5, 2, 3, 10,
-      0x1p22, 0x1p24, 0x1p40, 0x1p51, 0x1p53, 0x1p60,
+      0x1p17, 0x1p22, 0x1p24, 0x1p40, 0x1p51, 0x1p53, 0x1p60,
       // Where results overflow, vanish, or are a constant.
       88.722839, 89.415985, 103.972084, 104, 128, 149, 150, 709.782712893384, 710.475860073944,
       745.133219101941, 1022, 1024, 1074, 1075, 10.05, 26.54, 3.92, 5.86, 9.01, 19.06, 20,
