@@ -377,7 +377,10 @@ void Translator::set_map(const Instr& value, Instruction* instruction) const {
   if (value.op == Op::kCast) {
     instruction->loops = &table_.cast[index_of(type)][index_of(compute_type(value.dtype))];
   } else {
-    instruction->loops = &table_.map[static_cast<int>(value.op)][index_of(type)];
+    const MapLoops* of_op = table_.map[static_cast<int>(value.op)];
+    const bool has_form =
+        value.dtype == DType::kFloat16 && of_op[index_of(DType::kFloat16)].form[0] != nullptr;
+    instruction->loops = &of_op[index_of(has_form ? DType::kFloat16 : type)];
   }
   instruction->round = table_.round[index_of(value.dtype)];
 }

@@ -318,9 +318,13 @@ void BodyEmitter::emit(ValueId id) {
   llvm::Value* operands[3] = {};
   for (int k = 0; k < instr.num_operands; ++k) operands[k] = value(instr.operands[k]);
   const DType dtype = fusion::expression_dtype(program_, instr);
-  llvm::Value* result = instr.op == Op::kCast
-                            ? ir::emit_cast(dtype, compute_type(instr.dtype), operands[0])
-                            : ir::emit_pointwise(instr.op, dtype, operands);
+  llvm::Value* result = nullptr;
+  if (instr.op == Op::kCast) {
+    result = ir::emit_cast(dtype, compute_type(instr.dtype), operands[0]);
+  } else {
+    if (instr.dtype == DType::kFloat16) result = ir::emit_float16_form(instr.op, operands[0]);
+    if (result == nullptr) result = ir::emit_pointwise(instr.op, dtype, operands);
+  }
   values_[id] = keeps_halves(instr.op) ? result : round(instr.dtype, result);
 }
 

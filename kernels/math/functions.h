@@ -1,4 +1,4 @@
-// Every function that the expressions of fusion/ir/ops.def name.
+// Every function that the expressions of fusion/ir/ops.def name, and their forms for float16.
 #ifndef SLUICE_KERNELS_MATH_FUNCTIONS_H_
 #define SLUICE_KERNELS_MATH_FUNCTIONS_H_
 
@@ -6,6 +6,7 @@
 #include "kernels/math/cast.h"
 #include "kernels/math/division.h"
 #include "kernels/math/exp_log.h"
+#include "kernels/math/float16.h"
 #include "kernels/math/hyperbolic.h"
 #include "kernels/math/inverse_trig.h"
 #include "kernels/math/pow.h"

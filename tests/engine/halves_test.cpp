@@ -95,6 +95,23 @@ TEST(Halves, EveryHalfOfUnaryOps) {
   for (const HalfOp& op : kUnary) expect_rounded(op, x, x);
 }
 
+// Forms for float16 (kernels/math/float16.h) have other bits than those for float32.
+TEST(Halves, FunctionsAreAlikeInBothTiers) {
+  const ConfigGuard guard;
+  const HalfOp functions[] = {
+#define SLUICE_FLOAT16_FORM(id, function) \
+  {#function, [](const Tensor& x, const Tensor&) { return function(x); }},
+#include "kernels/math/float16_forms.def"
+  };
+  const Tensor x = every_half(1, 0);
+  for (const HalfOp& op : functions) {
+    config().compile = CompileMode::kOff;
+    const std::vector<uint8_t> expected = read_bytes(op.f(x, x));
+    config().compile = CompileMode::kBlocking;
+    EXPECT_EQ(read_bytes(op.f(x, x)), expected) << op.name;
+  }
+}
+
 TEST(Halves, PairsOfBinaryOps) {
   const ConfigGuard guard;
   const Tensor x = every_half(1, 0);

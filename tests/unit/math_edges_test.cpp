@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -313,6 +314,14 @@ TEST(MathEdges, Float64) {
   for (const BinaryRow& row : kBinary) check_binary<double>(row, row.f64, row.bound64);
 }
 
+float of_float16_bits(uint32_t half) {
+  const uint32_t sign = half >> 15 << 31, rest = half & 0x7fff;
+  // The exponent's bias is 127 - 15 greater; infinities and NaN have the greatest exponent.
+  const float magnitude = rest < 0x7c00 ? std::bit_cast<float>(rest << 13) * 0x1p112f
+                                        : std::bit_cast<float>(0x7f800000 | (rest & 0x3ff) << 13);
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+}
+
 // Half types compute in float32 and round: half a unit, and what float32 was off.
 TEST(MathEdges, Halves) {
   for (const bool is_bfloat : {false, true}) {
@@ -323,11 +332,7 @@ TEST(MathEdges, Halves) {
       float where = 0;
       Exact result;
       for (uint32_t bits = 0; bits < 1 << 16; bits += 5) {
-        const auto half = static_cast<uint16_t>(bits);
-        const float x = is_bfloat ? std::bit_cast<float>(uint32_t{half} << 16)
-                                  : round(static_cast<float>((half & 0x3ff) + 1024) *
-                                          std::exp2f(static_cast<float>((half >> 10 & 31) - 25)) *
-                                          (half >> 15 ? -1.0f : 1.0f));
+        const float x = is_bfloat ? std::bit_cast<float>(bits << 16) : of_float16_bits(bits);
         Exact operand(x);
         row.reference(result, operand);
         const double error =
@@ -337,6 +342,32 @@ TEST(MathEdges, Halves) {
       const double float_ulps = row.bound32 * std::exp2(format.digits - 24);
       EXPECT_LE(worst, 0.5 + float_ulps)
           << row.name << " at " << where << " of format " << is_bfloat;
+    }
+  }
+}
+
+// Whatever they are rounded to is the nearest float16, or nearly as near.
+TEST(MathEdges, FormsForFloat16) {
+  struct Form {
+    std::string name;
+    float (*f)(float);
+  };
+  const Form forms[] = {
+#define SLUICE_FLOAT16_FORM(id, function) {#function, m::of_float16::function<float>},
+#include "kernels/math/float16_forms.def"
+  };
+  for (const Form& form : forms) {
+    const auto* row = std::find_if(std::begin(kUnary), std::end(kUnary),
+                                   [&](const UnaryRow& unary) { return form.name == unary.name; });
+    ASSERT_NE(row, std::end(kUnary)) << form.name;
+    Exact result;
+    for (uint32_t bits = 0; bits < 1 << 16; ++bits) {
+      const float x = of_float16_bits(bits);
+      Exact operand(x);
+      row->reference(result, operand);
+      const double error = ulp_error(m::round_to_float16(form.f(x)), result, kFloat16Format,
+                                     std::numeric_limits<int64_t>::min());
+      EXPECT_LE(error, 0.501) << form.name << " at " << x;
     }
   }
 }

@@ -89,7 +89,9 @@ inline constexpr int64_t kNontemporalLoopAlignment = 64;  // bytes
 
 // Entries that don't exist are null.
 struct LoopTable {
-  MapLoops map[fusion::kNumOps][kNumDTypes];  // by op and the compute type it is instantiated for
+  // By op and the compute type it is instantiated for; kFloat16: its form for float16, of float32
+  // registers.
+  MapLoops map[fusion::kNumOps][kNumDTypes];
   // By the ops, or kReversedSub for the second; of three operands a, b, c. Floats only.
   MapLoops pair[kNumPaired][kNumPaired + 1][kNumDTypes];
   MapLoops cast[kNumDTypes][kNumDTypes];  // compute types: from, to

@@ -26,6 +26,16 @@ llvm::Value* emit_pointwise(Op op, DType dtype, llvm::Value* const* operands) {
   return Ir::pointwise(op, scope.dtype, operands);
 }
 
+llvm::Value* emit_float16_form(Op op, llvm::Value* operand) {
+  switch (op) {
+#define SLUICE_FLOAT16_FORM(id, function) \
+  case Op::k##id:                         \
+    return math::of_float16::function(Value<float>{operand}).raw;
+#include "kernels/math/float16_forms.def"
+    default: return nullptr;
+  }
+}
+
 llvm::Value* emit_cast(DType from, DType to, llvm::Value* value) {
   return Ir::cast(from, to, value);
 }

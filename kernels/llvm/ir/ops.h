@@ -12,6 +12,8 @@ namespace sluice::kernels::ir {
 // A pointwise op other than kCast. `dtype` is the compute type that the expression is instantiated
 // for (fusion::expression_dtype), or float16. Null if the op is not defined for it.
 llvm::Value* emit_pointwise(fusion::Op op, DType dtype, llvm::Value* const* operands);
+// The op's form for float16 (kernels/math/float16.h); null if it has none.
+llvm::Value* emit_float16_form(fusion::Op op, llvm::Value* operand);
 
 // Between compute types.
 llvm::Value* emit_cast(DType from, DType to, llvm::Value* value);
