@@ -4,6 +4,40 @@
 
 namespace sluice::fusion {
 
+int long_code_of(Op op, DType dtype) {
+  const bool wide = dtype == DType::kFloat64;
+  switch (op) {
+    case Op::kLog:
+    case Op::kLog2:
+    case Op::kLog10:
+    case Op::kLog1p:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kSinc:
+    case Op::kTan:
+    case Op::kAsinh:
+    case Op::kAcosh:
+    case Op::kAtanh:
+    case Op::kSoftplus:
+    case Op::kAtan2:
+    case Op::kLogAddExp: return 28;
+    case Op::kErf: return wide ? 56 : 0;
+    case Op::kErfc:
+    case Op::kGelu: return wide ? 72 : 20;
+    case Op::kAsin:
+    case Op::kAcos:
+    case Op::kAtan:
+    case Op::kSinh: return wide ? 16 : 4;
+    case Op::kPow: return 60;
+    case Op::kFloorDivide:
+    case Op::kRemainder: return is_float(dtype) ? 18 : 4;
+    case Op::kNormalF32: return 150;
+    case Op::kNormalF64: return 200;
+    case Op::kLogcumsumexp: return wide ? 500 : 140;
+    default: return 0;
+  }
+}
+
 double cost_of_point(const Program& program) {
   constexpr double kStore = 0.05, kLight = 0.04, kCostly = 0.4, kScan = 0.2;
   // Work done once a row is negligible beside work done once a point.

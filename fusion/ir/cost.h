@@ -50,6 +50,12 @@ inline int weight_of(Op op, DType dtype) {
 // tails, for whole rows and for blocks.
 inline constexpr int kLoopsOfRows = 4;
 
+// What weight_of() lacks of the time to compile the longest functions, in units of 0.1 ms. Apart,
+// since it says little about how long they run. It is for pointwise kernels, which hold the code
+// twice; those of rows hold it kLongCodeOfRows times as often.
+int long_code_of(Op op, DType dtype);
+inline constexpr int kLongCodeOfRows = 2;
+
 // Nanoseconds on one core with wide vectors for one point of the iteration space.
 double cost_of_point(const Program& program);
 

@@ -53,7 +53,10 @@ bool fits_lanes(const Program& program) {
   constexpr size_t kMaxCode = 512;  // instructions
   const int points = program.packed_points();
   const size_t code = program.body.size() + program.stores.size();
-  return points <= kMaxPackedPoints && points * code <= kMaxCode;
+  int long_code = 0;
+  for (const Instr& instr : program.body) long_code += long_code_of(instr.op, instr.dtype);
+  return points <= kMaxPackedPoints && points * code <= kMaxCode &&
+         points * long_code <= kMaxWeight;
 }
 
 }  // namespace sluice::fusion

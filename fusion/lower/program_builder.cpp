@@ -95,7 +95,9 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
   const auto [it, inserted] = values_.try_emplace(key, static_cast<ValueId>(body.size()));
   if (inserted) {
     body.push_back(instr);
-    weight_ += weight_of(op, dtype) * (instr.level == Level::kElement ? kLoopsOfRows : 1);
+    const bool in_rows = instr.level == Level::kElement;
+    weight_ += weight_of(op, dtype) * (in_rows ? kLoopsOfRows : 1) +
+               long_code_of(op, dtype) * (in_rows ? kLongCodeOfRows : 1);
   }
   return it->second;
 }

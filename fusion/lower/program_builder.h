@@ -47,7 +47,7 @@ class ProgramBuilder {
   using Block = fusion::Block;
   void set_block(const MemoryRef& memory, const Block& block) { blocks_[buffer(memory)] = block; }
 
-  // Of all instructions: see weight_of().
+  // Of all instructions: see weight_of() and long_code_of().
   int weight() const { return weight_; }
 
   DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }

@@ -15,6 +15,11 @@ namespace {
 // Between groups that are made one after another, so that moving one seldom moves others.
 constexpr int64_t kRankGap = int64_t{1} << 24;
 
+// Whether a kernel of ops of this weight and this long code is not too long to compile.
+bool compiles_soon(int64_t weight, int64_t long_code, bool has_rows) {
+  return weight + long_code * (has_rows ? kLongCodeOfRows : 1) <= kMaxWeight;
+}
+
 }  // namespace
 
 int GroupGraph::add(const Shape& space) {
@@ -53,7 +58,9 @@ int GroupGraph::find(int g) const {
 
 void GroupGraph::add_member(int g, NodeId n, bool at_index) {
   states_[g].group.members.push_back(n);
-  states_[g].weight += weight_of(graph_->nodes[n].op, graph_->nodes[n].dtype);
+  const GraphNode& node = graph_->nodes[n];
+  states_[g].weight += weight_of(node.op, node.dtype);
+  states_[g].long_code += long_code_of(node.op, node.dtype);
   memberships_[n].push_back({g, at_index});
 }
 
@@ -90,8 +97,9 @@ bool GroupGraph::has_room(int g, NodeId n) const {
   const GraphNode& node = graph_->nodes[n];
   const int64_t weight = states_[g].weight + weight_of(node.op, node.dtype);
   const int64_t most = group.unrolled.empty() ? kMaxWeight : kMaxUnrolledWeight;
+  const int64_t long_code = states_[g].long_code + long_code_of(node.op, node.dtype);
   return weight * row_length(group.space, group.unrolled) <= most &&
-         states_[g].outputs < kMaxOutputs;
+         compiles_soon(weight, long_code, !group.axes.empty()) && states_[g].outputs < kMaxOutputs;
 }
 
 bool GroupGraph::has_room_unrolled(int g, const std::vector<int>& axes) const {
@@ -133,7 +141,9 @@ bool GroupGraph::can_merge(int a, int b) const {
   const Group& unrolled = first.unrolled.empty() ? second : first;
   const int64_t most = unrolled.unrolled.empty() ? kMaxWeight : kMaxUnrolledWeight;
   const int64_t weight = states_[a].weight + states_[b].weight;
+  const int64_t long_code = states_[a].long_code + states_[b].long_code;
   return weight * row_length(unrolled.space, unrolled.unrolled) <= most &&
+         compiles_soon(weight, long_code, !first.axes.empty() || !second.axes.empty()) &&
          states_[a].outputs + states_[b].outputs <= kMaxOutputs && !reaches(a, b) && !reaches(b, a);
 }
 
@@ -147,6 +157,7 @@ void GroupGraph::merge(int into, int from) {
   if (target.group.unrolled.empty()) target.group.unrolled = source.group.unrolled;
   target.readers.insert(target.readers.end(), source.readers.begin(), source.readers.end());
   target.weight += source.weight;
+  target.long_code += source.long_code;
   target.outputs += source.outputs;
   source.parent = into;
   source.group = Group{};

@@ -70,7 +70,9 @@ class GroupGraph {
     GroupNumbers readers;
     int64_t rank = 0;  // less than that of each reader
     int parent = -1;
-    int weight = 0;  // of the members; those that merged groups had in common count twice
+    // Of the members; those that merged groups had in common count twice.
+    int weight = 0;
+    int long_code = 0;
     int outputs = 0;
   };
   void put_readers_behind(int g);

@@ -209,6 +209,48 @@ TEST(PlanTest, ProgramsAreBounded) {
   }
 }
 
+// Functions whose code is long fill a kernel sooner: in a chain, and where rows of them are summed,
+// whose operands are not written for it.
+TEST(PlanTest, KernelsOfLongFunctionsAreBounded) {
+  for (const bool sums : {false, true}) {
+    SCOPED_TRACE(sums);
+    Graph graph;
+    const Shape shape{64, 64};
+    const NodeId x = add_input(&graph, shape);
+    NodeId chain = x;
+    for (int i = 0; i < 60; ++i) {
+      const NodeId power = add_op(&graph, Op::kPow, {x, chain});
+      if (!sums) {
+        chain = power;
+        continue;
+      }
+      chain = add_op(&graph, Op::kAdd, {chain, x});
+      GraphNode sum;
+      sum.op = Op::kSum;
+      sum.shape = {64};
+      sum.operands = {{.node = power}};
+      sum.attrs = {1};
+      sum.live = true;
+      graph.nodes.push_back(sum);
+    }
+    if (!sums) graph.nodes[chain].live = true;
+    const auto plan = make_plan(graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    int powers = 0, kernels = 0;
+    for (const Step& step : plan->steps) {
+      for (const KernelCall& call : step.kernels) {
+        const int own = count_of(call.program, Op::kPow);
+        EXPECT_LE(own * long_code_of(Op::kPow, DType::kFloat32) * (sums ? kLongCodeOfRows : 1),
+                  kMaxWeight);
+        powers += own;
+        ++kernels;
+      }
+    }
+    EXPECT_EQ(powers, 60);
+    EXPECT_LE(kernels, sums ? 10 : 5);
+  }
+}
+
 // Both chains are cut by their sums; the second halves wait for the first.
 TEST(PlanTest, WhatWaitsForALaunchIsNotInIt) {
   Graph graph;
