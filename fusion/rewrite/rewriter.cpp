@@ -1,6 +1,7 @@
 #include "fusion/rewrite/rewriter.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace sluice::fusion {
@@ -9,15 +10,42 @@ namespace {
 // A rule may write several instructions for one, and ValueId must not overflow.
 constexpr size_t kMaxBody = kNoValue / 8;
 
+std::vector<int> count_uses(const Program& program) {
+  std::vector<int> uses(program.body.size(), 0);
+  for (const Instr& instr : program.body) {
+    for (int k = 0; k < instr.num_operands; ++k) ++uses[instr.operands[k]];
+  }
+  for (const Store& store : program.stores) ++uses[store.value];
+  return uses;
+}
+
 }  // namespace
 
 Rewriter::Rewriter(const Program& program)
-    : checks_in_passes_(program.num_error_slots > 0 && program.reduced_rank > 0) {
-  body_.reserve(program.body.size());
-  uses_.reserve(program.body.size());
+    : old_(program),
+      instrs_(program.body.data()),
+      uses_(count_uses(program)),
+      checks_in_passes_(program.num_error_slots > 0 && program.reduced_rank > 0) {}
+
+void Rewriter::copy() {
+  is_copy_ = true;
+  body_.reserve(old_.body.size());
+  body_.assign(instrs_, instrs_ + size_);
+  uses_.resize(size_);
+  instrs_ = body_.data();
+}
+
+void Rewriter::keep(const Instr& instr, int uses) {
+  if (is_copy_) {
+    body_.push_back(instr);
+    uses_.push_back(uses);
+    instrs_ = body_.data();
+  }
+  ++size_;
 }
 
 ValueId Rewriter::emit(Op op, DType dtype, std::initializer_list<ValueId> operands) {
+  if (!is_copy_) copy();
   Instr instr;
   instr.op = op;
   instr.dtype = dtype;
@@ -27,37 +55,41 @@ ValueId Rewriter::emit(Op op, DType dtype, std::initializer_list<ValueId> operan
     instr.operands[instr.num_operands++] = operand;
     ++uses_[operand];
   }
-  body_.push_back(instr);
-  uses_.push_back(0);
-  return static_cast<ValueId>(body_.size() - 1);
+  keep(instr, 0);
+  return static_cast<ValueId>(size_ - 1);
 }
 
 bool rewrite(Program* program,
              absl::FunctionRef<ValueId(Rewriter& body, const Instr& instr)> rule) {
   const std::vector<Instr>& old_body = program->body;
   if (old_body.size() > kMaxBody) return false;
-  std::vector<int> old_uses(old_body.size(), 0);
-  for (const Instr& instr : old_body) {
-    for (int k = 0; k < instr.num_operands; ++k) ++old_uses[instr.operands[k]];
-  }
-  for (const Store& store : program->stores) ++old_uses[store.value];
-
   Rewriter body(*program);
-  std::vector<ValueId> replacement(old_body.size());
+  std::vector<int> old_uses;         // both once the new body is another
+  std::vector<ValueId> replacement;  // than the old one
   bool changed = false;
   for (size_t i = 0; i < old_body.size(); ++i) {
     Instr instr = old_body[i];
-    for (int k = 0; k < instr.num_operands; ++k) instr.operands[k] = replacement[instr.operands[k]];
+    if (body.is_copy_) {
+      for (int k = 0; k < instr.num_operands; ++k) {
+        instr.operands[k] = replacement[instr.operands[k]];
+      }
+    }
     ValueId value = rule(body, instr);
-    if (value != kNoValue && body.level(value) == instr.level) {
+    const bool replaces = value != kNoValue && body.level(value) == instr.level;
+    if (replaces && !body.is_copy_) body.copy();
+    if (body.is_copy_ && replacement.empty()) {
+      old_uses = count_uses(*program);
+      replacement.resize(old_body.size());
+      std::iota(replacement.begin(), replacement.begin() + i, ValueId{0});
+    }
+    if (replaces) {
       changed = true;
+      body.uses_[value] += old_uses[i];
     } else {
       value = body.next();
-      body.body_.push_back(instr);
-      body.uses_.push_back(0);
+      body.keep(instr, body.is_copy_ ? old_uses[i] : 0);
     }
-    replacement[i] = value;
-    body.uses_[value] += old_uses[i];
+    if (body.is_copy_) replacement[i] = value;
   }
   if (!changed) return false;
   program->body = std::move(body.body_);

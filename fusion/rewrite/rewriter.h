@@ -15,14 +15,16 @@ namespace sluice::fusion {
 class Rewriter {
  public:
   explicit Rewriter(const Program& program);
+  Rewriter(const Rewriter&) = delete;
+  Rewriter& operator=(const Rewriter&) = delete;
 
-  const Instr& operator[](ValueId value) const { return body_[value]; }
-  bool is(ValueId value, Op op) const { return body_[value].op == op; }
-  DType dtype(ValueId value) const { return body_[value].dtype; }
-  Level level(ValueId value) const { return body_[value].level; }
-  ValueId operand(ValueId value, int k = 0) const { return body_[value].operands[k]; }
+  const Instr& operator[](ValueId value) const { return instrs_[value]; }
+  bool is(ValueId value, Op op) const { return instrs_[value].op == op; }
+  DType dtype(ValueId value) const { return instrs_[value].dtype; }
+  Level level(ValueId value) const { return instrs_[value].level; }
+  ValueId operand(ValueId value, int k = 0) const { return instrs_[value].operands[k]; }
   // The id that the next instruction gets.
-  ValueId next() const { return static_cast<ValueId>(body_.size()); }
+  ValueId next() const { return static_cast<ValueId>(size_); }
 
   // True if `value` has at most one use, stores included. Uses by instructions that the walk has
   // made dead count until they are removed.
@@ -38,8 +40,16 @@ class Rewriter {
   friend bool rewrite(Program* program,
                       absl::FunctionRef<ValueId(Rewriter& body, const Instr& instr)> rule);
 
+  void copy();
+  void keep(const Instr& instr, int uses);
+
+  const Program& old_;
+  const Instr* instrs_;
+  size_t size_ = 0;
+  // Most walks change nothing: the new body is the beginning of the old one until they do.
+  bool is_copy_ = false;
   std::vector<Instr> body_;
-  std::vector<int> uses_;
+  std::vector<int> uses_;  // of the whole old body until then
   const bool checks_in_passes_;
 };
 
