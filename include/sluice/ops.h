@@ -749,10 +749,10 @@ Tensor scatter_add(Arg x, Arg indices, Arg updates, int axis);
 // the count.
 Tensor nonzero(Arg x);
 
-// Likewise, the greatest of the element and its updates; NaN wins.
+// Likewise, the greatest of the element and its updates, as of maximum().
 Tensor scatter_max(Arg x, Arg indices, Arg updates, int axis);
 
-// Likewise, the least of the element and its updates; NaN wins.
+// Likewise, the least of the element and its updates, as of minimum().
 Tensor scatter_min(Arg x, Arg indices, Arg updates, int axis);
 
 // A new last axis: 1 where its position equals the index, else 0; zeros for an index outside [0,

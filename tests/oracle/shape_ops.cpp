@@ -290,7 +290,10 @@ NdArray scatter(const std::string& op, const NdArray& x, const NdArray& indices,
       result.values[at] = b;
       result.errors[at] = values.errors[from];
     } else {
-      if (b != b || (op == "scatter_max" ? a < b : b < a)) result.values[at] = b;
+      // Of two zeros the positive one is the greater.
+      const bool is_max = op == "scatter_max", is_zero = a == 0 && b == 0;
+      const bool replaces = is_zero ? std::signbit(is_max ? a : b) : is_max ? a < b : b < a;
+      if (b != b || replaces) result.values[at] = b;
       result.errors[at] = std::max(result.errors[at], values.errors[from]);
     }
   });

@@ -45,12 +45,16 @@ struct sl_set {
 struct sl_add {
   template <typename T> SL_INLINE static T combine(T a, T b) { return a + b; }
 };
-// Of two zeros the first; NaN wins.
+// As maximum and minimum: NaN wins, and +0 is greater than -0, as is the sum of both.
 struct sl_max {
-  template <typename T> SL_INLINE static T combine(T a, T b) { return a < b || b != b ? b : a; }
+  template <typename T> SL_INLINE static T combine(T a, T b) {
+    return a < b || b != b ? b : a == 0 && b == 0 ? T(a + b) : a;
+  }
 };
 struct sl_min {
-  template <typename T> SL_INLINE static T combine(T a, T b) { return b < a || b != b ? b : a; }
+  template <typename T> SL_INLINE static T combine(T a, T b) {
+    return b < a || b != b ? b : a == 0 && b == 0 ? T(-(-a - b)) : a;
+  }
 };
 
 // The positions among SL_THREADS of them that are rows of this block, in order.

@@ -22,6 +22,12 @@ constexpr int64_t kLongRow = 256;
 // it.
 constexpr int64_t kShortRow = 32;
 
+template <typename T>
+bool is_negative(T a) {
+  if constexpr (std::is_floating_point_v<T>) return __builtin_signbit(a) != 0;
+  return false;  // equal integers are the same
+}
+
 struct Add {
   // NaN is made canonical when all is added.
   template <typename T>
@@ -29,17 +35,17 @@ struct Add {
     return static_cast<T>(a + b);
   }
 };
-// Of two zeros the first; NaN wins.
+// As maximum() and minimum(): NaN wins, and +0 is greater than -0.
 struct Max {
   template <typename T>
   T operator()(T a, T b) const {
-    return a < b || b != b ? b : a;
+    return a < b || b != b || (a == b && is_negative(a)) ? b : a;
   }
 };
 struct Min {
   template <typename T>
   T operator()(T a, T b) const {
-    return b < a || b != b ? b : a;
+    return b < a || b != b || (a == b && is_negative(b)) ? b : a;
   }
 };
 struct Set {
