@@ -108,7 +108,13 @@ class Scatter {
   void put(int64_t begin, int64_t end, int64_t first, int64_t last) const {
     if (a_.columns == 1 || a_.updates.column == 1) {
       switch (a_.columns) {
-        case 1: put_rows<1>(begin, end); break;
+        case 1:
+          if (has_runs()) {
+            put_runs(begin, end);
+          } else {
+            put_rows<1>(begin, end);
+          }
+          break;
         case 2: put_rows<2>(begin, end); break;
         case 3: put_rows<3>(begin, end); break;
         case 4: put_rows<4>(begin, end); break;
@@ -130,6 +136,37 @@ class Scatter {
   void put_rows(int64_t begin, int64_t end) const {
     for_each_row(begin, end, std::integral_constant<int64_t, kColumns>(),
                  [this](T* to, const T* from) { put_some<kColumns>(to, from); });
+  }
+
+  // Whether most positions are that before them, by a sample.
+  bool has_runs() const {
+    constexpr int64_t kSampled = 64;
+    if (a_.count < 4 * kSampled) return false;
+    const int64_t part = (a_.count - 1) / kSampled;
+    int64_t same = 0;
+    for (int64_t i = 0; i < kSampled; ++i) {
+      const int64_t* const position = positions_ + i * part * a_.positions.row;
+      same += position[0] == position[a_.positions.row];
+    }
+    return same > kSampled / 2;
+  }
+  // Rows of one element, each in a register as long as it is the next, too: to read what has just
+  // been written takes as long as several additions.
+  void put_runs(int64_t begin, int64_t end) const {
+    const int64_t count = a_.count, step = a_.positions.row, stride = a_.updates.row;
+    const auto rows = static_cast<uint64_t>(end - begin);
+    for (int64_t i = 0; i < count;) {
+      const int64_t row = positions_[i * step];
+      if (static_cast<uint64_t>(row - begin) >= rows) {
+        ++i;
+        continue;
+      }
+      T value = y_[row];
+      do {
+        value = combine_(value, updates_[i * stride]);
+      } while (++i < count && positions_[i * step] == row);
+      y_[row] = value;
+    }
   }
 
   // What is the same for all rows is in variables: what is written might change members.
