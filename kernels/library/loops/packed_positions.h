@@ -57,6 +57,14 @@ class PackedPositions {
   }
   template <typename KeyAt>
   void order(uint64_t* words, int64_t count, KeyAt key_at) const {
+    if (count == 2) {
+      // Without a branch, so that nothing waits for the keys, which are where no cache has them.
+      const uint64_t first = words[0], second = words[1];
+      const bool is_in_order = key_at(position(first)) <= key_at(position(second));
+      words[0] = is_in_order ? first : second;
+      words[1] = is_in_order ? second : first;
+      return;
+    }
     const Scratch scratch(sizeof(WideWord) * count);
     auto* const pairs = reinterpret_cast<WideWord*>(scratch.data());
     constexpr int64_t kFewTies = 16;

@@ -33,6 +33,14 @@ struct Row<uint32_t> {
   static __m512i max(__m512i a, __m512i b, Mask mask, __m512i others) {
     return _mm512_mask_max_epu32(others, mask, a, b);
   }
+  // Puts the lesser in a. One unit alone has minima and maxima; another takes these out of both.
+  static void exchange(__m512i& a, __m512i& b) {
+    const __m512i least = min(a, b);
+    b = _mm512_ternarylogic_epi32(a, b, least, 0x96);  // a ^ b ^ least
+    a = least;
+  }
+  // min(a, b), and of these lanes max(a, b).
+  static __m512i extreme(__m512i a, __m512i b, Mask mask) { return max(a, b, mask, min(a, b)); }
   static __m512i blend(Mask mask, __m512i a, __m512i b) {
     return _mm512_mask_blend_epi32(mask, a, b);
   }
@@ -51,8 +59,15 @@ struct Row<uint64_t> {
   static __m512i all(uint64_t x) { return _mm512_set1_epi64(static_cast<int64_t>(x)); }
   static __m512i min(__m512i a, __m512i b) { return _mm512_maskz_min_epu64(0xff, a, b); }
   static __m512i max(__m512i a, __m512i b) { return _mm512_maskz_max_epu64(0xff, a, b); }
-  static __m512i max(__m512i a, __m512i b, Mask mask, __m512i others) {
-    return _mm512_mask_max_epu64(others, mask, a, b);
+  // As above: the processor has minima and maxima of 64 bits in two steps each.
+  static void exchange(__m512i& a, __m512i& b) {
+    const Mask mask = less(b, a);
+    const __m512i least = blend(mask, a, b);
+    b = blend(mask, b, a);
+    a = least;
+  }
+  static __m512i extreme(__m512i a, __m512i b, Mask mask) {
+    return blend(_kxor_mask8(less(b, a), mask), a, b);
   }
   static __m512i blend(Mask mask, __m512i a, __m512i b) {
     return _mm512_mask_blend_epi64(mask, a, b);
@@ -250,11 +265,6 @@ class VectorSort {
     return reinterpret_cast<__m512i>(Vectors::template shuffled<(kLane ^ kFlip)...>(x, x));
   }
 
-  static void exchange_rows(__m512i& a, __m512i& b) {
-    const __m512i least = R::min(a, b);
-    b = R::max(a, b);
-    a = least;
-  }
   // By Batcher's odd-even merges.
   template <int kCount>
   [[gnu::always_inline]] static void sort_columns_of(__m512i (&rows)[kCount]) {
@@ -267,7 +277,7 @@ class VectorSort {
           const int j = i + distance;
           if (j >= kCount || i / (2 * run) != j / (2 * run)) continue;
           if (i < distance % run || (i - distance % run) / distance % 2 != 0) continue;
-          exchange_rows(rows[i], rows[j]);
+          R::exchange(rows[i], rows[j]);
         }
       }
     }
@@ -280,13 +290,13 @@ class VectorSort {
     constexpr int kMirror = 2 * kHalf - 1;
     if constexpr (kCount == 1) {
       const __m512i other = flipped<kMirror>(rows[0]);
-      rows[0] = R::max(rows[0], other, kUpper, R::min(rows[0], other));
+      rows[0] = R::extreme(rows[0], other, kUpper);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kCount / 2; ++i) {
       __m512i &a = rows[i], &b = rows[kCount - 1 - i];
-      const __m512i other = flipped<kMirror>(b);
-      const __m512i least = R::min(a, other), most = R::max(a, other);
+      __m512i least = a, most = flipped<kMirror>(b);
+      R::exchange(least, most);
       a = R::blend(kUpper, least, most);
       b = flipped<kMirror>(R::blend(kUpper, most, least));
     }
@@ -297,7 +307,7 @@ class VectorSort {
     for (int distance = kCount / 2; distance > 0; distance /= 2) {
 #pragma GCC unroll 16
       for (int i = 0; i < kCount; ++i) {
-        if ((i & distance) == 0) exchange_rows(rows[i], rows[i + distance]);
+        if ((i & distance) == 0) R::exchange(rows[i], rows[i + distance]);
       }
     }
   }
@@ -306,7 +316,7 @@ class VectorSort {
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
       const __m512i other = flipped<kDistance>(rows[i]);
-      rows[i] = R::max(rows[i], other, lanes_with(kDistance), R::min(rows[i], other));
+      rows[i] = R::extreme(rows[i], other, lanes_with(kDistance));
     }
   }
 
