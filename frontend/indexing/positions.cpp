@@ -12,14 +12,22 @@
 
 namespace sluice {
 namespace frontend {
+namespace {
+
+// How many of each block and of those before it are true.
+Tensor counts_of_blocks(const Tensor& mask, int64_t blocks) {
+  const int64_t padding = blocks * fusion::kCompactionBlock - mask.numel();
+  const Tensor padded = padding == 0 ? mask : pad(mask, {{0, padding}}, false);
+  return cumsum(sum(reshape(padded, Shape{blocks, fusion::kCompactionBlock}), 1), 0);
+}
+
+}  // namespace
 
 Tensor true_positions(const char* op, const Tensor& mask) {
   const int64_t length = mask.numel();
   if (length == 0) return zeros({0}, DType::kInt64, mask.device());
   const int64_t blocks = ceil_div(length, fusion::kCompactionBlock);
-  const int64_t padding = blocks * fusion::kCompactionBlock - length;
-  const Tensor padded = padding == 0 ? mask : pad(mask, {{0, padding}}, false);
-  const Tensor counts = cumsum(sum(reshape(padded, Shape{blocks, fusion::kCompactionBlock}), 1), 0);
+  const Tensor counts = blocks == 1 ? sum(mask, 0, true) : counts_of_blocks(mask, blocks);
   const auto count = slice(counts, 0, blocks - 1, blocks).item<int64_t>();
   const engine::NodeOperand operands[] = {{mask.node_ref().get()}, {counts.node_ref().get()}};
   return record({.caller = {.name = op},
