@@ -27,8 +27,9 @@ using fusion::WindowAxis;
 // Below so much work to call the library is a good part of the time. In flops; to read or to write
 // an element takes as long as some.
 constexpr int64_t kLeastWork = 1 << 21, kWorkOfElement = 32;
-// More blocks than that are of no use to any number of threads that is usual.
-constexpr int64_t kManyBlocks = 16;
+// More blocks than that are of no use to any number of threads that is usual. What more work than
+// that reads and writes leaves the caches.
+constexpr int64_t kManyBlocks = 16, kMuchWork = 1 << 23;
 // Each block of channels brings the images to the library's layout again. Those of groups have
 // images of their own.
 constexpr int64_t kLeastChannels = 32, kLeastChannelsOfGroups = 16;
@@ -123,7 +124,9 @@ class Convolution {
     const int64_t image_work = a_.flops() / a_.batch + kWorkOfElement * (a_.inputs * a_.pixels() +
                                                                          a_.outputs * a_.places());
     images_ = std::min(quotient_up(kLeastWork, image_work), a_.batch);
-    return result_ == kFiltersRole ? sum_filters() : convolve_images();
+    if (result_ == kFiltersRole) return sum_filters();
+    images_ = std::max(images_, std::min(a_.batch / kManyBlocks, kMuchWork / image_work));
+    return convolve_images();
   }
 
  private:
