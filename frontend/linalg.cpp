@@ -25,7 +25,8 @@ std::span<const int64_t> leading(const Tensor& x) {
 }
 
 // What products on the CPU are computed in. Half types accumulate in float32 and are rounded once.
-// Where they are packed, or each element of a matrix is needed once, they are read as they are.
+// Where they are packed, or each element of a matrix is needed once, they are read as they are, and
+// the product is written in them.
 // Short integers wrap in any wider type: products of little depth and width, which vectors of short
 // ones would be too long for, are those of 32 bits.
 constexpr int64_t kShortProduct = 256, kManyProducts = 4096;
@@ -51,19 +52,19 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
   const int64_t m = a.shape(-2);
   const int64_t n = b.shape(-1);
   const bool on_cpu = a.device().type() == DeviceType::kCpu;
-  // GPUs read and write half types, and sum them in float32.
-  const DType sum_dtype =
-      on_cpu ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, a.shape(-1)) : dtype;
-  if (compute_type(sum_dtype) == DType::kFloat32 || on_cpu) {
-    const DType operand_dtype =
-        on_cpu && reads_halves(dtype, m, n, a.shape(-1)) ? dtype : sum_dtype;
-    const Tensor left = astype(a, operand_dtype);
-    const Tensor right = astype(b, operand_dtype);
+  const int64_t k = a.shape(-1);
+  // Half types that are read and written as they are are summed in float32.
+  const DType computed = on_cpu && !reads_halves(dtype, m, n, k)
+                             ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, k)
+                             : dtype;
+  if (compute_type(computed) == DType::kFloat32 || on_cpu) {
+    const Tensor left = astype(a, computed);
+    const Tensor right = astype(b, computed);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};
     const Tensor result = frontend::record({.caller = {.name = "matmul"},
                                             .op = Op::kMatmul,
-                                            .dtype = sum_dtype,
-                                            .operand_dtype = operand_dtype,
+                                            .dtype = computed,
+                                            .operand_dtype = computed,
                                             .device = a.device(),
                                             .shape = joined(leading(a), {m, n}),
                                             .operands = operands});

@@ -48,22 +48,38 @@ MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t bat
                 x.a_strides[1], x.a_strides[2], x.a_strides[0]},
           .b = {element_at(x.b, batch * x.b_strides[0] + begin * x.b_strides[1], size),
                 x.b_strides[2], x.b_strides[1], x.b_strides[0]},
-          .c = element_at(x.c, batch * x.m * x.n, loops.result_size)};
+          .c = element_at(x.c, batch * x.m * x.n, size_of(x.dtype)),
+          .rounds = is_half(x.dtype)};
 }
 
 bool is_small(const ProductLoops& loops, double work) { return work <= kSmall && !loops.direct; }
 
+// compute(c) computes the elements of c from `begin` to `end`, which are rounded if they have to
+// be.
+template <typename F>
+void compute_sums(const Matmul& x, const ProductLoops& loops, int64_t begin, int64_t end,
+                  F compute) {
+  char* const c = element_at(x.c, begin, size_of(x.dtype));
+  if (!is_half(x.dtype)) return compute(c);
+  const Scratch sums(static_cast<size_t>(end - begin) * loops.result_size);
+  compute(sums.data());
+  loops.round(sums.data(), 0, 1, end - begin, c, 0);
+}
+
 void multiply_small(const Matmul& x, const ProductLoops& loops, int64_t begin, int64_t end) {
   const MatrixProduct first = product_of(x, loops, begin, end - begin, 0, x.k);
-  loops.small({.batch = end - begin,
-               .m = x.m,
-               .n = x.n,
-               .k = x.k,
-               .a = first.a.data,
-               .b = first.b.data,
-               .a_strides = x.a_strides,
-               .b_strides = x.b_strides,
-               .c = first.c});
+  const int64_t size = x.m * x.n;
+  compute_sums(x, loops, begin * size, end * size, [&](char* c) {
+    loops.small({.batch = end - begin,
+                 .m = x.m,
+                 .n = x.n,
+                 .k = x.k,
+                 .a = first.a.data,
+                 .b = first.b.data,
+                 .a_strides = x.a_strides,
+                 .b_strides = x.b_strides,
+                 .c = c});
+  });
 }
 
 void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts) {
@@ -76,12 +92,14 @@ void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts
       MatrixProduct product =
           product_of(x, loops, i / parts, 1, first, std::min(first + depth, x.k));
       product.c = element_at(sums.data(), i * size, loops.result_size);
+      product.rounds = false;
       multiply(product);
     }
   });
   for (int64_t i = 0; i < x.batch; ++i) {
-    loops.fold(element_at(sums.data(), i * parts * size, loops.result_size), parts, size,
-               element_at(x.c, i * size, loops.result_size));
+    compute_sums(x, loops, i * size, (i + 1) * size, [&](char* c) {
+      loops.fold(element_at(sums.data(), i * parts * size, loops.result_size), parts, size, c);
+    });
   }
 }
 

@@ -10,10 +10,9 @@
 namespace sluice::kernels {
 namespace {
 
-// Products are summed over slabs of kDepth, in order. A panel is as many lines as a tile has. The
-// tiles of a block of kBlockPanels of b, or more where they are short, read it from the
+// Products are summed over slabs of the depth, in order. A panel is as many lines as a tile has.
+// The tiles of a block of kBlockPanels of b, or more where they are short, read it from the
 // second-level cache, a panel of a from the first. kChunkPanels of a with a block are one task.
-constexpr int64_t kDepth = 384;
 constexpr int64_t kBlockBytes = 384 << 10, kMaxBlockPanels = 32, kChunkPanels = 4;
 // Lines of an operand that are packed at a time.
 constexpr int64_t kMaxPacked = 4096;
@@ -24,6 +23,8 @@ constexpr int64_t kFewRowPanels = 4, kFewColumnPanels = 4;
 // Rows of so many bytes, or of multiples, are at the same place in a cache of which each place has
 // room for a few.
 constexpr int64_t kCacheWay = 4096, kWays = 8;
+// Where tiles can read rows: longer ones leave no room in the first-level cache for a panel of b.
+constexpr int64_t kMaxRow = 256;
 // Of an unpacked operand, in elements: what the first-level cache keeps for others.
 constexpr int64_t kChunk = 4096;
 // A larger b that is read where it is comes from memory, and does so once: a few rows at a time, of
@@ -70,6 +71,11 @@ bool reads_b(const MatrixProduct& x) {
 }
 bool streams_b(const MatrixProduct& x) { return reads_b(x) && x.k * x.n > kMaxUnpacked; }
 bool reads_a(const MatrixProduct& x) {
+  // Lines with gaps between them may be at the same place in a cache.
+  if (x.loops.reads_rows) {
+    return x.a.depth_stride == 1 && x.a.line_stride == x.k && x.k <= kMaxRow &&
+           x.k % x.loops.packed_depth == 0 && x.m % x.loops.packed_rows == 0;
+  }
   return x.loops.direct && (x.n <= kFewColumnPanels * x.loops.columns || x.m <= x.loops.rows);
 }
 
@@ -77,15 +83,16 @@ bool reads_a(const MatrixProduct& x) {
 int64_t max_depth(const MatrixProduct& x) {
   if (streams_b(x)) return kStreamedDepth;
   // To add to c takes as long as a good part of the products that AMX makes of a shallow slab.
-  const int64_t even = ceil_div(x.k, ceil_div(x.k, kDepth));
-  return x.loops.packed_depth > 1 ? round_up(even, x.loops.packed_depth) : kDepth;
+  const int64_t slabs = x.k <= x.loops.whole_depth ? 1 : ceil_div(x.k, x.loops.slab_depth);
+  const int64_t even = ceil_div(x.k, slabs);
+  return x.loops.packed_depth > 1 ? round_up(even, x.loops.packed_depth) : x.loops.slab_depth;
 }
 int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked; }
 int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
 
 // The lines of one panel of a: all panels have about as many.
 int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
-  const bool direct = reads_a(x);
+  const bool direct = reads_a(x) && !x.loops.reads_rows;
   const bool conflicts =
       direct && x.a.line_stride != 0 &&
       x.a.line_stride * static_cast<int64_t>(x.loops.element_size) % kCacheWay == 0;
@@ -98,10 +105,12 @@ int64_t row_panels(const MatrixProduct& x, int64_t rows, int64_t depth) {
   return reads_a(x) ? std::max(kChunkPanels, kChunk / (rows * depth)) : kChunkPanels;
 }
 
-// The products of one slab of the depth, for some rows and columns of c.
+// The products of one slab of the depth, for some rows and columns of c. Where these are rounded,
+// `sums` has what the slabs before it gave, without gaps; null if it is the only one.
 class Slab {
  public:
-  Slab(const MatrixProduct& product, int64_t row, int64_t column, int64_t columns, int64_t first)
+  Slab(const MatrixProduct& product, int64_t row, int64_t column, int64_t columns, int64_t first,
+       char* sums)
       : x_(product),
         loops_(product.loops),
         row_(row),
@@ -116,7 +125,8 @@ class Slab {
                  std::clamp(kBlockBytes / static_cast<int64_t>(bytes(loops_.columns)), int64_t{1},
                             kMaxBlockPanels)),
         reads_a_(reads_a(product)),
-        reads_b_(reads_b(product)) {}
+        reads_b_(reads_b(product)),
+        sums_(sums) {}
 
   void run() {
     // What several tasks read is packed before them, the rest by the one that reads it.
@@ -170,6 +180,7 @@ class Slab {
     const Scratch own_a(packs_a ? bytes(rows_.padded(std::min(rows_.block, rows_.lines))) : 0);
     const Scratch own_b(packs_b ? bytes(columns_.padded(std::min(columns_.block, columns_.lines)))
                                 : 0);
+    const Scratch own_sums(x_.rounds && sums_ == nullptr ? bytes_of_sums() : 0);
     int64_t packed = -1;
     for (int64_t task = begin; task < end; ++task) {
       const int64_t row = task % rows_.blocks() * rows_.block;
@@ -177,15 +188,30 @@ class Slab {
       if (packs_a) pack_rows(row, own_a.data());
       if (packs_b && packed != column) pack_columns(packed = column, own_b.data());
       multiply_block(row, column, packs_a ? own_a.data() : a_ + bytes(row),
-                     packs_b ? own_b.data() : b_ + bytes(column));
+                     packs_b ? own_b.data() : b_ + bytes(column), own_sums.data());
     }
   }
 
-  // a, b: where the blocks that begin at a row and a column are packed.
-  void multiply_block(int64_t first_row, int64_t first_column, const char* a, const char* b) const {
+  // Of a row or column of tiles.
+  size_t bytes_of_sums() const {
+    const int64_t rows = std::min(rows_.block, rows_.lines);
+    const int64_t columns = std::min(columns_.block, columns_.lines);
+    return static_cast<size_t>(std::max(rows_.width * columns, rows * columns_.width)) *
+           loops_.result_size;
+  }
+
+  // a, b: where the blocks that begin at a row and a column are packed. own_sums: a place for those
+  // of a row or column of tiles.
+  void multiply_block(int64_t first_row, int64_t first_column, const char* a, const char* b,
+                      char* own_sums) const {
     const int64_t last_row = rows_.end_of_block(first_row);
     const int64_t last_column = columns_.end_of_block(first_column);
     ProductTile tile{.depth = depth_, .c_stride = x_.n, .adds = first_ > 0};
+    if (x_.rounds) {
+      tile.c_stride = sums_ != nullptr ? columns_.lines : last_column - first_column;
+      tile.halves_stride = x_.n;
+    }
+    const bool rounds = x_.rounds && first_ + depth_ == x_.k;
     if (reads_a_) {
       tile.a_line_stride = x_.a.line_stride;
       tile.a_stride = x_.a.depth_stride;
@@ -214,15 +240,24 @@ class Slab {
         tile.b = reads_b_
                      ? at(x_.b.data, first_ * tile.b_stride + column_ + column, loops_.element_size)
                      : b + bytes(column - first_column);
-        tile.c = at(x_.c, (row_ + row) * x_.n + column_ + column, loops_.result_size);
+        const int64_t place = (row_ + row) * x_.n + column_ + column;
+        if (!x_.rounds) {
+          tile.c = at(x_.c, place, loops_.result_size);
+        } else if (sums_ != nullptr) {
+          tile.c = at(sums_, row * tile.c_stride + column, loops_.result_size);
+        } else {
+          tile.c = own_sums;
+        }
+        if (rounds) tile.halves = at(x_.c, place, loops_.element_size);
         if (is_column) {
           tile.count = (last_row - row) / tile.rows;
           tile.a_next = tile.rows * next_row;
-          tile.c_next = tile.rows * x_.n;
+          tile.c_next = tile.rows * tile.c_stride;
+          tile.halves_next = tile.rows * x_.n;
         } else {
           tile.count = (last_column - column) / tile.columns;
           tile.b_next = tile.columns * next_column;
-          tile.c_next = tile.columns;
+          tile.c_next = tile.halves_next = tile.columns;
         }
         loops_.tile(tile);
         column += is_column ? tile.columns : tile.count * tile.columns;
@@ -238,6 +273,7 @@ class Slab {
   const bool reads_a_, reads_b_;  // where they are
   char* a_ = nullptr;             // packed blocks, one after another, or null
   char* b_ = nullptr;
+  char* const sums_;
 };
 
 // Products of few tiles, which read their operands where they are: tile by tile, each of several
@@ -360,8 +396,11 @@ void multiply_columns(const MatrixProduct& x, int64_t begin, int64_t end) {
   for (int64_t row = 0; row < x.m; row += max_rows(x)) {
     for (int64_t column = begin; column < end; column += max_columns(x)) {
       const int64_t columns = std::min(max_columns(x), end - column);
+      const int64_t rows = std::min(max_rows(x), x.m - row);
+      const bool adds = x.rounds && x.k > max_depth(x);
+      const Scratch sums(adds ? static_cast<size_t>(rows * columns) * x.loops.result_size : 0);
       for (int64_t first = 0; first < x.k; first += max_depth(x)) {
-        Slab(x, row, column, columns, first).run();
+        Slab(x, row, column, columns, first, sums.data()).run();
       }
     }
   }
@@ -376,13 +415,27 @@ void multiply_one(const MatrixProduct& x) {
                });
 }
 
+// What is rounded when all of it is there: products with vectors are few.
+void multiply_and_round(const MatrixProduct& x) {
+  const int64_t rows = x.count * x.m;
+  const Scratch sums(static_cast<size_t>(rows * x.n) * x.loops.result_size);
+  MatrixProduct exact = x;
+  exact.c = sums.data();
+  exact.rounds = false;
+  multiply(exact);
+  x.loops.round(sums.data(), x.n, rows, x.n, x.c, x.n);
+}
+
 }  // namespace
 
 void multiply(const MatrixProduct& x) {
   const VectorProducts of_a{x, x.a, x.m, x.n, x.b, x.n, 1};
   const VectorProducts of_b{x, x.b, x.n, 1, x.a, x.m, x.n};
-  if (x.n <= x.m && of_a.pays()) return of_a.run();
-  if (x.m <= x.n && of_b.pays()) return of_b.run();
+  const bool of_vectors = x.n <= x.m && of_a.pays();
+  if (of_vectors || (x.m <= x.n && of_b.pays())) {
+    if (x.rounds) return multiply_and_round(x);
+    return of_vectors ? of_a.run() : of_b.run();
+  }
   if (x.n == 1 && x.m > 1 && x.loops.direct && x.a.line_stride == 1) {
     // A row is a column as well.
     MatrixProduct turned = x;
@@ -398,7 +451,7 @@ void multiply(const MatrixProduct& x) {
     MatrixProduct one = x;
     one.a.data = at(x.a.data, i * x.a.next, size);
     one.b.data = at(x.b.data, i * x.b.next, size);
-    one.c = at(x.c, i * x.m * x.n, x.loops.result_size);
+    one.c = at(x.c, i * x.m * x.n, x.rounds ? size : x.loops.result_size);
     multiply_one(one);
   }
 }

@@ -24,6 +24,7 @@ struct MatrixProduct {
   int64_t m = 0, n = 0, k = 0;
   ProductOperand a, b;
   void* c = nullptr;
+  bool rounds = false;  // to halves, which c has
 };
 
 // What a product takes, in multiplications: it reads and writes elements too. And how much is worth

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -267,6 +268,56 @@ TYPED_TEST(ProductsTest, NaNIsTheCanonicalOne) {
       for (const Result c : x.c) {
         ASSERT_EQ(std::bit_cast<Bits>(c), std::bit_cast<Bits>(kNaN))
             << shape.m << ", " << shape.n << ", " << shape.k;
+      }
+    }
+  }
+}
+
+// Products whose results are halves too, on one thread and on several: of integers those of
+// float32, rounded; of normal numbers the same bits; of NaN the canonical one.
+TYPED_TEST(ProductsTest, HalvesAreRoundedOnce) {
+  if constexpr (is_half(DTypeOf<TypeParam>::value)) {
+    std::mt19937_64 random(6);
+    std::normal_distribution<float> normal;
+    std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
+    // Of several slabs, whole tiles and parts of them; read where they are.
+    shapes.insert(shapes.end(), {{1, 40, 70, 2500}, {2, 64, 64, 64}, {1, 48, 200, 1024}});
+    for (const Shape& shape : shapes) {
+      for (const Order order_a : kOrders) {
+        const Order order_b = kOrders[random() % std::size(kOrders)];
+        Case<TypeParam> x(shape, order_a, order_b, &random);
+        std::vector<TypeParam> halves(x.c.size() + 1, static_cast<TypeParam>(77.0f));
+        const auto multiply = [&] {
+          Matmul product = x.matmul();
+          product.dtype = product.operand_dtype;
+          product.c = halves.data();
+          EXPECT_TRUE(matmul(product).ok());
+          EXPECT_EQ(static_cast<float>(halves.back()), 77.0f);
+        };
+        const auto bits_of = [&](size_t i) { return halves[i].bits; };
+        const std::string text = ::testing::PrintToString(
+            std::vector<int64_t>{shape.batch, shape.m, shape.n, shape.k,
+                                 static_cast<int64_t>(order_a), static_cast<int64_t>(order_b)});
+        ASSERT_TRUE(matmul(x.matmul()).ok());
+        multiply();
+        for (size_t i = 0; i < x.c.size(); ++i) {
+          ASSERT_EQ(bits_of(i), static_cast<TypeParam>(x.c[i]).bits) << text << " at " << i;
+        }
+
+        for (TypeParam& v : x.a.memory) v = static_cast<TypeParam>(normal(random));
+        for (TypeParam& v : x.b.memory) v = static_cast<TypeParam>(normal(random));
+        multiply();
+        const std::vector<TypeParam> divided = halves;
+        parallel_for(2, 1, [&](int64_t begin, int64_t) {
+          if (begin == 0) multiply();
+        });
+        for (size_t i = 0; i < x.c.size(); ++i) ASSERT_EQ(bits_of(i), divided[i].bits) << text;
+
+        if (shape.k == 0) continue;
+        for (TypeParam& v : x.a.memory) v = static_cast<TypeParam>(-std::nanf(""));
+        multiply();
+        const auto nan = static_cast<TypeParam>(std::numeric_limits<float>::quiet_NaN());
+        for (size_t i = 0; i < x.c.size(); ++i) ASSERT_EQ(bits_of(i), nan.bits) << text;
       }
     }
   }

@@ -26,6 +26,9 @@ struct ProductTile {
   void* c = nullptr;
   int64_t c_stride = 0;
   bool adds = false;
+  // Where the sums go instead, rounded, if they are whole; c may then change, or not.
+  void* halves = nullptr;
+  int64_t halves_stride = 0, halves_next = 0;
   int64_t count = 1;  // of tiles
   int64_t a_next = 0, b_next = 0, c_next = 0;
 };
@@ -56,8 +59,8 @@ struct SmallProducts {
   void* c = nullptr;
 };
 
-// For operands of one dtype. Results have that too; of half types they are float32. Sums are of a
-// type of their own: int8 sums as int16.
+// For operands of one dtype. Results have that too; of half types they are float32, which round()
+// rounds. Sums are of a type of their own: int8 sums as int16.
 // Floats are summed by fused multiply-adds where the instruction set has them; integers wrap. NaN
 // is written as the canonical one. Strides are in elements.
 struct ProductLoops {
@@ -65,6 +68,10 @@ struct ProductLoops {
   int lanes = 0;              // of a vector of sums
   int packed_rows = 4;        // panels of packed rows are multiples of this wide, if they may be
   int packed_depth = 1;       // packed lines are multiples of this long, by zeros
+  int slab_depth = 384;       // at most, of several
+  int whole_depth = 384;      // at most, of one that is all
+  // Whether tiles can read rows of a where they are if they and their number are as packed.
+  bool reads_rows = false;
   size_t element_size = 0, sum_size = 0, result_size = 0, packed_size = 0;
   // Whether elements are of the type of sums, and tiles and dots read no more than they are told.
   // Else they take packed operands only, and tiles read whole vectors of b.
@@ -91,6 +98,11 @@ struct ProductLoops {
 
   // c[i] = the sum over p < count of parts[p * size + i], i < size; both have the result's type.
   void (*fold)(const void* parts, int64_t count, int64_t size, void* c);
+
+  // Of half types: halves[i * out_stride + j] = sums[i * stride + j] rounded, i < rows, j <
+  // columns.
+  void (*round)(const void* sums, int64_t stride, int64_t rows, int64_t columns, void* halves,
+                int64_t out_stride) = nullptr;
 };
 
 struct ProductTable {

@@ -175,14 +175,16 @@ constexpr TileConfig kTileConfig;
 // out[i * kWidth + j]; kRows and kColumns in tiles.
 template <int kRows, int kColumns>
 void sum_tiles(const ProductTile& t, const uint16_t* a, const uint16_t* b, float* out) {
+  const bool is_packed = t.a_stride != 1;
+  const int64_t a_next = t.a_stride * kRun, a_row = is_packed ? kRun : t.a_line_stride;
   _tile_zero(0);
   if constexpr (kColumns == 2) _tile_zero(1);
   if constexpr (kRows == 2) _tile_zero(2);
   if constexpr (kRows == 2 && kColumns == 2) _tile_zero(3);
-  for (int64_t p = 0; p < t.depth; p += kRun, a += t.a_stride * kRun, b += t.b_stride * kRun) {
+  for (int64_t p = 0; p < t.depth; p += kRun, a += a_next, b += t.b_stride * kRun) {
 #pragma GCC unroll 32
     for (int i = 0; i < 16 * kColumns; ++i) __builtin_prefetch(b + kAhead + i * kRun);
-    _tile_loadd(4, a, 64);
+    _tile_loadd(4, a, a_row * 2);
     _tile_loadd(6, b, t.b_stride * 4);
     _tile_dpbf16ps(0, 4, 6);
     if constexpr (kColumns == 2) {
@@ -190,7 +192,7 @@ void sum_tiles(const ProductTile& t, const uint16_t* a, const uint16_t* b, float
       _tile_dpbf16ps(1, 4, 7);
     }
     if constexpr (kRows == 2) {
-      _tile_loadd(5, a + kTileElements, 64);
+      _tile_loadd(5, a + kLines * a_row, a_row * 2);
       _tile_dpbf16ps(2, 5, 6);
       if constexpr (kColumns == 2) _tile_dpbf16ps(3, 5, 7);
     }
@@ -205,28 +207,46 @@ void sum_tiles(const ProductTile& t, const uint16_t* a, const uint16_t* b, float
 }
 
 using L = Lanes<float, float>;
+using Halves = Rounding<BFloat16>;
 
-void store_whole(const ProductTile& t, const float* sums, float* c) {
+// Rows of kLines sums, added to c or not; where they go, as float32 or rounded.
+template <bool kRounds>
+void store_whole(const ProductTile& t, const float* sums, const float* c, int64_t rows, void* to,
+                 int64_t to_stride) {
 #pragma GCC unroll 4
-  for (int i = 0; i < kWidth; ++i, sums += kWidth, c += t.c_stride) {
-    for (int j = 0; j < kWidth; j += kLines) {
-      L::Vector sum = L::load_sums(sums + j);
-      if (t.adds) sum = L::load_sums(c + j) + sum;
-      *reinterpret_cast<L::Unaligned*>(c + j) = L::canonical(sum);
+  for (int64_t i = 0; i < rows; ++i, sums += kWidth, c += t.c_stride) {
+    L::Vector sum = L::load_sums(sums);
+    if (t.adds) sum = L::load_sums(c) + sum;
+    sum = L::canonical(sum);
+    if constexpr (kRounds) {
+      *reinterpret_cast<Halves::Halves*>(static_cast<uint16_t*>(to) + i * to_stride) =
+          Halves::rounded(sum);
+    } else {
+      *reinterpret_cast<L::Unaligned*>(static_cast<float*>(to) + i * to_stride) = sum;
     }
   }
 }
 
-void store_sums(const ProductTile& t, const float* sums, float* c) {
-  if (t.rows == kWidth && t.columns == kWidth) return store_whole(t, sums, c);
-  for (int64_t i = 0; i < t.rows; ++i, sums += kWidth, c += t.c_stride) {
-    for (int64_t j = 0; j < t.columns; j += kLines) {
-      const int64_t left = t.columns - j;
-      const L::Mask mask(left < kLines ? left : kLines);
-      L::Vector sum = L::load_sums(sums + j);
-      if (t.adds) sum = L::load(c + j, mask) + sum;
-      L::store(c + j, mask, L::canonical(sum));
+void store_sums(const ProductTile& t, float* sums, float* c, uint16_t* halves) {
+  for (int64_t j = 0; j < t.columns; j += kLines, sums += kLines, c += kLines) {
+    const int64_t columns = t.columns - j < kLines ? t.columns - j : kLines;
+    if (columns == kLines && halves != nullptr) {
+      store_whole<true>(t, sums, c, t.rows, halves + j, t.halves_stride);
+      continue;
     }
+    if (columns == kLines) {
+      store_whole<false>(t, sums, c, t.rows, c, t.c_stride);
+      continue;
+    }
+    const L::Mask mask(columns);
+    for (int64_t i = 0; i < t.rows; ++i) {
+      float* const row = c + i * t.c_stride;
+      L::Vector sum = L::load_sums(sums + i * kWidth);
+      if (t.adds) sum = L::load(row, mask) + sum;
+      L::store(row, mask, L::canonical(sum));
+    }
+    if (halves == nullptr) continue;
+    Halves::round(c, t.c_stride, t.rows, columns, halves + j, t.halves_stride);
   }
 }
 
@@ -234,13 +254,15 @@ void tile(const ProductTile& t) {
   const auto* a = static_cast<const uint16_t*>(t.a);
   const auto* b = static_cast<const uint16_t*>(t.b);
   auto* c = static_cast<float*>(t.c);
+  auto* halves = static_cast<uint16_t*>(t.halves);
   const auto sum = t.rows <= kLines ? (t.columns <= kLines ? &sum_tiles<1, 1> : &sum_tiles<1, 2>)
                                     : (t.columns <= kLines ? &sum_tiles<2, 1> : &sum_tiles<2, 2>);
   alignas(64) float sums[kWidth * kWidth];
   _tile_loadconfig(&kTileConfig);
   for (int64_t i = 0; i < t.count; ++i, a += t.a_next, b += t.b_next, c += t.c_next) {
     sum(t, a, b, sums);
-    store_sums(t, sums, c);
+    store_sums(t, sums, c, halves);
+    if (halves != nullptr) halves += t.halves_next;
   }
   _tile_release();  // or the operating system saves and restores tiles
 }
@@ -252,6 +274,8 @@ void use_amx(ProductLoops& loops) {
   loops.columns = kWidth;
   loops.packed_rows = kLines;
   loops.packed_depth = kRun;
+  loops.whole_depth = 512;  // more misses of the first-level cache, but nothing is added to c
+  loops.reads_rows = true;
   loops.packed_size = sizeof(uint16_t);
   loops.direct = false;
   loops.pack_rows = &pack<false>;

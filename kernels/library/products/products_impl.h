@@ -9,6 +9,7 @@
 #include "kernels/library/products/products.h"
 #include "kernels/library/products/products_dots.h"
 #include "kernels/library/products/products_lanes.h"
+#include "kernels/library/products/products_round.h"
 #include "kernels/library/products/products_tiles.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
@@ -220,6 +221,17 @@ struct Products : Lanes<T, S> {
     for (int64_t i = 0; i < size; ++i) out[i] = stored(out[i]);
   }
 
+  static void tile(const ProductTile& t) {
+    Tiles<Result, S>::tile(t);
+    if constexpr (kIsHalf<T>) {
+      if (t.halves == nullptr) return;
+      for (int64_t i = 0; i < t.count; ++i) {
+        Rounding<T>::round(static_cast<const S*>(t.c) + i * t.c_next, t.c_stride, t.rows, t.columns,
+                           static_cast<uint16_t*>(t.halves) + i * t.halves_next, t.halves_stride);
+      }
+    }
+  }
+
   static void fill(ProductLoops& loops) {
     loops = {.rows = kTileRows,
              .columns = kTileVectors * kLanes,
@@ -232,11 +244,12 @@ struct Products : Lanes<T, S> {
              .pack = &pack,
              .pack_rows = &pack,
              .pack_columns = &pack,
-             .tile = &Tiles<Result, S>::tile,
+             .tile = &tile,
              .dots = &Dots<T, S>::dots,
              .sums = &sums,
              .small = &small,
              .fold = &fold};
+    if constexpr (kIsHalf<T>) loops.round = &Rounding<T>::round;
   }
 };
 
