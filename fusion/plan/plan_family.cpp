@@ -181,7 +181,7 @@ absl::StatusOr<Plan> PlanFamilies::make(const Graph& graph, const PlanOptions& o
     if (position && known == nullptr) samples = family->note_planned(*position, graph);
     if (!position || samples) forget_if_many(graph);
   }
-  if (samples) return sample(*samples, *position, graph, options, family.get());
+  if (samples) return sample(*samples, graph, options, family.get());
   std::optional<Plan> plan;
   if (known != nullptr) plan = known->at(*position, graph);
   if (!plan) return make_plan(graph, options);
@@ -189,9 +189,8 @@ absl::StatusOr<Plan> PlanFamilies::make(const Graph& graph, const PlanOptions& o
   return *std::move(plan);
 }
 
-absl::StatusOr<Plan> PlanFamilies::sample(const Samples& samples, int64_t position,
-                                          const Graph& graph, const PlanOptions& options,
-                                          Family* family) {
+absl::StatusOr<Plan> PlanFamilies::sample(const Samples& samples, const Graph& graph,
+                                          const PlanOptions& options, Family* family) {
   const auto graph_at = [&](int64_t at) {
     Graph result = graph;
     set_numbers(samples.line.at(at), &result);
@@ -201,8 +200,8 @@ absl::StatusOr<Plan> PlanFamilies::sample(const Samples& samples, int64_t positi
   absl::StatusOr<Plan> own = make_plan(graph, options);
   std::array<Plan, PlanTemplate::kSamples> plans;
   for (int i = 0; i < PlanTemplate::kSamples && is_good; ++i) {
-    const int64_t at = samples.first + i * samples.step;
-    absl::StatusOr<Plan> plan = at == position ? own : make_plan(graph_at(at), options);
+    // Of `graph` too: its plan counts bytes by the blocks of inputs, those of the others cannot.
+    absl::StatusOr<Plan> plan = make_plan(graph_at(samples.first + i * samples.step), options);
     is_good = plan.ok();
     if (is_good) plans[i] = *std::move(plan);
   }

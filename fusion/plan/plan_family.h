@@ -46,7 +46,7 @@ class PlanFamilies {
   class Family;
   struct Samples;
 
-  absl::StatusOr<Plan> sample(const Samples& samples, int64_t position, const Graph& graph,
+  absl::StatusOr<Plan> sample(const Samples& samples, const Graph& graph,
                               const PlanOptions& options, Family* family);
 
   void forget_if_many(const Graph& graph);

@@ -40,6 +40,21 @@ TEST(Growing, CacheOfKeysAndValues) {
   EXPECT_GE(instantiated() - before, 50);
 }
 
+// What is appended lies in a larger block, and the cache in one of its own: bytes are counted by
+// them.
+TEST(Growing, CacheOfRowsOfATensor) {
+  const Checked checked;
+  const int64_t before = instantiated();
+  const Tensor rows = rand({100, 64}).eval();
+  Tensor cache = rows.slice(0, 0, 1);
+  for (int step = 1; step < 100; ++step) {
+    cache = concat({cache, rows.slice(0, step, step + 1)}, 0);
+    const Tensor weights = softmax(matmul(rows.slice(0, step, step + 1), cache.T()), -1);
+    EXPECT_LE(max(abs(matmul(weights, cache))).item<float>(), 1.f);
+  }
+  EXPECT_GE(instantiated() - before, 50);
+}
+
 TEST(Growing, FewKernelsServeAllLengths) {
   const ConfigGuard guard;
   config().compile = CompileMode::kBlocking;
