@@ -214,41 +214,51 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
       ir_.CreateUDiv(ir_.CreateAdd(last, ir_.CreateSub(length, builder_.index(1))), length);
   llvm::Value* most = runs_of_panel();
   const Tree tree = make_tree(pass.reductions, 1);
-  builder_.walk(first_run, runs, [&](llvm::Value* run) {
-    llvm::Value* count = builder_.min(most, ir_.CreateSub(runs, run));
-    if (program_.tiled) {
-      count = builder_.min(count, ir_.CreateSub(side, ir_.CreateURem(run, side)));
-    }
-    llvm::Value* next = ir_.CreateAdd(run, count);
-    for (const uint16_t access : accesses) stage_panel(access, run, count);
-    // Leaves that are complete now.
-    llvm::Value* first = builder_.max(begin, ir_.CreateAnd(ir_.CreateMul(run, length), -size));
-    llvm::Value* end = ir_.CreateAnd(ir_.CreateMul(next, length), -size);
-    end = ir_.CreateSelect(ir_.CreateICmpEQ(next, runs), last, end);
-    builder_.loop(first, end, leaf_size, {}, [&](llvm::Value* r, const Values&) {
-      const Accumulators leaf = emit_leaf(pass, r, builder_.min(ir_.CreateAdd(r, leaf_size), last));
-      add_to_tree(tree, zero, ir_.CreateUDiv(ir_.CreateSub(r, begin), leaf_size), leaf);
-      return Values{};
+  auto stage_panels = [&] {
+    builder_.walk(first_run, runs, [&](llvm::Value* run) {
+      llvm::Value* count = builder_.min(most, ir_.CreateSub(runs, run));
+      if (program_.tiled) {
+        count = builder_.min(count, ir_.CreateSub(side, ir_.CreateURem(run, side)));
+      }
+      llvm::Value* next = ir_.CreateAdd(run, count);
+      for (const uint16_t access : accesses) stage_panel(access, run, count);
+      // Leaves that are complete now.
+      llvm::Value* first = builder_.max(begin, ir_.CreateAnd(ir_.CreateMul(run, length), -size));
+      llvm::Value* end = ir_.CreateAnd(ir_.CreateMul(next, length), -size);
+      end = ir_.CreateSelect(ir_.CreateICmpEQ(next, runs), last, end);
+      builder_.loop(first, end, leaf_size, {}, [&](llvm::Value* r, const Values&) {
+        const Accumulators leaf =
+            emit_leaf(pass, r, builder_.min(ir_.CreateAdd(r, leaf_size), last));
+        add_to_tree(tree, zero, ir_.CreateUDiv(ir_.CreateSub(r, begin), leaf_size), leaf);
+        return Values{};
+      });
+      // The rest is what comes before the next panel.
+      constexpr int kLanesOfCopy = 16;
+      LaneScope wide(kLanesOfCopy);
+      for (const uint16_t access : accesses) {
+        llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
+        llvm::Type* vector = builder_.with_lanes(element);
+        const llvm::Align align(size_of(program_.accesses[access].dtype));
+        llvm::Value* panel = panels_.at(access);
+        llvm::Value* from = ir_.CreateGEP(element, panel, ir_.CreateMul(count, length));
+        builder_.loop(zero, leaf_size, builder_.index(kLanesOfCopy), {},
+                      [&](llvm::Value* i, const Values&) {
+                        llvm::Value* moved =
+                            ir_.CreateAlignedLoad(vector, ir_.CreateGEP(element, from, i), align);
+                        ir_.CreateAlignedStore(moved, ir_.CreateGEP(element, panel, i), align);
+                        return Values{};
+                      });
+      }
+      return next;
     });
-    // The rest is what comes before the next panel.
-    constexpr int kLanesOfCopy = 16;
-    LaneScope wide(kLanesOfCopy);
-    for (const uint16_t access : accesses) {
-      llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
-      llvm::Type* vector = builder_.with_lanes(element);
-      const llvm::Align align(size_of(program_.accesses[access].dtype));
-      llvm::Value* panel = panels_.at(access);
-      llvm::Value* from = ir_.CreateGEP(element, panel, ir_.CreateMul(count, length));
-      builder_.loop(zero, leaf_size, builder_.index(kLanesOfCopy), {},
-                    [&](llvm::Value* i, const Values&) {
-                      llvm::Value* moved =
-                          ir_.CreateAlignedLoad(vector, ir_.CreateGEP(element, from, i), align);
-                      ir_.CreateAlignedStore(moved, ir_.CreateGEP(element, panel, i), align);
-                      return Values{};
-                    });
-    }
-    return next;
-  });
+  };
+  if (suits_level_runs(pass)) {
+    builder_.if_then_else(
+        are_level_runs(begin, last), [&] { emit_level_runs(pass, tree, begin, last); },
+        stage_panels);
+  } else {
+    stage_panels();
+  }
   for (const uint16_t access : accesses) {
     if (program_.accesses[access].lanes != StrideClass::kTile) body_->clear_tile(access);
   }

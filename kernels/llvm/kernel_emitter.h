@@ -118,6 +118,7 @@ class KernelEmitter {
   void write_cached(ValueId id, llvm::Value* element);
   void read_cached(ValueId id, llvm::Value* element);
 
+  struct Tree;
   // Reductions with reads by tiles (emit_staged.cpp). Along rows: a panel of some runs along the
   // last dim at a time is transposed or copied to where they follow one another, after what is left
   // of the last leaf of those before. Down columns: a leaf of a vector of columns is. The accesses
@@ -133,6 +134,11 @@ class KernelEmitter {
   llvm::Value* bytes_of_panels();
   void allocate_panels(llvm::Value* buffer);
   Accumulators emit_staged_rows(const RowPlan::Stage& pass);
+  // Where runs are whole leaves of sums (emit_level_runs.cpp).
+  bool suits_level_runs(const RowPlan::Stage& pass) const;
+  llvm::Value* are_level_runs(llvm::Value* begin, llvm::Value* last);
+  void emit_level_runs(const RowPlan::Stage& pass, const Tree& tree, llvm::Value* begin,
+                       llvm::Value* last);
   // The indices along all reduced dims of where a run begins.
   Values indices_of_run(llvm::Value* run);
   void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);

@@ -72,6 +72,10 @@ const Layout kLayouts[] = {
     // Large enough for threads to take blocks, which begin within a run.
     {{37, 13000}, {1, 0}, {0, 1}},
     {{5, 31, 3001}, {0, 2, 1}, {0, 1, 2}},
+    // Runs of whole leaves, side by side, and blocks of them.
+    {{1024, 288}, {1, 0}, {0, 1}},
+    {{3, 512, 32}, {0, 2, 1}, {0, 1, 2}},
+    {{512, 1024}, {1, 0}, {0, 1}},
     // Short runs, of a row that ends in a leaf or after several; two dims beside the runs.
     {{3, 7, 1}, {0, 1, 2}, {0, 2}},
     {{21, 5, 3}, {0, 1, 2}, {0, 2}},
