@@ -195,19 +195,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
                                                      llvm::Value* last) {
   if (program_.lanes_across_rows) return emit_leaf_across_rows(pass, first, last);
   if (!lanes_reduced()) return emit_leaf_of_columns(pass, first, last);
-  auto emit_elements = [&](llvm::Value* r, const Values& in) {
-    return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
-  };
-  Accumulators result;
+  Accumulators result = emit_lanes_of_leaf(pass, first, last);
   {
     LaneScope wide(plan_.lanes);
-    body_->splat_operands(pass.instrs, pass.stores);
-    const Values start = flatten(leaf_start(pass.reductions));
-    const bool follow_one_another = program_.reduced_rank == 1 || reads_tiles_only(pass);
-    const Values lanes = follow_one_another ? lane_loop(first, last, start, emit_elements)
-                                            : run_loop(first, last, start, emit_elements);
-    body_->set_active(nullptr);
-    result = unflatten(pass.reductions, program_, lanes);
     // Sums of all lanes are wider than those of one.
     for (size_t k = 0; k < result.size(); ++k) {
       result[k].value = widened_sum(pass.reductions[k], result[k].value, DType::kInt32);
@@ -216,6 +206,56 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
   for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
   widen_leaf(first, &result, pass.reductions);
   return result;
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Stage& pass,
+                                                              llvm::Value* first,
+                                                              llvm::Value* last) {
+  const bool follow_one_another = program_.reduced_rank == 1 || reads_tiles_only(pass);
+  const std::vector<uint16_t> streams =
+      follow_one_another ? streams_of(pass) : std::vector<uint16_t>{};
+  llvm::Value* are_far = streams.empty() ? nullptr : is_far();
+  auto emit_elements = [&](llvm::Value* r, const Values& in) {
+    if (are_far != nullptr) {
+      builder_.if_then(are_far, /*likely=*/true, [&] { prefetch_streams(streams, r); });
+    }
+    return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
+  };
+  LaneScope wide(plan_.lanes);
+  body_->splat_operands(pass.instrs, pass.stores);
+  const Values start = flatten(leaf_start(pass.reductions));
+  const Values lanes = follow_one_another ? lane_loop(first, last, start, emit_elements)
+                                          : run_loop(first, last, start, emit_elements);
+  body_->set_active(nullptr);
+  return unflatten(pass.reductions, program_, lanes);
+}
+
+std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) const {
+  constexpr size_t kMaxInstrs = 8, kLeastSize = 4;
+  std::vector<uint16_t> streams;
+  if (program_.one_leaf || program_.body.size() > kMaxInstrs) return streams;
+  for (const ValueId id : pass.instrs) {
+    const Instr& instr = program_.body[id];
+    if (instr.op != Op::kLoad) continue;
+    const fusion::Access& access = program_.accesses[instr.aux];
+    if (access.lanes == fusion::StrideClass::kUnit && access.varies_along_reduced &&
+        size_of(access.dtype) >= kLeastSize) {
+      streams.push_back(instr.aux);
+    }
+  }
+  return streams;
+}
+
+void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r) {
+  // The hardware foresees lines of the page at hand only.
+  constexpr int64_t kBytesAhead = 4096, kLine = 64;
+  for (const uint16_t access : streams) {
+    const int64_t size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+    llvm::Value* start = body_->pointer_in_row(access, {r});
+    for (int64_t at = 0; at < plan_.lanes * size; at += kLine) {
+      builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, builder_.index(kBytesAhead + at)));
+    }
+  }
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::Stage& pass,

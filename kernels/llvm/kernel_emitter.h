@@ -190,6 +190,15 @@ class KernelEmitter {
   };
   bool scans_columns(const RowPlan::Stage& pass) const;
   void begin_scans(const RowPlan::Stage& pass);
+  // Lanes along the row: the results of each lane.
+  Accumulators emit_lanes_of_leaf(const RowPlan::Stage& pass, llvm::Value* first,
+                                  llvm::Value* last);
+  // Memory that a pass over a long row reads from end to end.
+  std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
+  void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
+  // Short rows that are folded together (emit_row_groups.cpp); 1 if each is by itself.
+  int rows_of_group() const;
+  void emit_row_groups(llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Lanes across columns: the elements [first, last) of a leaf.
   Accumulators emit_leaf_of_columns(const RowPlan::Stage& pass, llvm::Value* first,
                                     llvm::Value* last);

@@ -1,0 +1,127 @@
+// Many short rows: those of a group are folded together. One by one each would take a step for each
+// halving of its lanes; side by side the halves of two rows fill a vector.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "fusion/ir/scan.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::ValueId;
+using ir::LaneScope;
+
+int KernelEmitter::rows_of_group() const {
+  if (!lanes_reduced() || !program_.one_leaf || plan_.passes.size() != 1) return 1;
+  const RowPlan::Stage& pass = plan_.passes[0];
+  const RowPlan::Stage& before = plan_.before[0];
+  const bool is_simple = pass.reductions.size() == 1 && pass.stores.empty() &&
+                         before.instrs.empty() && before.stores.empty() && plan_.cached.empty() &&
+                         !has_scans(program_) && tiles_of(pass).empty();
+  if (!is_simple || plan_.lanes != kLanes) return 1;
+  const ValueId id = pass.reductions[0];
+  const fusion::Op op = program_.body[id].op;
+  // Of other sums and extremes a step is an instruction or two, and shuffles are what it costs.
+  const bool is_extreme = op == fusion::Op::kMax || op == fusion::Op::kMin;
+  if (!is_extreme || type_of(id) != DType::kFloat32) return 1;
+  const auto size = static_cast<int>(size_of(DType::kFloat32));
+  return std::min<int>(host().vector_bytes / size, kLanes);
+}
+
+void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
+  const int rows = rows_of_group();
+  const RowPlan::Stage& pass = plan_.passes[0];
+  const ValueId id = pass.reductions[0];
+  const auto [begin, end] = element_range();
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  llvm::Type* type = builder_.memory_type(type_of(id));
+  llvm::Type* vector = llvm::FixedVectorType::get(type, rows);
+  llvm::Value* memory = builder_.stack(llvm::ArrayType::get(vector, rows));
+  // As many lanes as there are rows.
+  auto narrowed = [&](llvm::Value* lanes) {
+    for (int width = kLanes / 2; width >= rows; width /= 2) {
+      LaneScope narrow(width);
+      std::vector<int> low, high;
+      for (int i = 0; i < width; ++i) {
+        low.push_back(i);
+        high.push_back(width + i);
+      }
+      lanes = combine(id, {ir_.CreateShuffleVector(lanes, low), nullptr},
+                      {ir_.CreateShuffleVector(lanes, high), nullptr})
+                  .value;
+    }
+    return lanes;
+  };
+  auto emit_group = [&](llvm::Value* group, const Values&) {
+    builder_.loop(zero, builder_.index(rows), one, {}, [&](llvm::Value* r, const Values&) {
+      body_->set_row(ir_.CreateAdd(group, r));
+      const Accumulators lanes = emit_lanes_of_leaf(pass, begin, end);
+      llvm::Value* sums = builder_.to_memory(narrowed(lanes[0].value));
+      ir_.CreateStore(sums, ir_.CreateGEP(vector, memory, r));
+      return Values{};
+    });
+    {
+      LaneScope wide(rows);
+      std::vector<llvm::Value*> vectors;
+      // By vector: whose parts it has.
+      std::vector<std::vector<int>> owners;
+      for (int r = 0; r < rows; ++r) {
+        llvm::Value* pointer = ir_.CreateGEP(vector, memory, builder_.index(r));
+        vectors.push_back(builder_.from_memory(type_of(id), ir_.CreateLoad(vector, pointer)));
+        owners.push_back({r});
+      }
+      for (int half = rows / 2; half >= 1; half /= 2) {
+        std::vector<int> low, high;
+        for (int at = 0; at < rows; at += 2 * half) {
+          for (const int from : {at, rows + at}) {
+            for (int i = from; i < from + half; ++i) {
+              low.push_back(i);
+              high.push_back(i + half);
+            }
+          }
+        }
+        const size_t count = vectors.size() / 2;
+        for (size_t v = 0; v < count; ++v) {
+          llvm::Value* a = vectors[v];
+          llvm::Value* b = vectors[v + count];
+          vectors[v] = combine(id, {ir_.CreateShuffleVector(a, b, low), nullptr},
+                               {ir_.CreateShuffleVector(a, b, high), nullptr})
+                           .value;
+          std::vector<int> both;
+          for (size_t k = 0; k < owners[v].size(); ++k) {
+            both.push_back(owners[v][k]);
+            both.push_back(owners[v + count][k]);
+          }
+          owners[v] = std::move(both);
+        }
+        vectors.resize(count);
+      }
+      std::vector<int> order(rows);
+      for (int lane = 0; lane < rows; ++lane) order[owners[0][lane]] = lane;
+      llvm::Value* totals = ir_.CreateShuffleVector(vectors[0], order);
+      ir_.CreateStore(builder_.to_memory(totals), memory);
+    }
+    builder_.loop(zero, builder_.index(rows), one, {}, [&](llvm::Value* r, const Values&) {
+      llvm::Value* i = ir_.CreateAdd(group, r);
+      body_->set_row(i);
+      llvm::Value* stored = ir_.CreateLoad(type, ir_.CreateGEP(type, memory, r));
+      emit_after_pass(0, Accumulators{{builder_.from_memory(type_of(id), stored), nullptr}});
+      return Values{};
+    });
+    return Values{};
+  };
+  llvm::Value* step = builder_.index(rows);
+  llvm::Value* whole = ir_.CreateMul(ir_.CreateSDiv(ir_.CreateSub(last, first), step), step);
+  llvm::Value* rest = ir_.CreateAdd(first, whole);
+  builder_.loop(first, rest, step, {}, emit_group);
+  builder_.loop(rest, last, one, {}, [&](llvm::Value* i, const Values&) {
+    body_->set_row(i);
+    emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
+    return Values{};
+  });
+}
+
+}  // namespace sluice::kernels
