@@ -70,6 +70,7 @@ void add_whole_programs();
 void add_linalg_programs();
 void add_layer_programs();
 void add_everyday_programs();
+void add_network_programs();
 
 }  // namespace sluice::bench
 

@@ -172,6 +172,7 @@ int serve() {
   add_linalg_programs();
   add_layer_programs();
   add_everyday_programs();
+  add_network_programs();
   Server server;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {
     std::string answer;

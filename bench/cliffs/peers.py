@@ -12,6 +12,7 @@ import time
 
 import numpy
 import peer_everyday  # noqa: F401
+import peer_networks  # noqa: F401
 import peer_programs
 
 BATCHES = 8  # of steps that are timed one by one

@@ -3,6 +3,7 @@
 import itertools
 
 from rows_everyday import everyday
+from rows_networks import networks
 
 MILLION = 1 << 20
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -628,7 +629,12 @@ def everyday_programs():
     return everyday(Row, given)
 
 
+def network_programs():
+    return networks(Row, given)
+
+
 ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations, movement,
                          sorting, random_numbers, tiny, products, linear_algebra,
-                         layers, whole_programs, everyday_programs) for row in rows()]
+                         layers, whole_programs, everyday_programs,
+                         network_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"
