@@ -1,4 +1,5 @@
 // The backward pass: from the gradient of a result to those of what it was computed from.
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,8 @@ class Pass {
     bool is_target = false;
     bool is_wanted = false;  // leads to a target
     bool is_ordered = false;
-    Tensor gradient;
+    Tensor gradient;                    // of other readers than these:
+    std::vector<SliceGradient> slices;  // of slices along one axis, which are joined at the end
   };
 
   static bool is_path(const Tape& tape, size_t k) {
@@ -85,6 +87,9 @@ class Pass {
 
   void propagate(Tape* tape) {
     Visit& visit = visits_[tape];
+    if (!visit.slices.empty()) {
+      add(&visit.gradient, join_slices(std::move(visit.slices), tape->shape));
+    }
     if (!visit.is_wanted || !visit.gradient.defined()) return;
     const Tensor g = visit.is_target ? visit.gradient : std::move(visit.gradient);
     if (tape->has_own_rule()) {
@@ -97,7 +102,12 @@ class Pass {
     }
     const Backward backward{*tape, g, values_};
     for (size_t k = 0; k < tape->operands.size(); ++k) {
-      if (is_wanted(*tape, k)) add(*tape, k, rule_of(tape->op).gradient(backward, k));
+      if (!is_wanted(*tape, k)) continue;
+      if (const std::optional<SliceGradient> slice = gradient_of_slice(backward)) {
+        visits_[tape->operands[k].tape.get()].slices.push_back(*slice);
+      } else {
+        add(*tape, k, rule_of(tape->op).gradient(backward, k));
+      }
     }
   }
 
@@ -117,8 +127,11 @@ class Pass {
     if (!gradient.defined()) return;
     const Tape& source = *tape.operands[k].tape;
     gradient = astype(sum_to(gradient, source.shape), source.dtype);
-    Tensor& total = visits_[tape.operands[k].tape.get()].gradient;
-    total = total.defined() ? std::move(total) + std::move(gradient) : std::move(gradient);
+    add(&visits_[tape.operands[k].tape.get()].gradient, std::move(gradient));
+  }
+
+  static void add(Tensor* total, Tensor gradient) {
+    *total = total->defined() ? std::move(*total) + std::move(gradient) : std::move(gradient);
   }
 
   const bool wants_leaves_;

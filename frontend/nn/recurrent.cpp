@@ -79,9 +79,9 @@ RecurrentResult Recurrent::operator()(const Tensor& x, const Tensor& hidden,
   const int64_t length = x.shape(1), directions = options_.bidirectional ? 2 : 1;
 
   // What one step makes of the state, given the product with its input.
-  const auto step = [&](const Weights& weights, const Tensor& inputs, const State& before) {
-    const Tensor product =
-        plus_bias(matmul(before.hidden, transpose(weights.state)), weights.state_bias);
+  const auto step = [&](const Tensor& weight, const Tensor& bias, const Tensor& inputs,
+                        const State& before) {
+    const Tensor product = plus_bias(matmul(before.hidden, weight), bias);
     const auto gate = [&](const Tensor& of, int64_t number) {
       return slice(of, -1, number * hidden_, (number + 1) * hidden_);
     };
@@ -107,6 +107,8 @@ RecurrentResult Recurrent::operator()(const Tensor& x, const Tensor& hidden,
       const Weights& weights = weights_[number];
       const Tensor inputs =
           plus_bias(matmul(layer_input, transpose(weights.input)), weights.input_bias);
+      const Tensor state_weight =
+          transpose(weights.state);  // once: its gradient is summed as it is
       const auto initial = [&](const Tensor& given) {
         return given.defined() ? given[number]
                                : zeros({x.shape(0), hidden_}, inputs.dtype(), x.device());
@@ -115,7 +117,8 @@ RecurrentResult Recurrent::operator()(const Tensor& x, const Tensor& hidden,
       std::vector<Tensor> steps(length);
       for (int64_t i = 0; i < length; ++i) {
         const int64_t at = direction == 0 ? i : length - 1 - i;
-        state = step(weights, squeeze(slice(inputs, 1, at, at + 1), 1), state);
+        state =
+            step(state_weight, weights.state_bias, squeeze(slice(inputs, 1, at, at + 1), 1), state);
         steps[at] = state.hidden;
       }
       outputs.push_back(stack(steps, 1));

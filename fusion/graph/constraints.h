@@ -18,6 +18,9 @@ struct Constraints {
   // Of the whole graph: as in PlanOptions.
   bool unrolls_rows = true;
   bool fuses_scans = true;
+
+  // Adds those of `other`, which are of the same graph.
+  void add(const Constraints& other);
 };
 
 // True for an op that is a call of a library: scans may be instructions of programs instead.

@@ -31,6 +31,8 @@ int long_code_of(Op op, DType dtype) {
     case Op::kPow: return 60;
     case Op::kFloorDivide:
     case Op::kRemainder: return is_float(dtype) ? 18 : 4;
+    case Op::kPhilox:
+    case Op::kPhiloxHigh: return 64;
     case Op::kNormalF32: return 150;
     case Op::kNormalF64: return 200;
     case Op::kLogcumsumexp: return wide ? 500 : 140;

@@ -16,8 +16,11 @@ inline bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == 
 inline constexpr int kMaxWeight = 1024;
 inline constexpr int kMaxProgramWeight = 1536;
 inline constexpr int kMaxOutputs = 64;
-// A value that a group would compute at more index maps than this is stored instead.
+// A value is stored if each point of a group would compute it at more index maps than the first: as
+// often each element, but where the maps lead to different parts of the value, such as the gates of
+// a recurrence or the corners of a window. Then it is the second that bounds the code.
 inline constexpr int kMaxRecomputations = 3;
+inline constexpr int kMaxIndexMaps = 8;
 // A costly value is stored if inlining would compute each element this many times.
 inline constexpr int64_t kMaxBroadcastOfCostly = 16;
 // A kernel of several passes runs whole rows, a row on one thread: rows have to be many or short.
@@ -46,6 +49,10 @@ inline int weight_of(Op op, DType dtype) {
     default: return (is_costly(op) ? 8 : 1) + (is_half(dtype) ? 2 : 0);
   }
 }
+// What a load weighs besides if a predicate says where it is needed.
+inline constexpr int kWeightOfPredicate = 48;
+// What an access weighs besides that has to be transposed by tiles.
+inline constexpr int kWeightOfTile = 128;
 // What runs at each element of a row is written several times: in loops of whole vectors and of
 // tails, for whole rows and for blocks.
 inline constexpr int kLoopsOfRows = 4;

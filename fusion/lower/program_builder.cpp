@@ -40,6 +40,20 @@ bool ProgramBuilder::varies(const Affine& address, bool reduced) const {
   return false;
 }
 
+// True if lanes along the last dim are apart in memory and those along another one are not. Dims
+// may yet change places.
+bool ProgramBuilder::is_across(const Affine& address) const {
+  const auto& coefficient = address.coefficient;
+  int64_t along_lanes = 0;
+  bool has_unit = false;
+  for (size_t d = 0; d < nest_.dims.size(); ++d) {
+    if (nest_.dims[d].extent == 1) continue;
+    along_lanes = coefficient[d];
+    has_unit |= coefficient[d] == 1;
+  }
+  return has_unit && along_lanes != 0 && along_lanes != 1;
+}
+
 uint16_t ProgramBuilder::buffer(const MemoryRef& memory) {
   const auto it = std::find(call_.buffers.begin(), call_.buffers.end(), memory);
   if (it != call_.buffers.end()) return static_cast<uint16_t>(it - call_.buffers.begin());
@@ -64,6 +78,7 @@ uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affi
     access.varies_along_reduced = varies(address, true);
     call_.program.accesses.push_back(access);
     nest_.addresses.push_back(address);
+    if (memory != nullptr && is_across(address)) weight_ += kWeightOfTile;
   }
   return it->second;
 }
@@ -98,6 +113,7 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
     const bool in_rows = instr.level == Level::kElement;
     weight_ += weight_of(op, dtype) * (in_rows ? kLoopsOfRows : 1) +
                long_code_of(op, dtype) * (in_rows ? kLongCodeOfRows : 1);
+    if (op == Op::kLoad && instr.num_operands > 0) weight_ += kWeightOfPredicate;
   }
   return it->second;
 }

@@ -60,6 +60,7 @@ class ProgramBuilder {
 
  private:
   bool varies(const Affine& address, bool reduced) const;
+  bool is_across(const Affine& address) const;
   uint16_t buffer(const MemoryRef& memory);
   void write_arguments(const std::vector<bool>& in_tiles);
   void classify_rows();

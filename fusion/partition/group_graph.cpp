@@ -5,15 +5,11 @@
 #include <queue>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "fusion/ir/cost.h"
 #include "fusion/partition/row_facts.h"
 
 namespace sluice::fusion {
 namespace {
-
-// Between groups that are made one after another, so that moving one seldom moves others.
-constexpr int64_t kRankGap = int64_t{1} << 24;
 
 // Whether a kernel of ops of this weight and this long code is not too long to compile.
 bool compiles_soon(int64_t weight, int64_t long_code, bool has_rows) {
@@ -24,31 +20,14 @@ bool compiles_soon(int64_t weight, int64_t long_code, bool has_rows) {
 
 int GroupGraph::add(const Shape& space) {
   const auto number = static_cast<int>(states_.size());
-  State& state = states_.emplace_back();
-  state.group.space = space;
-  state.rank = -kRankGap * number;  // nodes are placed in reverse order: it runs before the others
+  states_.emplace_back().group.space = space;
+  order_.add();
   return number;
 }
 
 void GroupGraph::add_reader(int g, int reader) {
   states_[g].readers.push_back(reader);
-  put_readers_behind(g);
-}
-
-// Restores the order of ranks behind `g`.
-void GroupGraph::put_readers_behind(int g) {
-  std::vector<int> moved = {g};
-  while (!moved.empty()) {
-    const int group = moved.back();
-    moved.pop_back();
-    const int64_t rank = states_[group].rank;
-    for (int reader : states_[group].readers) {
-      reader = find(reader);
-      if (reader == group || states_[reader].rank > rank) continue;
-      states_[reader].rank = rank + 1;
-      moved.push_back(reader);
-    }
-  }
+  order_.add_edge(g, reader);
 }
 
 int GroupGraph::find(int g) const {
@@ -106,24 +85,6 @@ bool GroupGraph::has_room_unrolled(int g, const std::vector<int>& axes) const {
   return states_[g].weight * row_length(at(g).space, axes) <= kMaxUnrolledWeight;
 }
 
-bool GroupGraph::reaches(int from, int to) const {
-  const int64_t last = states_[to].rank;
-  if (states_[from].rank >= last) return false;
-  std::vector<int> stack = {from};
-  absl::flat_hash_set<int> seen;
-  while (!stack.empty()) {
-    const int group = stack.back();
-    stack.pop_back();
-    for (int reader : states_[group].readers) {
-      reader = find(reader);
-      if (reader == to) return true;
-      // What is not before `to` does not lead there.
-      if (states_[reader].rank < last && seen.insert(reader).second) stack.push_back(reader);
-    }
-  }
-  return false;
-}
-
 bool GroupGraph::can_merge(int a, int b) const {
   const Group& first = at(a);
   const Group& second = at(b);
@@ -162,8 +123,7 @@ void GroupGraph::merge(int into, int from) {
   source.parent = into;
   source.group = Group{};
   source.readers.clear();
-  target.rank = std::max(target.rank, source.rank);
-  put_readers_behind(into);
+  order_.merge(into, from);
 }
 
 std::vector<Group> GroupGraph::in_order() && {

@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "fusion/graph/uses.h"
 #include "fusion/partition/partition.h"
+#include "fusion/partition/reachability.h"
 
 namespace sluice::fusion {
 
@@ -52,7 +53,7 @@ class GroupGraph {
   void add_reader(int g, int reader);
   // True if some path of reads leads from `from` to `to`: they cannot be one kernel, nor can `from`
   // read what `to` stores.
-  bool reaches(int from, int to) const;
+  bool reaches(int from, int to) const { return order_.reaches(from, to); }
 
   // True if `a` and `b` can be one kernel: they iterate over the same space and rows, neither
   // waits for the other, and together they stay within the limits.
@@ -68,14 +69,12 @@ class GroupGraph {
   struct State {
     Group group;
     GroupNumbers readers;
-    int64_t rank = 0;  // less than that of each reader
     int parent = -1;
     // Of the members; those that merged groups had in common count twice.
     int weight = 0;
     int long_code = 0;
     int outputs = 0;
   };
-  void put_readers_behind(int g);
 
   struct Membership {
     int group;
@@ -84,6 +83,7 @@ class GroupGraph {
 
   const Graph* graph_;
   std::vector<State> states_;
+  Reachability order_;                                           // from what is read to its readers
   std::vector<absl::InlinedVector<Membership, 1>> memberships_;  // by node
 };
 

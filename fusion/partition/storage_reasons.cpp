@@ -58,7 +58,7 @@ std::optional<CutReason> StorageReasons::preferred(NodeId n, absl::Span<const in
     if (!groups_.has_room(g, n)) return CutReason::kBudget;
     if (is_shared(node(n).op) && scans_long_rows(graph_, groups_.at(g))) return CutReason::kRow;
   }
-  if (recomputations_[n] > kMaxRecomputations && !is_cheap(n)) return CutReason::kCost;
+  if (is_computed_often(n, readers) && !is_cheap(n)) return CutReason::kCost;
   if (readers.size() == 1) {
     return is_repeated(n, readers[0]) ? std::optional(CutReason::kCost) : std::nullopt;
   }
@@ -82,6 +82,17 @@ void StorageReasons::count_recomputations(NodeId n) {
     }
   }
   recomputations_[n] = in_step + others;
+}
+
+// True if `readers` would compute each element of `n` several times, or many elements at each
+// point.
+bool StorageReasons::is_computed_often(NodeId n, absl::Span<const int> readers) const {
+  const int64_t maps = recomputations_[n];
+  if (maps <= kMaxRecomputations) return false;
+  if (maps > kMaxIndexMaps) return true;
+  int64_t points = 0;
+  for (const int g : readers) points = std::max(points, groups_.at(g).space.numel());
+  return maps * points > kMaxRecomputations * node(n).shape.numel();
 }
 
 // True if computing `n` again, from one operand in memory, costs less than writing and reading it.

@@ -32,6 +32,7 @@ class StorageReasons {
  private:
   const GraphNode& node(NodeId n) const { return graph_.nodes[n]; }
   void count_recomputations(NodeId n);
+  bool is_computed_often(NodeId n, absl::Span<const int> readers) const;
   bool is_cheap(NodeId n) const;
   bool is_repeated(NodeId n, int g) const;
 

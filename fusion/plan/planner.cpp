@@ -150,17 +150,26 @@ class Planner {
     const Partition parts = partition(graph_, constraints_, options_.fuse);
     plan_.cuts = parts.cuts;
     add_results(parts);
+    // Each group is lowered under the constraints of the partition. What the groups add binds the
+    // next attempt: all at once, since a long loop may add one for each of its steps.
+    Constraints added = constraints_, found = constraints_;
+    bool all_lowered = true;
     for (const Group& group : parts.groups) {
       count_elided(parts, group);
       if (writes_nothing(parts, group)) continue;
       Step step;
-      const bool lowered = group.library
-                               ? lower_library(graph_, group, memory_, &constraints_, &step)
-                               : lower(graph_, parts, group, memory_, &constraints_, &step);
-      if (!lowered) return false;
-      plan_.steps.push_back(std::move(step));
+      if (group.library ? lower_library(graph_, group, memory_, &added, &step)
+                        : lower(graph_, parts, group, memory_, &added, &step)) {
+        plan_.steps.push_back(std::move(step));
+      } else {
+        all_lowered = false;
+        found.add(added);
+        added = constraints_;
+      }
     }
-    return find_outputs(live);
+    if (all_lowered) return find_outputs(live);
+    constraints_ = std::move(found);
+    return false;
   }
 
   void add_results(const Partition& parts) {
@@ -194,19 +203,21 @@ class Planner {
   }
 
   bool find_outputs(const std::vector<NodeId>& live) {
+    std::vector<NodeId> to_copy;
     for (NodeId n : live) {
       NodeId blocking = kNoNode;
       const auto located = locate(graph_, constraints_, memory_, alias_of_[n], &blocking);
       if (!located) {
-        constraints_.copied_view[blocking] = true;
-        return false;
+        to_copy.push_back(blocking);
+        continue;
       }
       plan_.outputs.push_back({n, located->memory, located->layout});
       if (located->memory.kind == MemoryRef::Kind::kResult) {
         plan_.results[located->memory.index].observed = true;
       }
     }
-    return true;
+    for (const NodeId view : to_copy) constraints_.copied_view[view] = true;
+    return to_copy.empty();
   }
 
   void find_lifetimes() { fusion::find_lifetimes(&plan_); }

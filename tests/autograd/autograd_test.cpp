@@ -77,6 +77,45 @@ TEST(Autograd, HigherOrderByOtherValuesThanLeaves) {
   for (int i = 0; i < 2; ++i) EXPECT_DOUBLE_EQ(actual[i], 6 * values[i]);
 }
 
+// Parts that lie side by side are joined, whatever their order; others are added among zeros.
+TEST(Autograd, SlicesOfOneTensor) {
+  const auto at = [](const Tensor& x, int64_t begin, int64_t end) {
+    return slice(x, 0, begin, end);
+  };
+  const Tensor x = Tensor::from({1.f, 2.f, 3.f, 4.f, 5.f});
+  const auto whole = [&](const Tensor& v) {
+    return sum(at(v, 3, 5) * 3) + sum(at(v, 0, 1)) + sum(at(v, 1, 3) * 2);
+  };
+  EXPECT_EQ(host(grad(whole)(x)), (Floats{1, 2, 2, 3, 3}));
+  const auto gaps = [&](const Tensor& v) { return sum(at(v, 3, 4)) + sum(square(at(v, 1, 2))); };
+  EXPECT_EQ(host(grad(gaps)(x)), (Floats{0, 4, 0, 1, 0}));
+  const auto overlapping = [&](const Tensor& v) { return sum(at(v, 1, 5) * at(v, 0, 4)); };
+  EXPECT_EQ(host(grad(overlapping)(x)), (Floats{2, 4, 6, 8, 4}));
+  const auto with_all = [&](const Tensor& v) {
+    return sum(at(v, 0, 2)) + sum(at(v, 3, 5)) + sum(v);
+  };
+  EXPECT_EQ(host(grad(with_all)(x)), (Floats{2, 2, 1, 2, 2}));
+  const auto of_two_axes = [&](const Tensor& v) {
+    const Tensor m = reshape(outer(v, v), {5, 5});
+    return sum(slice(m, 0, 1, 2)) + sum(slice(m, 1, 0, 1));
+  };
+  EXPECT_TRUE(grad_check(of_two_axes, x.astype(kFloat64)));
+  EXPECT_TRUE(
+      grad_check([&](const Tensor& v) { return sum(square(grad(gaps)(v))); }, x.astype(kFloat64)));
+}
+
+// The gradient of a sequence's steps is one kernel that writes each element once.
+TEST(Autograd, StepsOfASequenceCostNoMoreThanTheSequence) {
+  const ConfigGuard guard;
+  const Tensor x = rand({100, 16}).requires_grad();
+  Tensor y = zeros({1, 16});
+  for (int64_t i = 0; i < 100; ++i) y = tanh(y + slice(x, 0, i, i + 1));
+  const Tensor gradient = gradients(sum(y), {x})[0];
+  const Stats before = stats();
+  gradient.eval();
+  EXPECT_LE(stats().bytes_read - before.bytes_read, 100 * 16 * 4 * 40);
+}
+
 TEST(Autograd, LeavesAddUp) {
   const Tensor w = Tensor::from({1.f, 2.f}).requires_grad();
   EXPECT_TRUE(w.needs_grad());

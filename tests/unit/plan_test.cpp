@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -249,6 +250,69 @@ TEST(PlanTest, KernelsOfLongFunctionsAreBounded) {
     EXPECT_EQ(powers, 60);
     EXPECT_LE(kernels, sums ? 10 : 5);
   }
+}
+
+// Loads that are predicated, or read by tiles, take LLVM far longer than others.
+TEST(PlanTest, LoadsThatAreSlowToCompileAreCutSooner) {
+  const Shape shape{64, 256};
+  const auto most_of = [&](const std::function<NodeId(Graph*)>& term) {
+    Graph graph;
+    NodeId sum = add_input(&graph, shape);
+    for (int i = 0; i < 100; ++i) {
+      const NodeId added = term(&graph);
+      sum = add_op(&graph, Op::kAdd, {sum, added});
+    }
+    graph.nodes[sum].live = true;
+    const auto plan = make_plan(graph, {});
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    size_t most = 0;
+    for (const Step& step : plan->steps) {
+      for (const KernelCall& call : step.kernels) most = std::max(most, call.nodes.size());
+    }
+    return most;
+  };
+  EXPECT_EQ(most_of([&](Graph* graph) { return add_input(graph, shape); }), 100u);
+  EXPECT_LE(most_of([&](Graph* graph) {
+              return add_moved(graph, Op::kPad, add_input(graph, {63, 256}), {1, 0}, shape);
+            }),
+            64u);
+  EXPECT_LE(most_of([&](Graph* graph) {
+              return add_moved(graph, Op::kPermute, add_input(graph, {256, 64}), {1, 0}, shape);
+            }),
+            32u);
+}
+
+// A step of a recurrence: the four gates are parts of one sum, each of which one kernel computes.
+TEST(PlanTest, PartsOfOneValueAreComputedOnceEach) {
+  Graph graph;
+  const Shape all{1, 256};
+  const NodeId sum = add_op(&graph, Op::kAdd, {add_input(&graph, all), add_input(&graph, all)});
+  NodeId product = kNoNode;
+  for (int64_t gate = 0; gate < 4; ++gate) {
+    const NodeId part = add_moved(&graph, Op::kSlice, sum, {0, 1, 64 * gate, 1}, {1, 64});
+    const NodeId value = add_op(&graph, Op::kSigmoid, {part});
+    product = gate == 0 ? value : add_op(&graph, Op::kMul, {product, value});
+  }
+  graph.nodes[product].live = true;
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->steps.size(), 1u);
+  EXPECT_EQ(plan->results.size(), 1u);
+  EXPECT_EQ(count_of(plan->steps[0].kernels[0].program, Op::kAdd), 4);
+}
+
+// Each product's operand has to be copied: one more attempt finds that for all.
+TEST(PlanTest, ConstraintsAreFoundTogether) {
+  Graph graph;
+  std::vector<NodeId> held;
+  for (int i = 0; i < 20; ++i) {
+    const NodeId x = add_op(&graph, Op::kNeg, {add_input(&graph, {8, 9})});
+    held.push_back(add_moved(&graph, Op::kSlice, x, {0, 1, 8, -1}, {8, 9}));
+    graph.nodes[held.back()].live = true;
+  }
+  const auto plan = make_plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->outputs.size(), held.size());
 }
 
 // Both chains are cut by their sums; the second halves wait for the first.
