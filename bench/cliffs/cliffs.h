@@ -71,6 +71,7 @@ void add_linalg_programs();
 void add_layer_programs();
 void add_everyday_programs();
 void add_network_programs();
+void add_view_programs();
 
 }  // namespace sluice::bench
 

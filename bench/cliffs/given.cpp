@@ -16,7 +16,8 @@ namespace {
 DType dtype_named(const std::string& name) {
   static const std::map<std::string, DType> kNames = {
       {"f16", kFloat16}, {"bf16", kBFloat16}, {"f32", kFloat32}, {"f64", kFloat64},
-      {"i8", kInt8},     {"i32", kInt32},     {"i64", kInt64},   {"bool", kBool}};
+      {"i8", kInt8},     {"i16", kInt16},     {"i32", kInt32},   {"i64", kInt64},
+      {"u8", kUInt8},    {"bool", kBool}};
   return kNames.at(name);
 }
 

@@ -173,6 +173,7 @@ int serve() {
   add_layer_programs();
   add_everyday_programs();
   add_network_programs();
+  add_view_programs();
   Server server;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {
     std::string answer;

@@ -14,14 +14,15 @@ import numpy
 import peer_everyday  # noqa: F401
 import peer_networks  # noqa: F401
 import peer_programs
+import peer_views  # noqa: F401
 
 BATCHES = 8  # of steps that are timed one by one
 FEW_BATCHES, PATIENCE = 3, 8  # of slow steps there are as many, for as many times the time
 KEPT_BYTES = 256 << 20  # of inputs, for later rows
 
 NUMPY_DTYPES = {"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64,
-                "i8": numpy.int8, "i32": numpy.int32, "i64": numpy.int64, "bool": numpy.bool_}
-WHOLE = {"i8", "i32", "i64", "bool"}
+                "i8": numpy.int8, "i16": numpy.int16, "u8": numpy.uint8, "i32": numpy.int32, "i64": numpy.int64, "bool": numpy.bool_}
+WHOLE = {"i8", "i16", "u8", "i32", "i64", "bool"}
 
 
 @functools.lru_cache(maxsize=4)

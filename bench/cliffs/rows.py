@@ -4,6 +4,7 @@ import itertools
 
 from rows_everyday import everyday
 from rows_networks import networks
+from rows_views import views
 
 MILLION = 1 << 20
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -36,7 +37,7 @@ class Row:
 
 def given(dtype, *shape, between=None, view=""):
     """An input: dtype:shape:low:high:view. The shape is that before the view."""
-    default = {"bool": (0, 2), "i8": (-100, 100), "i32": (-1000, 1000), "i64": (-1000, 1000)}
+    default = {"bool": (0, 2), "i8": (-100, 100), "i16": (-100, 100), "u8": (0, 200), "i32": (-1000, 1000), "i64": (-1000, 1000)}
     low, high = between or default.get(dtype, (-1, 1))
     return f"{dtype}:{'x'.join(map(str, shape))}:{low}:{high}:{view}"
 
@@ -633,8 +634,12 @@ def network_programs():
     return networks(Row, given)
 
 
+def view_programs():
+    return views(Row, given)
+
+
 ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations, movement,
                          sorting, random_numbers, tiny, products, linear_algebra,
                          layers, whole_programs, everyday_programs,
-                         network_programs) for row in rows()]
+                         network_programs, view_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"

@@ -1,5 +1,6 @@
 #include "fusion/partition/partition.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "fusion/graph/uses.h"
@@ -10,11 +11,45 @@
 
 namespace sluice::fusion {
 
-bool is_long_concat(const GraphNode& node, bool is_read) {
+namespace {
+
+// Worth a transposition by tiles, which loads under predicates do not get.
+bool is_transposed(const GraphNode& node) {
+  constexpr int64_t kMinSide = 8;
+  if (node.op != Op::kInput || node.shape.rank() == 0) return false;
+  const int last = node.shape.rank() - 1;
+  const auto along_lanes = node.strides[last];
+  if (node.shape[last] < kMinSide || (along_lanes >= -1 && along_lanes <= 1)) return false;
+  for (int k = 0; k < last; ++k) {
+    if (node.shape[k] >= kMinSide && node.strides[k] == 1) return true;
+  }
+  return false;
+}
+
+// Along the first axis there is, so that parts follow one another in memory.
+bool is_along_first_axis(const GraphNode& concat) {
+  const auto axis = concat.attrs[0];
+  for (int k = 0; k < axis; ++k) {
+    if (concat.shape[k] != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_by_parts(const Graph& graph, const GraphNode& node, bool is_read) {
   // To keep it from memory makes up for telling some more parts apart.
   constexpr size_t kMaxParts = 8, kMaxPartsIfRead = 16;
-  return class_of(node.op) == OpClass::kConcat &&
-         node.operands.size() > (is_read ? kMaxPartsIfRead : kMaxParts);
+  // Less is not worth a call more.
+  constexpr int64_t kMinElements = 16'384;
+  if (class_of(node.op) != OpClass::kConcat) return false;
+  if (is_read) return node.operands.size() > kMaxPartsIfRead;
+  if (node.operands.size() > kMaxParts) return true;
+  if (node.operands.size() < 2 || node.shape.numel() < kMinElements) return false;
+  return is_along_first_axis(node) ||
+         std::any_of(node.operands.begin(), node.operands.end(), [&](const GraphOperand& operand) {
+           return is_transposed(graph.nodes[operand.node]);
+         });
 }
 
 Partition partition(const Graph& graph, const Constraints& constraints, bool fuse) {

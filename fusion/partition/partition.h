@@ -20,15 +20,16 @@ struct Group {
   std::vector<int> axes;      // the reduced axes of `space`; empty: pointwise
   std::vector<int> unrolled;  // none of `axes`
   bool library = false;
-  // Its only output is a long concat (is_long_concat), each part of which is a call of its own: few
+  // Its only output is a concat, each part of which is a call of its own (is_by_parts): few
   // programs, and of a few instructions, however many the parts.
   bool by_parts = false;
   std::vector<NodeId> members;
 };
 
-// True for a concat of so many parts that one kernel would do little else than tell them apart.
+// True for a concat of so many parts that one kernel would do little else than tell them apart, and
+// for one of which parts alone are better: they are whole blocks of its memory, or transposed.
 // `is_read`: by another node, whose kernel might compute it.
-bool is_long_concat(const GraphNode& node, bool is_read);
+bool is_by_parts(const Graph& graph, const GraphNode& node, bool is_read);
 
 struct Partition {
   std::vector<Group> groups;  // in an order in which they can run

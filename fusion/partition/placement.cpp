@@ -53,7 +53,7 @@ class Placer {
       place_reduction(n);
     } else if (is_scan(node(n).op)) {
       place_scan(n);
-    } else if (is_long_concat(node(n), !uses_.of(n).empty())) {
+    } else if (is_by_parts(graph_, node(n), !uses_.of(n).empty())) {
       const CutReason reason = reasons_.required(n).value_or(CutReason::kBudget);
       const int g = store_in_new_group(n, node(n).shape, reason);
       group(g).by_parts = true;

@@ -180,6 +180,33 @@ TEST(ShapeOps, LongConcats) {
   }
 }
 
+// Few parts, each of which is better copied by itself: whole blocks of the result, or transposed.
+TEST(ShapeOps, LargeConcatsByParts) {
+  const ConfigGuard guard;
+  for (const CompileMode mode : {CompileMode::kBlocking, CompileMode::kOff}) {
+    config().compile = mode;
+    for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16, DType::kInt64}) {
+      const NdArray x = oracle::cast(counted({130, 150}), dtype);
+      const NdArray y = oracle::cast(counted({70, 130}), dtype);
+      const NdArray turned = oracle::transpose(x);
+      const Tensor s = to_tensor(x), t = to_tensor(y);
+      s.eval();
+      t.eval();
+      const Stats before = stats();
+      EXPECT_TRUE(matches(concat({s.T(), t}, 0), oracle::concat({turned, y}, 0)));
+      EXPECT_EQ(stats().kernels_launched - before.kernels_launched, 1);
+      EXPECT_TRUE(matches(concat({s.T(), s.T().slice(1, 0, 0), s.T()}, 1),
+                          oracle::concat({turned, turned}, 1)));
+      EXPECT_TRUE(matches(concat({t, s.T(), t}, 0), oracle::concat({y, turned, y}, 0)));
+      EXPECT_TRUE(matches(concat({s, s}, 0).slice(0, 100, 200),
+                          oracle::slice(oracle::concat({x, x}, 0), 0, 100, 200, 1)));
+      const Tensor sum = s + s;
+      EXPECT_TRUE(matches(concat({sum, s}, 0).T(),
+                          oracle::transpose(oracle::concat({oracle::binary("add", x, x), x}, 0))));
+    }
+  }
+}
+
 // Parts of so many points that they are written in turns, the last one a short one; threads divide
 // the turns.
 TEST(ShapeOps, LongConcatsInTurns) {
