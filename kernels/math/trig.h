@@ -198,6 +198,11 @@ SLUICE_MATH_INLINE V tan_of_great(V a) {
 // Great angles are those from here on.
 inline constexpr float kGreatAngle = 0x1p17f;
 
+template <typename V>
+SLUICE_MATH_INLINE MaskOf<V> is_small_angle(V a) {
+  return lt(raw_abs(a), constant<V>(kGreatAngle));
+}
+
 // What the functions of an angle share. Infinite ones are rare too; NaN passes through the inline
 // form.
 template <External kOfF32, External kOfF64>
@@ -207,19 +212,19 @@ struct OfAngle {
   SLUICE_MATH_INLINE static MaskOf<V> is_rare(V a) {
     return le(constant<V>(0x1p40), raw_abs(a));
   }
+  // Operands of float32 for which of_small() gives what usual() does.
+  template <typename V>
+  SLUICE_MATH_INLINE static MaskOf<V> is_small(V a) {
+    return is_small_angle(a);
+  }
 };
 
-template <typename V>
-SLUICE_MATH_INLINE MaskOf<V> is_small_angle(V a) {
-  return lt(raw_abs(a), constant<V>(kGreatAngle));
-}
-
 // A function of an angle, from its form for usual ones and, of float32, that for great ones.
-template <fusion::Op kOp, typename V, typename OfUsual>
-SLUICE_MATH_INLINE V of_angle(V a, const OfUsual& of_usual) {
+template <fusion::Op kOp, typename V>
+SLUICE_MATH_INLINE V of_angle(V a) {
   if constexpr (kIsF32<V>) {
     return if_all(
-        is_small_angle(a), [&]() SLUICE_MATH_LAMBDA { return of_usual(a); },
+        is_small_angle(a), [&]() SLUICE_MATH_LAMBDA { return Guarded<kOp>::of_small(a); },
         [&]() SLUICE_MATH_LAMBDA { return guarded<kOp>(a); });
   } else {
     return guarded<kOp>(a);
@@ -230,6 +235,10 @@ SLUICE_MATH_INLINE V of_angle(V a, const OfUsual& of_usual) {
 
 template <>
 struct Guarded<fusion::Op::kSin> : internal::OfAngle<External::kSinF32, External::kSinF64> {
+  template <typename V>
+  SLUICE_MATH_INLINE static V of_small(V a) {
+    return internal::sin_of_usual(a);
+  }
   template <typename V>
   SLUICE_MATH_INLINE static V usual(V a) {
     if constexpr (kIsF32<V>)
@@ -242,6 +251,10 @@ struct Guarded<fusion::Op::kSin> : internal::OfAngle<External::kSinF32, External
 template <>
 struct Guarded<fusion::Op::kCos> : internal::OfAngle<External::kCosF32, External::kCosF64> {
   template <typename V>
+  SLUICE_MATH_INLINE static V of_small(V a) {
+    return internal::cos_of_usual(a);
+  }
+  template <typename V>
   SLUICE_MATH_INLINE static V usual(V a) {
     if constexpr (kIsF32<V>)
       return select(internal::is_small_angle(a), internal::cos_of_usual(a),
@@ -252,6 +265,10 @@ struct Guarded<fusion::Op::kCos> : internal::OfAngle<External::kCosF32, External
 };
 template <>
 struct Guarded<fusion::Op::kTan> : internal::OfAngle<External::kTanF32, External::kTanF64> {
+  template <typename V>
+  SLUICE_MATH_INLINE static V of_small(V a) {
+    return internal::tan_of_usual(a);
+  }
   template <typename V>
   SLUICE_MATH_INLINE static V usual(V a) {
     if constexpr (kIsF32<V>)
@@ -264,18 +281,15 @@ struct Guarded<fusion::Op::kTan> : internal::OfAngle<External::kTanF32, External
 
 template <typename V>
 SLUICE_MATH_INLINE V sin(V a) {
-  return internal::of_angle<fusion::Op::kSin>(
-      a, [](V x) SLUICE_MATH_LAMBDA { return internal::sin_of_usual(x); });
+  return internal::of_angle<fusion::Op::kSin>(a);
 }
 template <typename V>
 SLUICE_MATH_INLINE V cos(V a) {
-  return internal::of_angle<fusion::Op::kCos>(
-      a, [](V x) SLUICE_MATH_LAMBDA { return internal::cos_of_usual(x); });
+  return internal::of_angle<fusion::Op::kCos>(a);
 }
 template <typename V>
 SLUICE_MATH_INLINE V tan(V a) {
-  return internal::of_angle<fusion::Op::kTan>(
-      a, [](V x) SLUICE_MATH_LAMBDA { return internal::tan_of_usual(x); });
+  return internal::of_angle<fusion::Op::kTan>(a);
 }
 
 }  // namespace sluice::kernels::math

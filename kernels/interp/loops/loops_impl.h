@@ -102,6 +102,12 @@ void map_loop(void* out, const void* const* in, int64_t n) {
   }
 }
 
+// A guarded function of float32 has a cheaper form for small operands.
+template <typename G, typename V>
+concept HasSmallForm = m::kIsF32<V> && requires(V a) {
+  G::of_small(a);
+};
+
 // By blocks: the inline form for all, and then the library for the rare ones, whose operands `out`
 // must not have replaced by then.
 template <typename G, typename V, int kArity, int kUniform>
@@ -121,6 +127,15 @@ void guarded_loop(void* out, const void* const* in, int64_t n) {
     const V* y = b + first * kStepB;
     V results[kBlock];
     m::IntOf<V> any = 0;  // as wide as V, so that the loop is vectorised
+    if constexpr (HasSmallForm<G, V>) {
+      for (int64_t i = 0; i < count; ++i) any |= G::is_small(x[i]) ? 0 : 1;
+      if (any == 0) {
+        for (int64_t i = 0; i < count; ++i) results[i] = G::of_small(x[i]);
+        for (int64_t i = 0; i < count; ++i) o[first + i] = results[i];
+        continue;
+      }
+      any = 0;
+    }
     for (int64_t i = 0; i < count; ++i) {
       if constexpr (kArity == 1) {
         results[i] = G::usual(x[i]);
