@@ -1,5 +1,5 @@
 // Rules that change no bit. Each has to hold for what kernels/math computes, not just for real
-// numbers: maximum and minimum, for example, return the first of two zeros.
+// numbers: the sum of x and 0, for example, is not x if that is -0.
 #include "fusion/rewrite/rewriter.h"
 
 #include <utility>
