@@ -33,9 +33,9 @@ constexpr int64_t kChunk = 4096;
 constexpr int64_t kStreamedDepth = 64, kMinStrip = 128, kMaxStrip = 1024, kMinStrips = 8;
 // So many tiles are fetched ahead.
 constexpr int64_t kAhead = 2, kRowsAhead = 16;
-// Of so few vectors, of so many elements, products with a matrix are sums along its lines; so are
+// Products with few vectors of so many elements are sums along the lines of the matrix; so are
 // products of so few multiplications, of lines that a vector holds.
-constexpr int64_t kMaxVectors = 16, kMinVectorDepth = 128;
+constexpr int64_t kMinVectorDepth = 128;
 constexpr int64_t kMaxShort = 4096;
 // In elements, where they are read once.
 constexpr int64_t kMinRead = 65'536;
@@ -330,7 +330,7 @@ struct VectorProducts {
              (matrix.line_stride == 1 && !(x.loops.direct && x.k * lines <= kMaxUnpacked));
     }
     if (!along_depth()) return false;
-    if (num_vectors <= kMaxVectors && x.k >= kMinVectorDepth) {
+    if (num_vectors <= x.loops.max_vectors && x.k >= kMinVectorDepth) {
       return !has_rows(x) || 2 * num_vectors <= x.loops.lanes;
     }
     return x.loops.direct && reads_vectors() && !has_rows(x) && x.k <= x.loops.lanes &&

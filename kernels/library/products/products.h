@@ -72,6 +72,8 @@ struct ProductLoops {
   int whole_depth = 384;      // at most, of one that is all
   // Whether tiles can read rows of a where they are if they and their number are as packed.
   bool reads_rows = false;
+  // So few vectors by a matrix are products of its lines, not of tiles.
+  int max_vectors = 16;
   size_t element_size = 0, sum_size = 0, result_size = 0, packed_size = 0;
   // Whether elements are of the type of sums, and tiles and dots read no more than they are told.
   // Else they take packed operands only, and tiles read whole vectors of b.
