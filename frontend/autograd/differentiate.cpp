@@ -43,8 +43,9 @@ class Pass {
     bool is_target = false;
     bool is_wanted = false;  // leads to a target
     bool is_ordered = false;
-    Tensor gradient;                    // of other readers than these:
-    std::vector<SliceGradient> slices;  // of slices along one axis, which are joined at the end
+    // What slices of it along an axis add is joined when it is propagated; `gradient` has the rest.
+    std::vector<SliceGradient> slices;
+    Tensor gradient;
   };
 
   static bool is_path(const Tape& tape, size_t k) {

@@ -16,9 +16,9 @@ inline bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == 
 inline constexpr int kMaxWeight = 1024;
 inline constexpr int kMaxProgramWeight = 1536;
 inline constexpr int kMaxOutputs = 64;
-// A value is stored if each point of a group would compute it at more index maps than the first: as
-// often each element, but where the maps lead to different parts of the value, such as the gates of
-// a recurrence or the corners of a window. Then it is the second that bounds the code.
+// A value is stored if a group would compute each element more often than the first, or a point
+// more elements than the second: maps may lead to different parts of the value, as to the gates of
+// a recurrence or the corners of a window.
 inline constexpr int kMaxRecomputations = 3;
 inline constexpr int kMaxIndexMaps = 8;
 // A costly value is stored if inlining would compute each element this many times.

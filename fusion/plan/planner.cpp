@@ -1,6 +1,7 @@
 #include "fusion/plan/planner.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -152,8 +153,8 @@ class Planner {
     add_results(parts);
     // Each group is lowered under the constraints of the partition. What the groups add binds the
     // next attempt: all at once, since a long loop may add one for each of its steps.
-    Constraints added = constraints_, found = constraints_;
-    bool all_lowered = true;
+    Constraints added = constraints_;
+    std::optional<Constraints> found;
     for (const Group& group : parts.groups) {
       count_elided(parts, group);
       if (writes_nothing(parts, group)) continue;
@@ -162,13 +163,16 @@ class Planner {
                         : lower(graph_, parts, group, memory_, &added, &step)) {
         plan_.steps.push_back(std::move(step));
       } else {
-        all_lowered = false;
-        found.add(added);
+        if (found) {
+          found->add(added);
+        } else {
+          found = added;
+        }
         added = constraints_;
       }
     }
-    if (all_lowered) return find_outputs(live);
-    constraints_ = std::move(found);
+    if (!found) return find_outputs(live);
+    constraints_ = *std::move(found);
     return false;
   }
 
