@@ -188,10 +188,13 @@ void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {
 
 void KernelEmitter::set_active_between(llvm::Value* from, llvm::Value* to) {
   llvm::Type* word = ir_.getInt32Ty();
-  if (host().masked_vectors && builder_.lanes() == 32) {
-    llvm::Value* one = builder_.index(1);
-    llvm::Value* bits = ir_.CreateSub(ir_.CreateShl(one, to), ir_.CreateShl(one, from));
-    bits = ir_.CreateTrunc(bits, word);
+  constexpr int kMostLanes = 64;
+  if (host().masked_vectors && builder_.lanes() <= kMostLanes) {
+    // Neither is a shift by the width: there are lanes between.
+    llvm::Value* ones = llvm::Constant::getAllOnesValue(ir_.getInt64Ty());
+    llvm::Value* below = ir_.CreateLShr(ones, ir_.CreateSub(builder_.index(kMostLanes), to));
+    llvm::Value* bits = ir_.CreateAnd(below, ir_.CreateShl(ones, from));
+    bits = ir_.CreateTrunc(bits, ir_.getIntNTy(builder_.lanes()));
     body_->set_active(ir_.CreateBitCast(bits, builder_.with_lanes(ir_.getInt1Ty())));
     return;
   }

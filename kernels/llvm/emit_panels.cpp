@@ -53,6 +53,11 @@ llvm::Value* KernelEmitter::width_of_panels() {
 void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   const auto [begin, end] = element_range();
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
+  if (lanes_reduced() && turns_runs(plan_.passes[0])) {
+    llvm::Value* runs =
+        ir_.CreateMul(body_->extent(program_.rank() - 1), builder_.index(kTurnedRuns));
+    size = ir_.CreateSelect(are_short_runs(), builder_.max(runs, size), size);
+  }
   llvm::Value* one = builder_.index(1);
   auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
     return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one)), b);

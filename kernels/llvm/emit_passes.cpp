@@ -225,6 +225,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   body_->splat_operands(pass.instrs, pass.stores);
   const Values start = flatten(leaf_start(pass.reductions));
   const Values lanes = follow_one_another ? lane_loop(first, last, start, emit_elements)
+                       : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
                                           : run_loop(first, last, start, emit_elements);
   body_->set_active(nullptr);
   return unflatten(pass.reductions, program_, lanes);

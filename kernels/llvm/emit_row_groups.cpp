@@ -1,6 +1,7 @@
 // Many short rows: those of a group are folded together. One by one each would take a step for each
 // halving of its lanes; side by side the halves of two rows fill a vector.
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -25,9 +26,9 @@ int KernelEmitter::rows_of_group() const {
   const fusion::Op op = program_.body[id].op;
   // Of other sums and extremes a step is an instruction or two, and shuffles are what it costs.
   const bool is_extreme = op == fusion::Op::kMax || op == fusion::Op::kMin;
-  if (!is_extreme || type_of(id) != DType::kFloat32) return 1;
-  const auto size = static_cast<int>(size_of(DType::kFloat32));
-  return std::min<int>(host().vector_bytes / size, kLanes);
+  const DType type = type_of(id);
+  if (!is_extreme || (type != DType::kFloat32 && type != DType::kFloat16)) return 1;
+  return std::min<int>(host().vector_bytes / static_cast<int>(size_of(type)), kLanes);
 }
 
 void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
@@ -55,14 +56,40 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
     }
     return lanes;
   };
+  // Where masks are free, each lane of a row that is a vector, or a part of one, has an element.
+  const bool masks_rows = host().masked_vectors && program_.reduced_rank == 1;
+  llvm::Value* mask = nullptr;
+  auto emit_vector = [&] {
+    LaneScope wide(kLanes);
+    body_->splat_operands(pass.instrs, pass.stores);
+    body_->set_active(mask, ir_.CreateTrunc(end, ir_.getInt32Ty()));
+    emit_element(pass, begin);
+    llvm::Value* identity = leaf_start(pass.reductions)[0].value;
+    llvm::Value* lanes = ir_.CreateSelect(mask, leaf_element(id, begin, begin).value, identity);
+    body_->set_active(nullptr);
+    return lanes;
+  };
   auto emit_group = [&](llvm::Value* group, const Values&) {
-    builder_.loop(zero, builder_.index(rows), one, {}, [&](llvm::Value* r, const Values&) {
-      body_->set_row(ir_.CreateAdd(group, r));
-      const Accumulators lanes = emit_lanes_of_leaf(pass, begin, end);
-      llvm::Value* sums = builder_.to_memory(narrowed(lanes[0].value));
-      ir_.CreateStore(sums, ir_.CreateGEP(vector, memory, r));
-      return Values{};
-    });
+    auto for_each_row = [&](const std::function<llvm::Value*()>& lanes_of_row) {
+      builder_.loop(zero, builder_.index(rows), one, {}, [&](llvm::Value* r, const Values&) {
+        body_->set_row(ir_.CreateAdd(group, r));
+        llvm::Value* lanes = narrowed(lanes_of_row());
+        LaneScope wide(rows);
+        ir_.CreateStore(builder_.to_memory(lanes), ir_.CreateGEP(vector, memory, r));
+        return Values{};
+      });
+    };
+    auto emit_rows = [&] {
+      for_each_row([&] { return emit_lanes_of_leaf(pass, begin, end)[0].value; });
+    };
+    if (masks_rows) {
+      // Not of no elements: no mask has none.
+      llvm::Value* is_vector = ir_.CreateICmpULT(ir_.CreateSub(end, one), builder_.index(kLanes));
+      builder_.if_then_else(
+          is_vector, [&] { for_each_row(emit_vector); }, emit_rows);
+    } else {
+      emit_rows();
+    }
     {
       LaneScope wide(rows);
       std::vector<llvm::Value*> vectors;
@@ -113,6 +140,10 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
     });
     return Values{};
   };
+  if (masks_rows) {
+    LaneScope wide(kLanes);
+    mask = builder_.lanes_below(builder_.min(end, builder_.index(kLanes)));
+  }
   llvm::Value* step = builder_.index(rows);
   llvm::Value* whole = ir_.CreateMul(ir_.CreateSDiv(ir_.CreateSub(last, first), step), step);
   llvm::Value* rest = ir_.CreateAdd(first, whole);

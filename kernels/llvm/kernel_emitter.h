@@ -109,6 +109,13 @@ class KernelEmitter {
   // turn.
   Values run_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                   const ir::Builder::LoopBody& body);
+  // Likewise where the order is free (emit_turned_runs.cpp): of short runs, so many at a time,
+  // first vectors are taken before second ones.
+  static constexpr int kTurnedRuns = 64;
+  bool turns_runs(const RowPlan::Stage& pass) const;
+  llvm::Value* are_short_runs();
+  Values turned_run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                         const Values& carried, const ir::Builder::LoopBody& body);
 
   // Cached values lie in the thread's buffer, one array each, by element of the row (lanes along
   // it) or by vector of rows (lanes across rows).

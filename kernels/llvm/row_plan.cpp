@@ -239,9 +239,11 @@ int lanes_of(const Program& program, const std::vector<bool>& uniform,
     // Where the order is free, so many that their chains of operations overlap.
     constexpr int kVectors = 4, kMostLanes = 64;
     constexpr size_t kMaxInstrs = 8;
-    const bool is_free = fusion::takes_any_order(program) && program.reduced_rank == 1 &&
-                         !program.one_leaf && !program.tiled && program.body.size() <= kMaxInstrs;
-    return is_free ? std::clamp(kVectors * lanes, static_cast<int>(kLanes), kMostLanes)
+    const bool is_free = fusion::takes_any_order(program) && !program.one_leaf && !program.tiled &&
+                         program.body.size() <= kMaxInstrs;
+    // Runs of several dims are short, mostly.
+    const int vectors = program.reduced_rank == 1 ? kVectors : 1;
+    return is_free ? std::clamp(vectors * lanes, static_cast<int>(kLanes), kMostLanes)
                    : static_cast<int>(kLanes);
   }
   const Packing packing = packing_of(program);
