@@ -252,12 +252,17 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
       return next;
     });
   };
+  auto emit_unlevel = [&] {
+    if (!suits_skewed_runs(pass)) return stage_panels();
+    builder_.if_then_else(
+        are_skewed_runs(), [&] { emit_skewed_runs(pass, tree, begin, last); }, stage_panels);
+  };
   if (suits_level_runs(pass)) {
     builder_.if_then_else(
         are_level_runs(begin, last), [&] { emit_level_runs(pass, tree, begin, last); },
-        stage_panels);
+        emit_unlevel);
   } else {
-    stage_panels();
+    emit_unlevel();
   }
   for (const uint16_t access : accesses) {
     if (program_.accesses[access].lanes != StrideClass::kTile) body_->clear_tile(access);

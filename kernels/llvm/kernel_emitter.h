@@ -146,6 +146,11 @@ class KernelEmitter {
   llvm::Value* are_level_runs(llvm::Value* begin, llvm::Value* last);
   void emit_level_runs(const RowPlan::Stage& pass, const Tree& tree, llvm::Value* begin,
                        llvm::Value* last);
+  // Where leaves begin anywhere in runs (emit_skewed_runs.cpp).
+  bool suits_skewed_runs(const RowPlan::Stage& pass) const;
+  llvm::Value* are_skewed_runs();
+  void emit_skewed_runs(const RowPlan::Stage& pass, const Tree& tree, llvm::Value* begin,
+                        llvm::Value* last);
   // The indices along all reduced dims of where a run begins.
   Values indices_of_run(llvm::Value* run);
   void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);

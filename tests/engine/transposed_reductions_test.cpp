@@ -76,6 +76,13 @@ const Layout kLayouts[] = {
     {{1024, 288}, {1, 0}, {0, 1}},
     {{3, 512, 32}, {0, 2, 1}, {0, 1, 2}},
     {{512, 1024}, {1, 0}, {0, 1}},
+    // Runs side by side in which leaves begin anywhere: of several panels, of rows and outer dims
+    // that end in one, of blocks that begin within a run.
+    {{513, 32}, {1, 0}, {0, 1}},
+    {{1300, 333}, {1, 0}, {0, 1}},
+    {{3, 530, 40}, {0, 2, 1}, {0, 1, 2}},
+    {{3, 1024, 33}, {0, 2, 1}, {1, 2}},
+    {{520, 1400}, {1, 0}, {0, 1}},
     // Short runs, of a row that ends in a leaf or after several; two dims beside the runs.
     {{3, 7, 1}, {0, 1, 2}, {0, 2}},
     {{21, 5, 3}, {0, 1, 2}, {0, 2}},
