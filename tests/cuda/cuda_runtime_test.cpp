@@ -20,6 +20,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/emulated_cuda/host_compiler.h"
 #include "tests/emulated_cuda/runtime_rig.h"
 
 namespace sluice::test {
@@ -933,7 +934,8 @@ TEST(EmulatedCuda, LoadsSharedObjects) {
       for (int i = 0; i < p.count; ++i) p.target[i] = 2 * p.source[i];
       return nullptr;
     })";
-  const std::string command = absl::StrCat("c++ -shared -fPIC -o ", library, " ", source);
+  const std::string command =
+      absl::StrCat(emulated::HostCompiler::program(), " -shared -fPIC -o ", library, " ", source);
   if (std::system(command.c_str()) != 0) GTEST_SKIP() << "no compiler";
   std::ifstream file(library, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};

@@ -21,8 +21,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMessageBytes = 2000;
 
 std::string command_line() {
-  const char* compiler = std::getenv("CXX");
-  return absl::StrCat(compiler != nullptr && *compiler != '\0' ? compiler : "c++", " ",
+  return absl::StrCat(HostCompiler::program(), " ",
                       absl::StrJoin(kernels::cuda::host_options(), " "), " -O1 -w");
 }
 
@@ -32,6 +31,11 @@ std::string contents_of(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string HostCompiler::program() {
+  const char* compiler = std::getenv("CXX");
+  return compiler != nullptr && *compiler != '\0' ? compiler : SLUICE_HOST_COMPILER;
+}
 
 HostCompiler::HostCompiler() : command_(command_line()) {}
 

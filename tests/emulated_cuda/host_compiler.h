@@ -10,11 +10,15 @@
 
 namespace sluice::emulated {
 
-// Runs $CXX, or c++. Shared objects are kept in a temporary folder, keyed by source and command, so
-// that later test runs find them. Processes may share the folder.
+// Runs $CXX, or the compiler that this program is built with. Shared objects are kept in a
+// temporary folder, keyed by source and command, so that later test runs find them. Processes may
+// share the folder.
 class HostCompiler : public kernels::cuda::Compiler {
  public:
   HostCompiler();
+
+  // The compiler that it runs.
+  static std::string program();
 
   // The folder. Beside each object is the kernels' text, in a file *.cu. Code is loaded from it, so
   // it must belong to this user alone.
