@@ -72,6 +72,7 @@ void add_layer_programs();
 void add_everyday_programs();
 void add_network_programs();
 void add_view_programs();
+void add_science_programs();
 
 }  // namespace sluice::bench
 

@@ -174,6 +174,7 @@ int serve() {
   add_everyday_programs();
   add_network_programs();
   add_view_programs();
+  add_science_programs();
   Server server;
   for (std::string line; std::getline(std::cin, line) && line != "quit";) {
     std::string answer;

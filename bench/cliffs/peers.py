@@ -14,6 +14,7 @@ import numpy
 import peer_everyday  # noqa: F401
 import peer_networks  # noqa: F401
 import peer_programs
+import peer_science  # noqa: F401
 import peer_views  # noqa: F401
 
 BATCHES = 8  # of steps that are timed one by one

@@ -4,6 +4,7 @@ import itertools
 
 from rows_everyday import everyday
 from rows_networks import networks
+from rows_science import science
 from rows_views import views
 
 MILLION = 1 << 20
@@ -638,8 +639,13 @@ def view_programs():
     return views(Row, given)
 
 
+def science_programs():
+    return science(Row, given)
+
+
 ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations, movement,
                          sorting, random_numbers, tiny, products, linear_algebra,
                          layers, whole_programs, everyday_programs,
-                         network_programs, view_programs) for row in rows()]
+                         network_programs, view_programs,
+                         science_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"

@@ -1,5 +1,6 @@
 // Matrices taken apart on the CPU, by LAPACK: each by one thread, those of a batch side by side, so
-// that bits do not depend on the threads.
+// that bits do not depend on the threads. Those of a few rows take less time than its calls do:
+// they have loops of ours.
 //
 // LAPACK's matrices lie by columns, ours by rows, so that what it is given is x transposed. It is
 // asked for that matrix's factors: of x^T = (L Q)^T for x = QR, of x^T = V S U^T for x = U S V^T.
@@ -13,10 +14,13 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/library/determinant.h"
 #include "kernels/library/lapack.h"
 #include "kernels/library/library.h"
+#include "kernels/library/loops/loops.h"
 #include "kernels/library/scratch.h"
 #include "runtime/cpu/parallel.h"
 
@@ -227,32 +231,28 @@ class Factor {
     return info;
   }
 
-  // The product of LU's diagonal, as a fraction and an exponent: no part of it overflows.
+  // The product of LU's diagonal.
   int det(int64_t i, const Space& space) const {
     int info = 0;
     copy_x(i, space.x);
     lapack_.getrf(&rows_, &rows_, space.x, &rows_, space.integers, &info);
-    double fraction = 1, logarithm = 0;
-    int64_t exponent = 0;
+    std::vector<double> pivots(static_cast<size_t>(a_.rows));
+    double sign = 1, logarithm = 0;
     for (int64_t k = 0; k < a_.rows; ++k) {
-      const double pivot = space.x[k * a_.rows + k];
-      int shift = 0;
-      fraction = std::frexp(fraction * pivot, &shift);
-      exponent += shift;
-      if (space.integers[k] != k + 1) fraction = -fraction;
-      logarithm += std::log(std::abs(pivot));
+      pivots[k] = space.x[k * a_.rows + k];
+      if (space.integers[k] != k + 1) sign = -sign;
     }
     if (a_.mode == 0) {
-      constexpr int64_t kMost = 4000;  // beyond any exponent
-      const auto power = static_cast<int>(std::clamp(exponent, -kMost, kMost));
-      *part(0, i) = static_cast<T>(std::ldexp(fraction, power));
-    } else {
-      const bool is_nan = fraction != fraction;
-      *part(0, i) =
-          is_nan ? static_cast<T>(fraction) : static_cast<T>((fraction > 0) - (fraction < 0));
-      *part(1, i) = static_cast<T>(logarithm);
+      *part(0, i) = static_cast<T>(sign * product_of_pivots(pivots.data(), a_.rows));
+      return 0;  // that of a singular matrix is 0
     }
-    return 0;  // that of a singular matrix is 0
+    for (const double pivot : pivots) {
+      logarithm += std::log(std::abs(pivot));
+      sign *= pivot != pivot ? pivot : static_cast<double>((pivot > 0) - (pivot < 0));
+    }
+    *part(0, i) = static_cast<T>(sign);
+    *part(1, i) = static_cast<T>(logarithm);
+    return 0;
   }
 
   const FactorAttributes& a_;
@@ -274,31 +274,32 @@ const char* what_failed(Op op) {
   }
 }
 
-template <typename T>
-absl::Status run(const FactorAttributes& attributes, const Lapack& lapack,
-                 absl::Span<void* const> buffers) {
-  std::unique_lock lock(one_at_a_time, std::defer_lock);
-  if (!lapack.is_thread_safe) lock.lock();
-  const Factor<T> factor(attributes, lapack.of<T>(), buffers);
-  std::atomic<int64_t> failed{attributes.count};
-  auto run_range = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int info = factor.run(i);
-      if (info == 0) {
-        factor.canonicalize(i);
-        continue;
-      }
-      int64_t first = failed.load();
-      while (i < first && !failed.compare_exchange_weak(first, i)) {
-      }
-    }
-  };
-  if (lapack.is_thread_safe) {
-    const int64_t grain = 1 + kFlopGrain / std::max<int64_t>(1, attributes.flops_of_one());
-    parallel_for(attributes.count, grain, run_range);
-  } else {
-    run_range(0, attributes.count);
+// Whether small_factor() has it.
+bool is_small(const FactorAttributes& attributes) {
+  if (attributes.rows == 0 || std::max(attributes.rows, attributes.sides) > kMaxSmallMatrix) {
+    return false;
   }
+  switch (attributes.op) {
+    case Op::kCholesky:
+    case Op::kSolve:
+    case Op::kInv: return true;
+    case Op::kDet: return attributes.mode == 0;
+    default: return false;
+  }
+}
+
+// f(begin, end) takes apart matrices of the batch until one fails, which it returns; else `end`.
+template <typename F>
+absl::Status run_batch(const FactorAttributes& attributes, F f) {
+  std::atomic<int64_t> failed{attributes.count};
+  const int64_t grain = 1 + kFlopGrain / std::max<int64_t>(1, attributes.flops_of_one());
+  parallel_for(attributes.count, grain, [&](int64_t begin, int64_t end) {
+    const int64_t stopped = f(begin, end);
+    if (stopped == end) return;
+    int64_t first = failed.load();
+    while (stopped < first && !failed.compare_exchange_weak(first, stopped)) {
+    }
+  });
   if (failed == attributes.count) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       attributes.count == 1
@@ -307,10 +308,34 @@ absl::Status run(const FactorAttributes& attributes, const Lapack& lapack,
       " ", what_failed(attributes.op)));
 }
 
+template <typename T>
+absl::Status run(const FactorAttributes& attributes, const Lapack& lapack,
+                 absl::Span<void* const> buffers) {
+  auto turn = [&] {
+    return lapack.is_thread_safe ? std::unique_lock<std::mutex>() : std::unique_lock(one_at_a_time);
+  };
+  std::unique_lock<std::mutex> lock = turn();
+  const Factor<T> factor(attributes, lapack.of<T>(), buffers);
+  lock = {};
+  return run_batch(attributes, [&](int64_t begin, int64_t end) {
+    const std::unique_lock<std::mutex> lock_of_block = turn();
+    for (int64_t i = begin; i < end; ++i) {
+      if (factor.run(i) != 0) return i;
+      factor.canonicalize(i);
+    }
+    return end;
+  });
+}
+
 }  // namespace
 
 absl::Status run_factor(const fusion::LibraryCall& call, absl::Span<void* const> buffers) {
   const FactorAttributes& attributes = fusion::factor_of(call);
+  if (is_small(attributes)) {
+    return run_batch(attributes, [&](int64_t begin, int64_t end) {
+      return library_loops().small_factor(attributes, buffers.data(), begin, end);
+    });
+  }
   const absl::StatusOr<Lapack>& lapack = find_lapack();
   if (!lapack.ok()) return lapack.status();
   if (std::max({attributes.rows, attributes.columns, attributes.sides}) > INT_MAX) {

@@ -7,17 +7,26 @@
 
 #include <cstdint>
 
+#include "fusion/library/factor.h"
 #include "fusion/library/scatter.h"
 #include "fusion/library/search.h"
 #include "fusion/library/sort.h"
 
 namespace sluice::kernels {
 
+// Most rows of a matrix for small_factor().
+inline constexpr int kMaxSmallMatrix = 8;
+
 // Run calls, on the calling thread and workers. `buffers`: the addresses of the call's.
 struct LibraryLoops {
   void (*scatter)(const fusion::ScatterAttributes&, void* const* buffers) = nullptr;
   void (*search)(const fusion::SearchAttributes&, void* const* buffers) = nullptr;
   void (*sort)(const fusion::SortAttributes&, void* const* buffers) = nullptr;
+
+  // The matrices [begin, end) of a solve, inv, det (mode 0) or cholesky of up to kMaxSmallMatrix
+  // rows and sides, on the calling thread. The first that has no result; else `end`.
+  int64_t (*small_factor)(const fusion::FactorAttributes&, void* const* buffers, int64_t begin,
+                          int64_t end) = nullptr;
 
   // Sort words on the calling thread; null if this set has none that are better than a library's.
   void (*sort32)(uint32_t* words, int64_t count) = nullptr;

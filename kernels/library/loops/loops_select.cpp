@@ -10,11 +10,13 @@ namespace sluice::kernels {
   void fill_search(LibraryLoops& table);                \
   void fill_sort(LibraryLoops& table);                  \
   void fill_vector_sort(LibraryLoops& table);           \
+  void fill_small_factor(LibraryLoops& table);          \
   static void fill_library_loops(LibraryLoops& table) { \
     fill_scatter(table);                                \
     fill_search(table);                                 \
     fill_sort(table);                                   \
     fill_vector_sort(table);                            \
+    fill_small_factor(table);                           \
   }                                                     \
   }
 SLUICE_FOR_EACH_ISA(SLUICE_ISA_LIBRARY_LOOPS)
