@@ -23,8 +23,9 @@ constexpr int64_t kFewRowPanels = 4, kFewColumnPanels = 4;
 // Rows of so many bytes, or of multiples, are at the same place in a cache of which each place has
 // room for a few.
 constexpr int64_t kCacheWay = 4096, kWays = 8;
-// Where tiles can read rows: longer ones leave no room in the first-level cache for a panel of b.
-constexpr int64_t kMaxRow = 256;
+// Where tiles can read rows: to read longer ones, which are of several slabs, takes longer than to
+// pack them.
+constexpr int64_t kMaxRow = 1024;
 // Of an unpacked operand, in elements: what the first-level cache keeps for others.
 constexpr int64_t kChunk = 4096;
 // A larger b that is read where it is comes from memory, and does so once: a few rows at a time, of
@@ -52,8 +53,11 @@ char* at(void* data, int64_t element, size_t size) {
 struct Panels {
   int64_t lines, width, block;
 
-  Panels(int64_t lines, int64_t width, int64_t panels)
-      : lines(lines), width(width), block(panels * width) {}
+  // At most `most` panels are a block, and each is of about as many.
+  Panels(int64_t lines, int64_t width, int64_t most) : lines(lines), width(width) {
+    const int64_t panels = ceil_div(lines, width);
+    block = ceil_div(panels, ceil_div(panels, most)) * width;
+  }
   int64_t blocks() const { return ceil_div(lines, block); }
   // Of the block that begins at `line`.
   int64_t end_of_block(int64_t line) const { return std::min(line + block, lines); }

@@ -175,6 +175,9 @@ const Shape kShapes[] = {{1, 1, 1, 1},
                          {2, 33, 47, 31},
                          {1, 48, 49, 33},
                          {3, 17, 96, 385},
+                         // Long rows, of one slab of AMX's and of several.
+                         {1, 48, 70, 768},
+                         {1, 64, 40, 1056},
                          // Wide ones, by rows of several panels.
                          {1, 20, 1100, 70},
                          {2, 55, 300, 130}};

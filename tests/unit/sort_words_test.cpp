@@ -33,16 +33,20 @@ TYPED_TEST(SortWords, OfEveryKindAndLength) {
       default: return static_cast<Word>(i == count / 2 ? 0 : ~Word{0});
     }
   };
-  for (const int64_t count :
-       {0,   1,   2,   7,   8,   9,   15,  16,  17,  31,  33,  63,  64,  65,   100,  127,    128,
-        129, 191, 192, 193, 255, 256, 257, 300, 383, 384, 385, 511, 777, 1000, 5000, 300'000}) {
+  for (const int64_t count : {0,   1,   2,   7,   8,   9,   15,   16,   17,      31,     33,  63,
+                              64,  65,  100, 127, 128, 129, 191,  192,  193,     255,    256, 257,
+                              300, 383, 384, 385, 511, 777, 1000, 5000, 300'000, 600'000}) {
     for (int kind = 0; kind < 9; ++kind) {
       std::vector<Word> words(count);
       for (int64_t i = 0; i < count; ++i) words[i] = word(kind, i, count);
       std::vector<Word> wanted = words;
       std::sort(wanted.begin(), wanted.end());
+      std::vector<Word> parts = words, other(count);
       sort_words(words.data(), count);
       ASSERT_EQ(words, wanted) << count << " of kind " << kind;
+      if (count <= kLongSort) continue;
+      const Word* const sorted = sort_long(parts.data(), other.data(), count);
+      ASSERT_TRUE(std::equal(wanted.begin(), wanted.end(), sorted)) << count << " of kind " << kind;
     }
   }
 }

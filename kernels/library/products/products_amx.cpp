@@ -274,7 +274,7 @@ void use_amx(ProductLoops& loops) {
   loops.columns = kWidth;
   loops.packed_rows = kLines;
   loops.packed_depth = kRun;
-  loops.whole_depth = 512;  // more misses of the first-level cache, but nothing is added to c
+  loops.whole_depth = 1024;  // more misses of the first-level cache, but nothing is added to c
   loops.reads_rows = true;
   loops.max_vectors = 8;
   loops.packed_size = sizeof(uint16_t);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -46,12 +47,51 @@ void merge(const Word* a, int64_t a_count, const Word* b, int64_t b_count, int64
 }
 
 template <typename Word>
-void sort_by_counting(Word* words, int64_t count) {
-  std::vector<int64_t> counts(size_t{1} << 8 * sizeof(Word));
-  for (int64_t i = 0; i < count; ++i) ++counts[words[i]];
-  for (size_t word = 0; word < counts.size(); ++word) {
-    words = std::fill_n(words, counts[word], static_cast<Word>(word));
+constexpr int64_t kValues = int64_t{1} << 8 * sizeof(Word);
+
+// Reads several words at a time: any count might be one of the next words.
+template <typename Word>
+void count_words(const Word* words, int64_t count, int64_t* counts) {
+  constexpr int64_t kRead = 8 / sizeof(Word);
+  int64_t i = 0;
+  for (; i + kRead <= count; i += kRead) {
+    uint64_t read;
+    std::memcpy(&read, words + i, sizeof(read));
+#pragma GCC unroll 8
+    for (int64_t j = 0; j < kRead; ++j, read >>= 8 * sizeof(Word))
+      ++counts[static_cast<Word>(read)];
   }
+  for (; i < count; ++i) ++counts[words[i]];
+}
+
+// Parts of the words are counted side by side, and as many ranges of the result written.
+template <typename Word>
+void sort_by_counting(Word* words, int64_t count, int64_t parts) {
+  std::vector<int64_t> counts(static_cast<size_t>(kValues<Word> * parts));
+  parallel_for(parts, 1, [&](int64_t part, int64_t end) {
+    for (; part < end; ++part) {
+      const int64_t first = count * part / parts;
+      count_words(words + first, count * (part + 1) / parts - first,
+                  counts.data() + kValues<Word> * part);
+    }
+  });
+  // Where those up to each value end.
+  int64_t* const ends = counts.data();
+  int64_t end_of_last = 0;
+  for (int64_t value = 0; value < kValues<Word>; ++value) {
+    for (int64_t part = 0; part < parts; ++part) end_of_last += ends[kValues<Word> * part + value];
+    ends[value] = end_of_last;
+  }
+  parallel_for(parts, 1, [&](int64_t first, int64_t last) {
+    int64_t at = count * first / parts;
+    const int64_t end = count * last / parts;
+    int64_t value = std::upper_bound(ends, ends + kValues<Word>, at) - ends;
+    for (; at < end; ++value) {
+      const int64_t next = std::min(end, ends[value]);
+      std::fill(words + at, words + next, static_cast<Word>(value));
+      at = next;
+    }
+  });
 }
 
 }  // namespace
@@ -83,7 +123,7 @@ void sort_vectors(void (*loops)(Word*, int64_t), Word* words, int64_t count) {
 template <typename Word>
 void sort_words(Word* words, int64_t count) {
   if constexpr (sizeof(Word) <= 2) {
-    if (count >= int64_t{1} << 8 * sizeof(Word)) return sort_by_counting(words, count);
+    if (count >= kValues<Word>) return sort_by_counting(words, count, 1);
   }
   if constexpr (sizeof(Word) == 1) {
     std::sort(words, words + count);
@@ -98,6 +138,13 @@ void sort_words(Word* words, int64_t count) {
 
 template <typename Word>
 Word* sort_long(Word* words, Word* other, int64_t count) {
+  if constexpr (sizeof(Word) <= 2) {
+    // To add up the counts of a part takes little beside counting it.
+    const int64_t most = count / (4 * kValues<Word>);
+    sort_by_counting(words, count,
+                     std::clamp<int64_t>(num_threads(), 1, std::max<int64_t>(1, most)));
+    return words;
+  }
   const auto parts =
       std::min<int64_t>(kMaxParts, std::bit_ceil(static_cast<uint64_t>(num_threads())));
   auto begin_of = [&](int64_t part) { return count * std::min(part, parts) / parts; };
