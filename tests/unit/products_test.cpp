@@ -175,6 +175,10 @@ const Shape kShapes[] = {{1, 1, 1, 1},
                          {2, 33, 47, 31},
                          {1, 48, 49, 33},
                          {3, 17, 96, 385},
+                         // Of one tile in width, and of one and a half.
+                         {1, 96, 16, 40},
+                         {1, 47, 16, 40},
+                         {1, 40, 50, 64},
                          // Long rows, of one slab of AMX's and of several.
                          {1, 48, 70, 768},
                          {1, 64, 40, 1056},

@@ -209,6 +209,35 @@ void sum_tiles(const ProductTile& t, const uint16_t* a, const uint16_t* b, float
 using L = Lanes<float, float>;
 using Halves = Rounding<BFloat16>;
 
+// Two vectors, rounded: one of 32 halves.
+__m512i rounded(L::Vector low, L::Vector high) {
+  typedef uint16_t Words __attribute__((vector_size(64)));
+  constexpr Words kUpper{1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                         33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+  return _mm512_permutex2var_epi16(
+      reinterpret_cast<__m512i>(Halves::rounded_in_place(L::canonical(low))),
+      reinterpret_cast<__m512i>(kUpper),
+      reinterpret_cast<__m512i>(Halves::rounded_in_place(L::canonical(high))));
+}
+
+// Pairs of vectors of sums, added to c or not, are 32 halves that lie side by side: a row of whole
+// tiles, or two rows. `next_sums`, `next_c`: from one of a pair to the other.
+void store_pairs(const ProductTile& t, int64_t rows, const float* sums, int64_t next_sums,
+                 const float* c, int64_t next_c, uint16_t* halves) {
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < t.rows; i += rows) {
+    L::Vector low = L::load_sums(sums), high = L::load_sums(sums + next_sums);
+    if (t.adds) {
+      low = L::load_sums(c) + low;
+      high = L::load_sums(c + next_c) + high;
+    }
+    _mm512_storeu_si512(halves, rounded(low, high));
+    sums += rows * kWidth;
+    c += rows * t.c_stride;
+    halves += rows * t.halves_stride;
+  }
+}
+
 // Rows of kLines sums, added to c or not; where they go, as float32 or rounded.
 template <bool kRounds>
 void store_whole(const ProductTile& t, const float* sums, const float* c, int64_t rows, void* to,
@@ -228,6 +257,12 @@ void store_whole(const ProductTile& t, const float* sums, const float* c, int64_
 }
 
 void store_sums(const ProductTile& t, float* sums, float* c, uint16_t* halves) {
+  if (halves != nullptr && t.columns == kWidth) {
+    return store_pairs(t, 1, sums, kLines, c, kLines, halves);
+  }
+  if (halves != nullptr && t.columns == kLines && t.halves_stride == kLines && t.rows % 2 == 0) {
+    return store_pairs(t, 2, sums, kWidth, c, t.c_stride, halves);
+  }
   for (int64_t j = 0; j < t.columns; j += kLines, sums += kLines, c += kLines) {
     const int64_t columns = t.columns - j < kLines ? t.columns - j : kLines;
     if (columns == kLines && halves != nullptr) {

@@ -15,11 +15,16 @@ struct Rounding {
   using Halves = typename L::Elements;
   typedef uint32_t Bits __attribute__((vector_size(kVectorBytes)));
 
-  static Bits rounded_bits(Vector x) {
+  // A bfloat16 is the upper half of these bits.
+  static Bits rounded_in_place(Vector x) {
     const Bits bits = __builtin_bit_cast(Bits, x);
+    return bits + 0x7fff + ((bits >> 16) & 1);
+  }
+  static Bits rounded_bits(Vector x) {
     if constexpr (std::is_same_v<T, BFloat16>) {
-      return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+      return rounded_in_place(x) >> 16;
     } else {
+      const Bits bits = __builtin_bit_cast(Bits, x);
       const Bits magnitude = bits & 0x7fffffff;
       // The last place of a subnormal is that of 0.5.
       const Bits subnormal =
