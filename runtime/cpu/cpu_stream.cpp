@@ -6,12 +6,20 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/cpu/cores.h"
+
 namespace sluice::runtime {
 namespace {
 
 // Handing a batch to the worker costs tens of microseconds and moves its data to another core's
 // cache: shorter batches run on the caller's thread.
 constexpr double kHandOffNanoseconds = 500e3;
+
+// For the worker, which otherwise only takes turns with the caller.
+bool has_another_core() {
+  static const bool has = available_cores() > 1;
+  return has;
+}
 
 class CpuStream : public Stream {
  public:
@@ -25,7 +33,8 @@ class CpuStream : public Stream {
   }
 
   uint64_t submit(std::unique_ptr<CommandBatch> batch, SubmitMode mode) override {
-    if (mode == SubmitMode::kCallerWaits || batch->cost() < kHandOffNanoseconds) {
+    if (mode == SubmitMode::kCallerWaits || !has_another_core() ||
+        batch->cost() < kHandOffNanoseconds) {
       uint64_t last = completed_.load(std::memory_order_acquire);
       // If every submitted batch is complete, this one runs here. Later submissions queue behind
       // its ticket, since `completed_` does not include it yet.
