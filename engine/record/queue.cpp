@@ -23,6 +23,10 @@ constexpr uint64_t kMaxBatchesBehind = 4;
 // what `sum(square(a - b))` adds up is as large as a and b are broadcast.
 constexpr size_t kOpsOfStatement = 8;
 
+// One op of so many may be read by nobody, with what is made for it alone, and the window still
+// runs as it is.
+constexpr size_t kFewUnread = 16;
+
 // A window whose inputs and results have fewer bytes is not started early.
 constexpr int64_t kWorthStarting = 1 << 20;
 
@@ -152,8 +156,20 @@ bool Queue::start_if_idle() {
   return true;
 }
 
+// What hangs on ops that nobody can ask for any more, and that go with this flush. An entry of the
+// tape may hold the values of earlier ops, which would be stored for its sake.
+void Queue::forget_attachments() {
+  for (size_t i = pending_.size(); i-- > 0;) {
+    Node* const node = pending_.node(i);
+    if (!node->has_handles() && node->attachment.load(std::memory_order_relaxed) != nullptr) {
+      detach(node);
+    }
+  }
+}
+
 void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
   if (pending_.empty()) return;
+  if (choice.target == nullptr && choice.end >= pending_.size()) forget_attachments();
   // Here and not below, as an earlier flush may have thrown.
   observer_ = is_recording() ? observe_flush(cause, choice.target, stream_.get()) : nullptr;
   if (is_whole(choice)) {
@@ -167,22 +183,23 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
   if (last > kMaxBatchesBehind) stream_->wait(last - kMaxBatchesBehind);
 }
 
-// True if the whole window runs: every op with handles is chosen, and every other op is read by a
-// later one (which has handles or is read, and so on to the last). Sets live_: the ops whose values
-// outlive the flush.
+// True if the window runs as it is: every op with handles is chosen, and nearly every other op is
+// read by a later one. What nobody reads is left out by its plan: copying the others would take
+// longer than all else that a flush does. Sets live_: the ops whose values outlive the flush.
 bool Queue::is_whole(Choice choice) {
   const size_t n = pending_.size();
   if (choice.end < n) return false;
   live_.assign((n + 63) / 64, 0);
+  size_t unread = 0;
   for (size_t i = 0; i < n; ++i) {
     if (pending_.node(i)->has_handles()) {
       if (choice.target != nullptr && choice.target != pending_.node(i)) return false;
       live_[i / 64] |= uint64_t{1} << i % 64;
     } else if (!pending_.is_read(i)) {
-      return false;
+      ++unread;
     }
   }
-  return true;
+  return unread <= n / kFewUnread;
 }
 
 // Sets marks_: which ops run (kNeeded), which values outlive the flush (kLive) and which ops stay

@@ -94,6 +94,7 @@ class Queue {
   bool is_worth_starting() const;
 
   void run(FlushCause cause, runtime::SubmitMode mode, Choice choice);
+  void forget_attachments();
   bool is_whole(Choice choice);
   void mark(Choice choice);
   void run_all(runtime::SubmitMode mode);

@@ -72,38 +72,49 @@ class Window::Reader {
     const OpHeader header = OpHeader::unpack(*words);
     operands_.clear();
     window_.for_each_code(position_, [&](OperandCode code) { operands_.push_back(code); });
-    words += 1 + (header.num_operands + 1) / 2 + (header.has_extents ? header.rank : 0);
-    const size_t num_attrs = header.has_attrs ? *words++ : 0;
-    attrs_.assign(words, words + num_attrs);
     ++position_;
-    return {header, operands_, attrs_};
+    return {header, operands_, read_attrs(header, words)};
   }
 
-  // Likewise, as it was recorded. Either this or next() is called, for all ops.
+  // Likewise, as it was recorded. Either these two are called, for all ops, or next().
   OpCall next_call() {
-    const size_t i = position_;
-    const Record record = next();
-    nodes_.clear();
-    for (const OperandCode code : record.operands) {
-      NodeOperand& operand = nodes_.emplace_back();
+    const size_t i = position_++;
+    const uint64_t* words = &window_.words_[window_.ops_[i].begin];
+    const OpHeader header = OpHeader::unpack(*words);
+    nodes_.resize(header.num_operands);
+    NodeOperand* operand = nodes_.data();
+    window_.for_each_code(i, [&](OperandCode code) {
+      *operand = {};
       switch (code.kind) {
-        case OperandKind::kScalar: operand.scalar = window_.scalars_[scalar_++]; break;
-        case OperandKind::kInput: operand.node = window_.inputs_[code.number]; break;
-        case OperandKind::kOp: operand.node = window_.node(i - code.number); break;
+        case OperandKind::kScalar: operand->scalar = window_.scalars_[scalar_++]; break;
+        case OperandKind::kInput: operand->node = window_.inputs_[code.number]; break;
+        case OperandKind::kOp: operand->node = window_.node(i - code.number); break;
       }
-    }
+      ++operand;
+    });
     const Node* const node = window_.node(i);
     return {.caller = window_.ops_[i].caller,
-            .op = record.header.op,
-            .dtype = record.header.dtype,
-            .operand_dtype = record.header.operand_dtype,
+            .op = header.op,
+            .dtype = header.dtype,
+            .operand_dtype = header.operand_dtype,
             .device = node->device,
             .shape = node->layout.shape,
             .operands = nodes_,
-            .attrs = record.attrs};
+            .attrs = read_attrs(header, words)};
+  }
+  void skip() {
+    window_.for_each_code(position_++,
+                          [&](OperandCode code) { scalar_ += code.kind == OperandKind::kScalar; });
   }
 
  private:
+  absl::Span<const int64_t> read_attrs(OpHeader header, const uint64_t* words) {
+    if (!header.has_attrs) return {};
+    words += 1 + (header.num_operands + 1) / 2 + (header.has_extents ? header.rank : 0);
+    attrs_.assign(words + 1, words + 1 + *words);
+    return attrs_;
+  }
+
   const Window& window_;
   size_t position_;
   size_t scalar_;
@@ -124,8 +135,11 @@ void Window::with_call(size_t i, absl::FunctionRef<void(const OpCall&)> f) const
 void Window::copy_to(Window* target, absl::Span<const uint8_t> marks, uint8_t mark) const {
   Reader reader(*this);
   for (size_t i = 0; i < num_ops_; ++i) {
+    if ((marks[i] & mark) == 0) {
+      reader.skip();
+      continue;
+    }
     const OpCall call = reader.next_call();
-    if ((marks[i] & mark) == 0) continue;
     target->add(ops_[i].node, call, call.operands.size());
     target->set_scope(target->size() - 1, static_cast<uint16_t>(ops_[i].scope));
   }

@@ -35,6 +35,7 @@ struct ReadyPlan {
   std::vector<ValueLabel> results;  // by result
   std::vector<uint32_t> labeled;    // ops of the window, by ValueLabel::caller
   int64_t num_nodes = 0;
+  int64_t num_ops = 0;  // that something needs
   // Of all steps.
   int64_t kernels = 0, library_calls = 0, bytes_read = 0, bytes_written = 0;
   double cost = 0;

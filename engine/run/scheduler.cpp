@@ -49,10 +49,10 @@ void sort_results_by_step(ReadyPlan* ready) {
   }
 }
 
-void count_work(const Window& window, const ReadyPlan& plan) {
+void count_work(const ReadyPlan& plan) {
   Counters& c = counters();
   count(c.windows);
-  count(c.ops_executed, static_cast<int64_t>(window.size()));
+  count(c.ops_executed, plan.num_ops);
   count(c.temporaries_elided, plan.plan().temporaries_elided);
   count(c.bytes_elided, plan.plan().bytes_elided);
   count(c.kernels_launched, plan.kernels);
@@ -119,6 +119,10 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
   if (!plan.ok()) throw error_of(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());
+  const std::vector<bool> needed = fusion::needed_nodes(graph);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    ready->num_ops += needed[n] && graph.nodes[n].op != fusion::Op::kInput;
+  }
   for (const fusion::Step& step : plan->steps) {
     (step.library ? ready->library_calls : ready->kernels) += 1;
     ready->bytes_read += step.bytes_read;
@@ -150,7 +154,7 @@ void submit(const Window& window, std::shared_ptr<const ReadyPlan> plan, runtime
             std::shared_ptr<FlushObserver> observer) {
   const Config& settings = config();
   backend->set_memory_limit(settings.memory_limit);
-  count_work(window, *plan);
+  count_work(*plan);
   auto batch = std::make_unique<Batch>(plan);
   batch->bindings.timed = observer != nullptr;
   batch->bindings.compares_tiers = !settings.deterministic;

@@ -107,6 +107,30 @@ TEST_F(Fusion, AResultNobodyReadsNeverRuns) {
   EXPECT_EQ(stats().kernels_launched, 0);
 }
 
+// Few such ops among many stay in the window, and its plan leaves them out.
+TEST_F(Fusion, FewResultsNobodyReadsAreLeftOutOfThePlan) {
+  const Tensor x = leaf();
+  const auto record_step = [&] {
+    Tensor y = x;
+    for (int i = 0; i < 50; ++i) y = y * x - 1;
+    { const Tensor dropped = sum(sqrt(y + 1)); }
+    return sum(y);
+  };
+  {
+    const Tensor z = record_step();
+    sync();
+  }
+  reset_stats();
+  const Tensor z = record_step();
+  sync();
+  EXPECT_EQ(stats().ops_recorded, 104);
+  EXPECT_EQ(stats().ops_executed, 101);
+  EXPECT_EQ(stats().kernels_launched, 1);
+  EXPECT_EQ(stats().plan_hits, 1);
+  EXPECT_EQ(stats().temporaries_elided, 100);
+  EXPECT_TRUE(z.is_materialized());
+}
+
 TEST_F(Fusion, AReadRunsWhatItNeedsAlone) {
   const Tensor x = leaf();
   const Tensor a = exp(x);
