@@ -1,11 +1,11 @@
 // The backward pass: from the gradient of a result to those of what it was computed from.
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <sluice/creation.h>
 #include <sluice/ops.h>
 #include "absl/container/flat_hash_map.h"
+#include "frontend/autograd/joined.h"
 #include "frontend/autograd/rules.h"
 #include "frontend/autograd/tape.h"
 
@@ -43,8 +43,8 @@ class Pass {
     bool is_target = false;
     bool is_wanted = false;  // leads to a target
     bool is_ordered = false;
-    // What slices of it along an axis add is joined when it is propagated; `gradient` has the rest.
-    std::vector<SliceGradient> slices;
+    uint32_t uses = 0;
+    JoinedGradients joined;  // added when it is propagated; `gradient` has the rest
     Tensor gradient;
   };
 
@@ -63,6 +63,7 @@ class Pass {
         Tape* const source = tape->operands[k].tape.get();
         if (!is_path(*tape, k++)) continue;
         Visit& visit = visits_[source];
+        ++visit.uses;
         if (visit.is_ordered) continue;
         visit.is_ordered = true;
         stack.emplace_back(source, 0);
@@ -88,8 +89,8 @@ class Pass {
 
   void propagate(Tape* tape) {
     Visit& visit = visits_[tape];
-    if (!visit.slices.empty()) {
-      add(&visit.gradient, join_slices(std::move(visit.slices), tape->shape));
+    if (!visit.joined.empty()) {
+      add(&visit.gradient, astype(std::move(visit.joined).total(tape->shape), tape->dtype));
     }
     if (!visit.is_wanted || !visit.gradient.defined()) return;
     const Tensor g = visit.is_target ? visit.gradient : std::move(visit.gradient);
@@ -104,11 +105,9 @@ class Pass {
     const Backward backward{*tape, g, values_};
     for (size_t k = 0; k < tape->operands.size(); ++k) {
       if (!is_wanted(*tape, k)) continue;
-      if (const std::optional<SliceGradient> slice = gradient_of_slice(backward)) {
-        visits_[tape->operands[k].tape.get()].slices.push_back(*slice);
-      } else {
-        add(*tape, k, rule_of(tape->op).gradient(backward, k));
-      }
+      Visit& source = visits_[tape->operands[k].tape.get()];
+      if (source.joined.take(backward, k, source.uses)) continue;
+      add(*tape, k, rule_of(tape->op).gradient(backward, k));
     }
   }
 
@@ -127,8 +126,12 @@ class Pass {
   void add(const Tape& tape, size_t k, Tensor gradient) {
     if (!gradient.defined()) return;
     const Tape& source = *tape.operands[k].tape;
-    gradient = astype(sum_to(gradient, source.shape), source.dtype);
-    add(&visits_[tape.operands[k].tape.get()].gradient, std::move(gradient));
+    Visit& visit = visits_[tape.operands[k].tape.get()];
+    if (gradient.shape() != source.shape &&
+        visit.joined.take_rows(gradient, source.shape, visit.uses)) {
+      return;
+    }
+    add(&visit.gradient, astype(sum_to(gradient, source.shape), source.dtype));
   }
 
   static void add(Tensor* total, Tensor gradient) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include <sluice/tensor.h>
@@ -110,22 +109,6 @@ inline void add_rule(RuleTable* table, fusion::Op op, std::array<bool, 3> has_gr
 
 // g summed over the axes along which `shape` was broadcast to g's.
 Tensor sum_to(const Tensor& g, const Shape& shape);
-
-// What a slice along one axis adds to the gradient of what it is a slice of.
-struct SliceGradient {
-  int axis = 0;
-  int64_t start = 0;
-  Tensor g;
-
-  int64_t end() const { return start + g.shape()[axis]; }
-};
-
-// That of an op that is such a slice, by a step of one.
-std::optional<SliceGradient> gradient_of_slice(const Backward& backward);
-
-// The sum of them among zeros, in `shape`. What lies side by side is joined: the steps of a
-// sequence of length n cost n, not n^2.
-Tensor join_slices(std::vector<SliceGradient> slices, const Shape& shape);
 
 // g, of an op that reduced `axes` of a tensor of this shape, broadcast to the shape.
 Tensor spread(const Tensor& g, absl::Span<const int64_t> axes, const Shape& shape);

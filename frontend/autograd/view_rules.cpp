@@ -1,7 +1,6 @@
 // The gradients of views, and of ops that lay tensors together: each puts elements back where they
 // came from.
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -78,13 +77,6 @@ Tensor of_slice(const Backward& backward, size_t) {
   return is_padded ? pad(std::move(g), widths) : g;
 }
 
-// `slice` among zeros.
-Tensor padded(const SliceGradient& slice, const Shape& shape) {
-  std::vector<std::pair<int64_t, int64_t>> widths(shape.rank());
-  widths[slice.axis] = {slice.start, shape[slice.axis] - slice.end()};
-  return pad(slice.g, widths);
-}
-
 Tensor of_pad(const Backward& backward, size_t) {
   const Shape& shape = backward.operand_shape(0);
   Tensor g = backward.g;
@@ -114,59 +106,9 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
   const int lead = g.ndim() - shape.rank();
   std::vector<int> axes;
   for (int k = 0; k < g.ndim(); ++k) {
-    if (k < lead || (shape[k - lead] == 1 && g.shape()[k] != 1)) axes.push_back(k);
+    if (g.shape()[k] != 1 && (k < lead || shape[k - lead] == 1)) axes.push_back(k);
   }
-  return reshape(sum(g, axes, true), shape);
-}
-
-std::optional<SliceGradient> gradient_of_slice(const Backward& backward) {
-  if (backward.tape.op != Op::kSlice || backward.g.numel() == 0) return std::nullopt;
-  const Shape& shape = backward.operand_shape(0);
-  std::optional<SliceGradient> slice;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (backward.tape.attrs[2 * axis + 1] != 1) return std::nullopt;
-    if (backward.g.shape()[axis] == shape[axis]) continue;
-    if (slice) return std::nullopt;
-    slice = SliceGradient{axis, backward.tape.attrs[2 * axis], backward.g};
-  }
-  return slice;
-}
-
-Tensor join_slices(std::vector<SliceGradient> slices, const Shape& shape) {
-  const int axis = slices[0].axis;
-  std::vector<const SliceGradient*> in_order;
-  bool is_along_one = true;
-  for (const SliceGradient& slice : slices) {
-    in_order.push_back(&slice);
-    is_along_one &= slice.axis == axis;
-  }
-  std::sort(in_order.begin(), in_order.end(),
-            [](const SliceGradient* a, const SliceGradient* b) { return a->start < b->start; });
-  const bool is_disjoint = std::adjacent_find(in_order.begin(), in_order.end(),
-                                              [](const SliceGradient* a, const SliceGradient* b) {
-                                                return a->end() > b->start;
-                                              }) == in_order.end();
-  if (slices.size() == 1 || !is_along_one || !is_disjoint) {
-    Tensor total = padded(slices[0], shape);
-    for (size_t i = 1; i < slices.size(); ++i) total = std::move(total) + padded(slices[i], shape);
-    return total;
-  }
-  std::vector<Tensor> parts;
-  int64_t end = 0;
-  const auto fill_until = [&](int64_t start) {
-    if (start == end) return;
-    Dims dims(shape.begin(), shape.end());
-    dims[axis] = start - end;
-    const Tensor& g = slices[0].g;
-    parts.push_back(zeros(make_shape(kGradients, span_of(dims)), g.dtype(), g.device()));
-  };
-  for (const SliceGradient* slice : in_order) {
-    fill_until(slice->start);
-    parts.push_back(slice->g);
-    end = slice->end();
-  }
-  fill_until(shape[axis]);
-  return concat(parts, axis);
+  return reshape(axes.empty() ? g : sum(g, axes, true), shape);
 }
 
 Tensor spread(const Tensor& g, absl::Span<const int64_t> axes, const Shape& shape) {

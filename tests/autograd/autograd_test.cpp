@@ -116,6 +116,65 @@ TEST(Autograd, StepsOfASequenceCostNoMoreThanTheSequence) {
   EXPECT_LE(stats().bytes_read - before.bytes_read, 100 * 16 * 4 * 40);
 }
 
+// The maxima and the sums of rows are of use for the gradient, and for nobody once that is
+// recorded.
+TEST(Autograd, WhatTheTapeAloneHoldsIsNotStored) {
+  const ConfigGuard guard;
+  const Tensor leaf = rand({100, 40}).eval();
+  sync();
+  const Tensor gradient = [&] {
+    const Tensor x = leaf.requires_grad();
+    return gradients(sum(square(softmax(x))), {x})[0];
+  }();
+  const Stats before = stats();
+  sync();
+  EXPECT_EQ(stats().kernels_launched - before.kernels_launched, 1);
+  EXPECT_EQ(stats().bytes_written - before.bytes_written, 100 * 40 * 4);
+  EXPECT_TRUE(gradient.is_materialized());
+}
+
+// A recurrence: the weight's gradient is one product of all steps, the bias's one sum.
+TEST(Autograd, WeightsThatManyStepsReadTakeOneProduct) {
+  const ConfigGuard guard;
+  constexpr int64_t kSteps = 12;
+  const auto run = [](const Tensor& w, const Tensor& b) {
+    Tensor h = full({3, 16}, 0.5, w.dtype());
+    for (int64_t i = 0; i < kSteps; ++i) h = tanh(matmul(h, w) + b);
+    return sum(square(h));
+  };
+  const Tensor w = (rand({16, 16}) - 0.5).eval(), b = rand({16}).eval();
+  const auto library_calls = [&] {
+    const Tensor x = w.requires_grad(), y = b.requires_grad();
+    const std::vector<Tensor> slopes = gradients(run(x, y), {x, y});
+    const Stats before = stats();
+    for (const Tensor& slope : slopes) slope.eval();
+    sync();
+    return stats().library_calls - before.library_calls;
+  };
+  // Forwards, the gradients of the state but the first, and the weight's.
+  EXPECT_EQ(library_calls(), kSteps + (kSteps - 1) + 1);
+  const Tensor b64 = b.astype(kFloat64);
+  const Tensor w64 = w.astype(kFloat64);
+  EXPECT_TRUE(grad_check([&](const Tensor& v) { return run(v, b64); }, w64));
+  EXPECT_TRUE(grad_check([&](const Tensor& v) { return run(w64, v); }, b64));
+  const auto slope = [&](const Tensor& v) {
+    return sum(square(grad([&](const Tensor& u) { return run(w64, u); })(v)));
+  };
+  EXPECT_TRUE(grad_check(slope, b64));
+}
+
+// Not if what is joined were larger than what is added: more rows than the weight has.
+TEST(Autograd, ProductsOfManyRowsAreAddedOneByOne) {
+  const Tensor w = rand({4, 4}).requires_grad();
+  Tensor h = rand({64, 4});
+  for (int i = 0; i < 5; ++i) h = matmul(h, w);
+  const Tensor slope = gradients(sum(h), {w})[0];
+  const Stats before = stats();
+  slope.eval();
+  sync();
+  EXPECT_EQ(stats().library_calls - before.library_calls, 5 + 4 + 5);
+}
+
 TEST(Autograd, LeavesAddUp) {
   const Tensor w = Tensor::from({1.f, 2.f}).requires_grad();
   EXPECT_TRUE(w.needs_grad());
