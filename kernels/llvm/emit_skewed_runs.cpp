@@ -41,9 +41,14 @@ bool KernelEmitter::suits_skewed_runs(const RowPlan::Stage& pass) const {
 
 llvm::Value* KernelEmitter::are_skewed_runs() {
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
-  llvm::Value* are_long = ir_.CreateICmpSGE(body_->extent(program_.rank() - 1), size);
-  llvm::Value* side = body_->extent(program_.rank() - 2);
-  return ir_.CreateAnd(are_long, ir_.CreateICmpSGE(side, builder_.index(kRuns)));
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  // Fewer runs leave lanes empty; but panels of long ones would leave the caches.
+  llvm::Value* are_many =
+      ir_.CreateICmpSGE(body_->extent(program_.rank() - 2), builder_.index(kRuns));
+  constexpr int kLongLeaves = 4;
+  llvm::Value* are_long =
+      ir_.CreateICmpSGE(length, ir_.CreateMul(size, builder_.index(kLongLeaves)));
+  return ir_.CreateAnd(ir_.CreateICmpSGE(length, size), ir_.CreateOr(are_many, are_long));
 }
 
 void KernelEmitter::emit_skewed_runs(const RowPlan::Stage& pass, const Tree& tree,
