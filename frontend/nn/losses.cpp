@@ -58,8 +58,8 @@ Tensor class_weights(const char* name, const Tensor& weight, const Tensor& logit
   return along_classes(astype(weight, logits.dtype()), logits, axis);
 }
 
-// The losses of samples as terms by class, which one reduction adds up whatever is wanted; those of
-// samples that do not count are 0. `share` is what each sample counts in the mean.
+// The losses of samples as terms by class; those of samples that do not count are 0. `share` is
+// what each sample counts in the mean.
 struct Sampled {
   Tensor terms;
   int axis;      // of the classes
@@ -68,8 +68,10 @@ struct Sampled {
 
 Tensor reduced(const Sampled& sampled, Reduction reduction, DType dtype) {
   const Tensor& terms = sampled.terms;
-  if (reduction == Reduction::kNone) return astype(sum(terms, sampled.axis), dtype);
-  Tensor total = sum(terms);
+  // By the kernel that has the sample's classes at hand: added up at once, they would be written.
+  const Tensor losses = sum(terms, sampled.axis);
+  if (reduction == Reduction::kNone) return astype(losses, dtype);
+  Tensor total = sum(losses);
   if (reduction == Reduction::kMean && sampled.share.defined()) {
     total = std::move(total) / sum(sampled.share);
   } else if (reduction == Reduction::kMean) {
