@@ -77,8 +77,9 @@ bool streams_b(const MatrixProduct& x) { return reads_b(x) && x.k * x.n > kMaxUn
 bool reads_a(const MatrixProduct& x) {
   // Lines with gaps between them may be at the same place in a cache.
   if (x.loops.reads_rows) {
-    return x.a.depth_stride == 1 && x.a.line_stride == x.k && x.k <= kMaxRow &&
-           x.k % x.loops.packed_depth == 0 && x.m % x.loops.packed_rows == 0;
+    const int depth = x.k < x.loops.packed_depth ? x.loops.short_depth : x.loops.packed_depth;
+    return x.a.depth_stride == 1 && x.a.line_stride == x.k && x.k <= kMaxRow && x.k % depth == 0 &&
+           x.m % x.loops.packed_rows == 0;
   }
   return x.loops.direct && (x.n <= kFewColumnPanels * x.loops.columns || x.m <= x.loops.rows);
 }

@@ -178,6 +178,10 @@ const Shape kShapes[] = {{1, 1, 1, 1},
                          // Of one tile in width, and of one and a half.
                          {1, 96, 16, 40},
                          {1, 47, 16, 40},
+                         // Short rows, whose number is that of a tile.
+                         {1, 160, 33, 16},
+                         {2, 64, 20, 30},
+                         {1, 48, 40, 10},
                          {1, 40, 50, 64},
                          // Long rows, of one slab of AMX's and of several.
                          {1, 48, 70, 768},

@@ -70,8 +70,10 @@ struct ProductLoops {
   int packed_depth = 1;       // packed lines are multiples of this long, by zeros
   int slab_depth = 384;       // at most, of several
   int whole_depth = 384;      // at most, of one that is all
-  // Whether tiles can read rows of a where they are if they and their number are as packed.
+  // Whether tiles can read rows of a where they are if they and their number are as packed, or
+  // they are shorter, and multiples of short_depth.
   bool reads_rows = false;
+  int short_depth = 1;
   // So few vectors by a matrix are products of its lines, not of tiles.
   int max_vectors = 16;
   size_t element_size = 0, sum_size = 0, result_size = 0, packed_size = 0;

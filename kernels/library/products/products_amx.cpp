@@ -164,13 +164,21 @@ void pack(const void* from, int64_t line_stride, int64_t depth_stride, int64_t l
   }
 }
 
-// As LDTILECFG reads it: all tiles are whole.
+// As LDTILECFG reads it. Sums are tiles 0 to 3, a is in 4 and 5, b in 6 and 7; all are whole.
 struct alignas(64) TileConfig {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 constexpr TileConfig kTileConfig;
+
+// For one part of the depth, of rows that are not filled up with zeros.
+TileConfig short_config(int64_t depth) {
+  TileConfig config;
+  config.row_bytes[4] = config.row_bytes[5] = static_cast<uint16_t>(2 * depth);
+  config.rows[6] = config.rows[7] = static_cast<uint8_t>(depth / 2);
+  return config;
+}
 
 // out[i * kWidth + j]; kRows and kColumns in tiles.
 template <int kRows, int kColumns>
@@ -293,7 +301,12 @@ void tile(const ProductTile& t) {
   const auto sum = t.rows <= kLines ? (t.columns <= kLines ? &sum_tiles<1, 1> : &sum_tiles<1, 2>)
                                     : (t.columns <= kLines ? &sum_tiles<2, 1> : &sum_tiles<2, 2>);
   alignas(64) float sums[kWidth * kWidth];
-  _tile_loadconfig(&kTileConfig);
+  if (t.a_stride == 1 && t.depth < kRun) {
+    const TileConfig config = short_config(t.depth);
+    _tile_loadconfig(&config);
+  } else {
+    _tile_loadconfig(&kTileConfig);
+  }
   for (int64_t i = 0; i < t.count; ++i, a += t.a_next, b += t.b_next, c += t.c_next) {
     sum(t, a, b, sums);
     store_sums(t, sums, c, halves);
@@ -311,6 +324,7 @@ void use_amx(ProductLoops& loops) {
   loops.packed_depth = kRun;
   loops.whole_depth = 1024;  // more misses of the first-level cache, but nothing is added to c
   loops.reads_rows = true;
+  loops.short_depth = 2;
   loops.max_vectors = 8;
   loops.packed_size = sizeof(uint16_t);
   loops.direct = false;
