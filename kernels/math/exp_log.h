@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "kernels/math/basic.h"
+#include "kernels/math/log_tables.h"
 #include "kernels/math/polynomial.h"
 #include "kernels/math/primitives.h"
 
@@ -182,15 +183,18 @@ SLUICE_MATH_INLINE V exp2_quotient(V r) {
   }
 }
 
-// -e, in the place of the exponent bits, for x = m 2^e with m in [2/3, 4/3): e is how many whole
-// powers of two bits(x) is above bits(2/3), rounded down, so -e is that negated and rounded up.
+// -e, in the place of the exponent bits, for x = m 2^e with m in [least, 2 least): e is how many
+// whole powers of two bits(x) is above bits(least), rounded down, so -e is that negated and rounded
+// up.
 template <typename V>
-SLUICE_MATH_INLINE IntOf<V> negated_exponent(V a) {
+inline constexpr ScalarOf<V> kLeastMantissa = ScalarOf<V>(2) / 3;
+template <typename V>
+SLUICE_MATH_INLINE IntOf<V> negated_exponent(V a, ScalarOf<V> least = kLeastMantissa<V>) {
   using I = IntOf<V>;
   using S = ScalarOf<V>;
   constexpr auto kMask = FormatOf<V>::kExponentMask;
-  constexpr auto kOrigin = std::bit_cast<IntOf<S>>(S(2) / 3) + ~kMask;
-  return bit_and(sub(constant<I>(kOrigin), bits_as<I>(a)), constant<I>(kMask));
+  const auto origin = std::bit_cast<IntOf<S>>(least) + ~kMask;
+  return bit_and(sub(constant<I>(origin), bits_as<I>(a)), constant<I>(kMask));
 }
 
 // log(1 + f) - f + f^2 / 2 + low, for half_square = f^2 / 2; float64. With s = f / (2 + f) it is
@@ -240,20 +244,20 @@ SLUICE_MATH_INLINE MaskOf<V> is_ordinary(V a) {
   return lt(sub(bits_as<U>(a), constant<U>(kLeast)), constant<U>(kInfinity - kLeast));
 }
 template <typename V>
-SLUICE_MATH_INLINE LogReduced<V> reduce_ordinary(V a) {
+SLUICE_MATH_INLINE LogReduced<V> reduce_ordinary(V a, ScalarOf<V> least = kLeastMantissa<V>) {
   using I = IntOf<V>;
-  const I minus_exponent = negated_exponent(a);
+  const I minus_exponent = negated_exponent(a, least);
   const V mantissa = bits_as<V>(add(bits_as<I>(a), minus_exponent));
   return {sub(mantissa, constant<V>(1)), raw_convert<V>(minus_exponent)};
 }
 // Subnormals too.
 template <typename V>
-SLUICE_MATH_INLINE LogReduced<V> reduce_for_log(V a) {
+SLUICE_MATH_INLINE LogReduced<V> reduce_for_log(V a, ScalarOf<V> least = kLeastMantissa<V>) {
   using S = ScalarOf<V>;
   constexpr int kBits = FormatOf<V>::kMantissaBits;
   constexpr S kScale = static_cast<S>(IntOf<S>(1) << kBits);
   const MaskOf<V> tiny = lt(a, constant<V>(std::numeric_limits<S>::min()));
-  const LogReduced<V> scaled = reduce_ordinary(select(tiny, mul(a, constant<V>(kScale)), a));
+  const LogReduced<V> scaled = reduce_ordinary(select(tiny, mul(a, constant<V>(kScale)), a), least);
   const V shift = select(tiny, constant<V>(kScale * kBits), constant<V>(0));
   return {scaled.f, add(scaled.minus_exponent, shift)};
 }
@@ -270,36 +274,46 @@ SLUICE_MATH_INLINE V with_log_specials(V a, ScalarOf<V> low, V result) {
 
 // A logarithm of any `a`, from that of a reduced one. Most vectors have ordinary numbers only.
 template <typename V, typename OfReduced>
-SLUICE_MATH_INLINE V log_by(V a, const OfReduced& of_reduced) {
+SLUICE_MATH_INLINE V log_by(V a, const OfReduced& of_reduced,
+                            ScalarOf<V> least = kLeastMantissa<V>) {
   return if_all(
-      is_ordinary(a), [&]() SLUICE_MATH_LAMBDA { return of_reduced(reduce_ordinary(a)); },
-      [&]() SLUICE_MATH_LAMBDA { return with_log_specials(a, 0, of_reduced(reduce_for_log(a))); });
+      is_ordinary(a), [&]() SLUICE_MATH_LAMBDA { return of_reduced(reduce_ordinary(a, least)); },
+      [&]() SLUICE_MATH_LAMBDA {
+        return with_log_specials(a, 0, of_reduced(reduce_for_log(a, least)));
+      });
 }
 
-// A number in two parts.
-struct Split {
-  double high;
-  double low;
-};
-
-// The logarithm times `factor`; float64. `ln2` is log(2) * factor.
+// A logarithm of float64, in 16 pieces of a mantissa: log(x) = e log(2) + log(1 / inverse) + log(1
+// + r), where `inverse` is that of a number in the middle of the piece, and 1 where the logarithm
+// is small.
 template <typename V>
-SLUICE_MATH_INLINE V scaled_log(const LogReduced<V>& x, Split factor, Split ln2) {
-  const V f = x.f;
-  const V half = mul(constant<V>(0.5), f);
-  const V half_square = mul(half, f);
-  const V high = sub(f, half_square);
-  const V errors = sub(sub(sub(f, high), half_square), fma(half, f, neg(half_square)));
-  const V low = log_rest(f, half_square, errors);
-  const V product = mul(high, constant<V>(factor.high));
-  const V product_low =
-      fma(high, constant<V>(factor.low),
-          fma(low, constant<V>(factor.high), fma(high, constant<V>(factor.high), neg(product))));
-  const V exponent = mul(x.minus_exponent, constant<V>(-0x1p-52));
-  const V whole = mul(exponent, constant<V>(ln2.high));
-  const V sum = add(whole, product);
-  const V sum_low = add(sub(whole, sum), product);
-  return add(sum, add(sum_low, fma(exponent, constant<V>(ln2.low), product_low)));
+SLUICE_MATH_INLINE V log_by_pieces(V a, const LogTables& tables) {
+  return log_by(
+      a,
+      [&](const LogReduced<V>& x) SLUICE_MATH_LAMBDA {
+        const IntOf<V> piece = round_product(x.f, kPiecesPerUnit, 0).bits;
+        const V inverse = lookup<V>(kLogInverses, piece);
+        const V r = fma(x.f, inverse, sub(inverse, constant<V>(1)));
+        const V linear = mul(r, constant<V>(tables.factor.high));
+        const V linear_low = fma(r, constant<V>(tables.factor.low),
+                                 fma(r, constant<V>(tables.factor.high), neg(linear)));
+        // A sum without rounding errors, and no less than what is added next, if it isn't 0.
+        const V exponent = mul(x.minus_exponent, constant<V>(-0x1p-52));
+        const V middle =
+            fma(exponent, constant<V>(tables.ln2.high), lookup<V>(tables.middle_high, piece));
+        const V middle_low =
+            fma(exponent, constant<V>(tables.ln2.low), lookup<V>(tables.middle_low, piece));
+        const V sum = add(middle, linear);
+        const V error = add(sub(middle, sum), linear);
+        V tail = constant<V>(tables.tail[0]);
+#pragma GCC unroll 8
+        for (size_t i = 1; i < tables.tail.size(); ++i) {
+          tail = fma(tail, r, constant<V>(tables.tail[i]));
+        }
+        const V rest = fma(mul(r, r), tail, add(middle_low, linear_low));
+        return add(sum, add(error, rest));
+      },
+      kLeastOfPieces);
 }
 
 // log(1 + a) for finite a > -1.
@@ -360,33 +374,25 @@ SLUICE_MATH_INLINE V log(V a) {
 // doesn't round much, so that the leading term is as good as exact.
 template <typename V>
 SLUICE_MATH_INLINE V log2(V a) {
+  if constexpr (kIsF64<V>) return internal::log_by_pieces(a, internal::kLog2Tables);
   return internal::log_by(a, [](const internal::LogReduced<V>& x) SLUICE_MATH_LAMBDA {
-    if constexpr (kIsF32<V>) {
-      const V tail =
-          polynomial(x.f, -0.176998869f, 0.204271048f, -0.178030431f, 0.201428443f, -0.240467876f,
-                     0.288741469f, -0.360675603f, 0.480895102f, -0.721347511f, 0.442695051f);
-      return fma(x.minus_exponent, constant<V>(-0x1p-23f), fma(x.f, tail, x.f));
-    } else {
-      return internal::scaled_log(x, {1.4426950408889634, 2.0355273740931033e-17}, {1, 0});
-    }
+    const V tail =
+        polynomial(x.f, -0.176998869f, 0.204271048f, -0.178030431f, 0.201428443f, -0.240467876f,
+                   0.288741469f, -0.360675603f, 0.480895102f, -0.721347511f, 0.442695051f);
+    return fma(x.minus_exponent, constant<V>(-0x1p-23f), fma(x.f, tail, x.f));
   });
 }
 
 template <typename V>
 SLUICE_MATH_INLINE V log10(V a) {
+  if constexpr (kIsF64<V>) return internal::log_by_pieces(a, internal::kLog10Tables);
   return internal::log_by(a, [](const internal::LogReduced<V>& x) SLUICE_MATH_LAMBDA {
-    // log10(2) in two parts; in float64 the first has zeros at its end.
-    if constexpr (kIsF32<V>) {
-      const V tail = polynomial(x.f, -0.056325715f, 0.0615844578f, -0.0528218001f, 0.0606212206f,
-                                -0.0724516213f, 0.0869202614f, -0.108572371f, 0.144763872f,
-                                -0.217147246f, -0.0657055154f);
-      const V mantissa_part = fma(x.f, tail, mul(constant<V>(0.5), x.f));
-      const V low = fma(x.minus_exponent, constant<V>(1.43204888e-08f * 0x1p-23f), mantissa_part);
-      return fma(x.minus_exponent, constant<V>(-0.30103001f * 0x1p-23f), low);
-    } else {
-      return internal::scaled_log(x, {0.4342944819032518, 1.098319650216765e-17},
-                                  {3.01029995663611771306e-01, 3.69423907715893078616e-13});
-    }
+    const V tail =
+        polynomial(x.f, -0.056325715f, 0.0615844578f, -0.0528218001f, 0.0606212206f, -0.0724516213f,
+                   0.0869202614f, -0.108572371f, 0.144763872f, -0.217147246f, -0.0657055154f);
+    const V mantissa_part = fma(x.f, tail, mul(constant<V>(0.5), x.f));
+    const V low = fma(x.minus_exponent, constant<V>(1.43204888e-08f * 0x1p-23f), mantissa_part);
+    return fma(x.minus_exponent, constant<V>(-0.30103001f * 0x1p-23f), low);
   });
 }
 

@@ -28,6 +28,17 @@ SLUICE_MATH_INLINE V long_polynomial(V x, ScalarOf<V> highest, ScalarOf<V> next,
   return sizeof...(rest) % 2 == 0 ? fma(first, x, second) : fma(second, x, first);
 }
 
+// The same by Horner's rule, of the piece `index` modulo 16: rows of coefficients, one for each
+// piece.
+template <typename V, typename S, size_t kCount>
+SLUICE_MATH_INLINE V polynomial_of_piece(V x, const Sixteen<S> (&coefficients)[kCount],
+                                         IntOf<V> index) {
+  V result = lookup<V>(coefficients[0], index);
+#pragma GCC unroll 32
+  for (size_t i = 1; i < kCount; ++i) result = fma(result, x, lookup<V>(coefficients[i], index));
+  return result;
+}
+
 }  // namespace sluice::kernels::math
 
 #endif  // SLUICE_KERNELS_MATH_POLYNOMIAL_H_

@@ -12,6 +12,7 @@
 #ifndef SLUICE_KERNELS_MATH_PRIMITIVES_H_
 #define SLUICE_KERNELS_MATH_PRIMITIVES_H_
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -68,6 +69,10 @@ template <typename V>
 using UIntOf = typename Types<V>::UInt;
 template <typename V, typename T>
 using Rebind = typename Types<V>::template Rebind<T>;
+
+// A table that a vector of integers looks up in: with AVX-512 two registers.
+template <typename S>
+using Sixteen = std::array<S, 16>;
 
 template <typename V>
 inline constexpr bool kIsFloat = std::is_floating_point_v<ScalarOf<V>>;
@@ -223,6 +228,12 @@ SLUICE_MATH_INLINE V scale_or(V, V, const Otherwise& otherwise) {
 template <Native To, Native From>
 inline To bits_as(From a) {
   return std::bit_cast<To>(a);
+}
+
+// The entry of the table at `index` modulo 16.
+template <Native V, Native I>
+inline V lookup(const Sixteen<V>& table, I index) {
+  return table[index & 15];
 }
 
 // Conversion that is exact or rounds to nearest even (integer or float to float), truncates toward

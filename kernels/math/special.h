@@ -6,6 +6,7 @@
 #define SLUICE_KERNELS_MATH_SPECIAL_H_
 
 #include "kernels/math/basic.h"
+#include "kernels/math/error_function.h"
 #include "kernels/math/exp_log.h"
 #include "kernels/math/polynomial.h"
 #include "kernels/math/primitives.h"
@@ -31,17 +32,27 @@ SLUICE_MATH_INLINE V scaled_erfc(V x, float factor, V error) {
   return fma(value, correction, value);
 }
 
-// erf(x) for |x| <= 1; float64.
+// erfc(z) for z in [0, 28.3]; float64. On a GPU the tables of erfc_by_pieces() would be slow.
 template <typename V>
-SLUICE_MATH_INLINE V erf_of_small(V x) {
-  const V square = mul(x, x);
-  return fma(x,
-             long_polynomial(square, -7.7794697608244685e-10, 1.3710980723805179e-08,
-                             -1.6206313733966488e-07, 1.6447131552396128e-06,
-                             -1.4924712298974069e-05, 0.00012055293576651894,
-                             -0.00085483259293027793, 0.0052239776061181534, -0.026866170643111417,
-                             0.11283791670944185, -0.37612638903183521, 0.12837916709551256),
-             x);
+SLUICE_MATH_INLINE Scaled<V> erfc_without_tables(V z) {
+  const V square = mul(z, z);
+  const V error = fma(z, z, neg(square));
+  // e^(z^2) erfc(z) (z + 3) as a polynomial in (z - 3) / (z + 3).
+  const V inverse = raw_div(constant<V>(1), add(z, constant<V>(3)));
+  const V t = mul(sub(z, constant<V>(3)), inverse);
+  const V scaled =
+      mul(inverse,
+          polynomial(t, 3.4409293585217345e-10, -8.0848738759538381e-10, -7.0918656470010824e-09,
+                     -3.1914456910576025e-10, 4.8892223079450844e-08, 4.4296668036162328e-08,
+                     -2.3212273385060333e-07, -4.0603626889471737e-07, 9.9811695676974957e-07,
+                     2.764200845739116e-06, -4.7489202503264219e-06, -1.7470121123315547e-05,
+                     3.0398077811160807e-05, 0.00010756138472559606, -0.00027677782971467953,
+                     -0.00054830967788014327, 0.0030340619991133838, -0.0012124166282572678,
+                     -0.026827234624329208, 0.11952776128732875, -0.31046726190057244,
+                     0.59022835710410138, -0.88339445316988363, 1.0740069070883398));
+  const V r = fma(scaled, neg(error), scaled);
+  const Scaled<V> e = exp_scaled(neg(square));
+  return {mul(r, e.mantissa), e.n};
 }
 
 }  // namespace internal
@@ -64,18 +75,7 @@ SLUICE_MATH_INLINE V erf(V a) {
     const V large = sub(one, raw_div(one, mul(p8, p8)));
     return internal::with_sign_of(select(lt(x, constant<V>(1.4f)), small, large), a);
   } else {
-    const V x = internal::at_most(raw_abs(a), 6.2);
-    const V small = internal::erf_of_small(x);
-    // 1 - e^-(x^2 + ...).
-    const V rest =
-        long_polynomial(x, 4.928531703259052e-12, -2.0449340624260321e-10, 3.9342207233286157e-09,
-                        -4.6422598840641352e-08, 3.7330174406408695e-07, -2.1356763771344829e-06,
-                        8.6671791602024142e-06, -2.282261016448807e-05, 2.0267079172595635e-05,
-                        0.00013504925476681329, -0.00077064107098995369, 0.0019159403341279882,
-                        -0.00041062480285061444, -0.018990181187975064, 0.10270344077466163,
-                        -0.36335637237242108, 1.1283740895791796, 5.0283915664966551e-07);
-    const V large = sub(constant<V>(1), internal::exp_of_negative(sub(neg(mul(x, x)), rest)));
-    return internal::with_sign_of(select(lt(x, constant<V>(1)), small, large), a);
+    return internal::erf_by_pieces(a);
   }
 }
 
@@ -91,28 +91,7 @@ SLUICE_MATH_INLINE V erfc(V a) {
     const V result = internal::scale(mul(r, e.mantissa), e.n);
     return select(lt(a, constant<V>(0)), sub(constant<V>(2), result), result);
   } else {
-    const V z = internal::at_most(raw_abs(a), 28.0);
-    const V square = mul(z, z);
-    const V error = fma(z, z, neg(square));
-    // e^(z^2) erfc(z) (z + 3) as a polynomial in (z - 3) / (z + 3).
-    const V inverse = raw_div(constant<V>(1), add(z, constant<V>(3)));
-    const V t = mul(sub(z, constant<V>(3)), inverse);
-    const V scaled =
-        mul(inverse,
-            polynomial(t, 3.4409293585217345e-10, -8.0848738759538381e-10, -7.0918656470010824e-09,
-                       -3.1914456910576025e-10, 4.8892223079450844e-08, 4.4296668036162328e-08,
-                       -2.3212273385060333e-07, -4.0603626889471737e-07, 9.9811695676974957e-07,
-                       2.764200845739116e-06, -4.7489202503264219e-06, -1.7470121123315547e-05,
-                       3.0398077811160807e-05, 0.00010756138472559606, -0.00027677782971467953,
-                       -0.00054830967788014327, 0.0030340619991133838, -0.0012124166282572678,
-                       -0.026827234624329208, 0.11952776128732875, -0.31046726190057244,
-                       0.59022835710410138, -0.88339445316988363, 1.0740069070883398));
-    const V r = fma(scaled, neg(error), scaled);
-    const internal::Scaled<V> e = internal::exp_scaled(neg(square));
-    const V result = internal::scale(mul(r, e.mantissa), e.n);
-    const V large = select(lt(a, constant<V>(0)), sub(constant<V>(2), result), result);
-    const V small = sub(constant<V>(1), internal::erf_of_small(a));
-    return select(lt(z, constant<V>(0.5)), small, large);
+    return internal::erfc_by_pieces(a);
   }
 }
 
@@ -136,9 +115,9 @@ SLUICE_MATH_INLINE V gelu(V a) {
     const V z = mul(x, factor);
     const V error = fma(x, constant<V>(-4.8336466567264567e-17), fma(x, factor, neg(z)));
     const V slope = add(z, sqrt(fma(z, z, constant<V>(1.2732395447351628))));
-    const V tail = erfc(z);
-    const V corrected = fma(tail, neg(mul(error, slope)), tail);
-    return fma(mul(constant<V>(-0.5), x), corrected, positive_part);
+    const internal::Scaled<V> tail = internal::erfc_without_tables(z);
+    const V corrected = fma(tail.mantissa, neg(mul(error, slope)), tail.mantissa);
+    return sub(positive_part, internal::scale(mul(mul(constant<V>(0.5), x), corrected), tail.n));
   }
 }
 

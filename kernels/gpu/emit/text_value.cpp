@@ -113,6 +113,14 @@ Name bits_as(DType from, DType to, Name a) {
   return call(to, function.c_str(), a);
 }
 
+Name lookup(const double* table, int count, Name index) {
+  if (count == 1) return literal(*table);
+  const int half = count / 2;
+  const Name low = lookup(table, half, index), high = lookup(table + half, half, index);
+  const Name bit = binary(DType::kInt64, "&", index, literal(DType::kInt64, int64_t{half}));
+  return select(DType::kFloat64, compare("!=", bit, literal(DType::kInt64, int64_t{0})), high, low);
+}
+
 Name convert(DType to, Name a) { return call(to, register_type(to), a); }
 
 const char* external_name(math::External f) {

@@ -65,6 +65,8 @@ Name call(DType dtype, const char* function, Name a, Name b);
 Name fma(DType dtype, Name a, Name b, Name c);
 Name select(DType dtype, Name mask, Name a, Name b);
 Name bits_as(DType from, DType to, Name a);
+// Selects by the index's bits from `count` entries, a power of two, in memory order.
+Name lookup(const double* table, int count, Name index);
 Name convert(DType to, Name a);
 const char* external_name(math::External f);
 
@@ -144,6 +146,10 @@ Value<T> select(Value<bool> mask, Value<T> a, Value<T> b) {
 template <typename To, typename From>
 To bits_as(Value<From> a) {
   return {raw::bits_as(dtype_of<From>(), dtype_of<math::ScalarOf<To>>(), a.raw)};
+}
+template <typename To>
+To lookup(const math::Sixteen<math::ScalarOf<To>>& table, Value<int64_t> index) {
+  return {raw::lookup(table.data(), static_cast<int>(table.size()), index.raw)};
 }
 template <typename To, typename From>
 To raw_convert(Value<From> a) {

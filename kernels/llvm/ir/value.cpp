@@ -276,10 +276,45 @@ llvm::Value* canonical_nan(DType dtype, llvm::Value* a) {
     return ir->CreateIntrinsic((is_f32 ? kSingle : kDouble)[by.bytes / 32], {}, arguments);
   });
 }
+
+// lookup() by a permutation of two registers; null if there is none.
+llvm::Value* permuted(llvm::Constant* table, llvm::Value* index) {
+  const Avx512Lanes by(DType::kFloat64);
+  if (by.bytes != 64) return nullptr;
+  Builder& ir = builder();
+  const auto half = [&](uint64_t first) {
+    std::vector<llvm::Constant*> entries;
+    for (uint64_t i = first; i < first + 8; ++i) {
+      entries.push_back(table->getAggregateElement(static_cast<unsigned>(i)));
+    }
+    return llvm::ConstantVector::get(entries);
+  };
+  return by.each({index}, [&](const std::vector<llvm::Value*>& in) {
+    return ir->CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_pd_512, {},
+                               {half(0), in[0], half(8)});
+  });
+}
 #else
+llvm::Value* permuted(llvm::Constant*, llvm::Value*) { return nullptr; }
 llvm::Value* scale(DType, llvm::Value*, llvm::Value*) { return nullptr; }
 llvm::Value* canonical_nan(DType, llvm::Value*) { return nullptr; }
 #endif
+
+llvm::Value* lookup(const double* table, llvm::Value* index) {
+  Builder& ir = builder();
+  constexpr uint64_t kEntries = 16;
+  llvm::Constant* entries =
+      llvm::ConstantDataArray::get(ir->getContext(), llvm::ArrayRef(table, kEntries));
+  if (llvm::Value* entry = permuted(entries, index)) return entry;
+  auto* in_memory =
+      new llvm::GlobalVariable(*ir->GetInsertBlock()->getModule(), entries->getType(),
+                               /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage, entries);
+  llvm::Value* place = ir->CreateAnd(index, constant(DType::kInt64, kEntries - 1));
+  llvm::Value* pointers = ir->CreateGEP(ir->getDoubleTy(), in_memory, place);
+  if (ir.lanes() == 1) return ir->CreateLoad(ir->getDoubleTy(), pointers);
+  return ir->CreateMaskedGather(ir.with_lanes(ir->getDoubleTy()), pointers,
+                                llvm::Align(sizeof(double)));
+}
 
 llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,
                     llvm::Value* b, llvm::Value* usual) {

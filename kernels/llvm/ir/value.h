@@ -45,6 +45,8 @@ llvm::Value* bits_as(DType to, llvm::Value* a);
 // Of floats, NaN first, and -0 below +0.
 llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
 llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
+// table[index modulo 16]; the integers and the result are of 64 bits.
+llvm::Value* lookup(const double* table, llvm::Value* index);
 llvm::Value* convert(DType from, DType to, llvm::Value* a);
 // Of two values of one type the first, if `mask` holds in all lanes; only that one is computed.
 llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usual,
@@ -138,6 +140,10 @@ Value<T> scale_or(Value<T> a, Value<T> n, const Otherwise& otherwise) {
 template <typename To, typename From>
 To bits_as(Value<From> a) {
   return {raw::bits_as(dtype_of<math::ScalarOf<To>>(), a.raw)};
+}
+template <typename To>
+To lookup(const math::Sixteen<math::ScalarOf<To>>& table, Value<int64_t> index) {
+  return {raw::lookup(table.data(), index.raw)};
 }
 template <typename T>
 Value<T> maximum_of_floats(Value<T> a, Value<T> b) {
