@@ -46,7 +46,7 @@ endif()
 
 # Compiled below, for each instruction set.
 set(loops ${sources})
-list(FILTER loops INCLUDE REGEX "^kernels/(interp/loops|library/(loops|products))/")
+list(FILTER loops INCLUDE REGEX "^kernels/((interp|math)/loops|library/(loops|products))/")
 list(FILTER loops EXCLUDE REGEX "_select\\.cpp$")
 list(REMOVE_ITEM sources ${loops})
 list(FILTER loops EXCLUDE REGEX "_amx\\.cpp$")
@@ -195,7 +195,7 @@ if(SLUICE_HAVE_ONEDNN)
     INCLUDE "${SLUICE_ONEDNN_INCLUDE_DIR}" LIBRARIES "${SLUICE_ONEDNN_LIBRARY}")
 endif()
 
-# The loops of the interpreter and of matrix products, once for each instruction set; *_select.cpp
+# The loops of the interpreter, of matrix products and of rare operands, once for each instruction set; *_select.cpp
 # pick a set at run time. -O3 because GCC's -O2 vectorises little. Most are so short that one which lies across two cache
 # lines takes up to three times as long, and that its counter takes as long as its work (measured on
 # Zen 3): they are aligned, and the shortest unrolled.

@@ -23,6 +23,11 @@ int arity_of(External f);
 // unary f. `out` may be `a` or `b`.
 void external_array(External f, const void* a, const void* b, void* out, int64_t n);
 
+// The same, compiled for an instruction set.
+struct ExternalLoops {
+  void (*f[static_cast<int>(External::kCount)])(const void* a, const void* b, void* out, int64_t n);
+};
+
 // One element. The LLVM-IR-building type has overloads of its own.
 float call_external(External f, float a);
 double call_external(External f, double a);

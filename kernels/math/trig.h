@@ -126,9 +126,9 @@ SLUICE_MATH_INLINE V cos_of_usual(V a) {
   const ReducedAngle<V> r = reduce_angle(a);
   return sine_in_quadrant(r, add(r.n, constant<IntOf<V>>(1)), constant<IntOf<V>>(0));
 }
+// With the sign of `sign`.
 template <typename V>
-SLUICE_MATH_INLINE V tan_of_usual(V a) {
-  const ReducedAngle<V> r = reduce_angle(raw_abs(a));
+SLUICE_MATH_INLINE V tangent_in_quadrant(const ReducedAngle<V>& r, V sign) {
   const V s = mul(r.high, r.high);
   // What low and the rounding error of the square add, where it matters, as r is nearly pi / 4.
   const V square_error = fma(r.high, r.high, neg(s));
@@ -141,7 +141,11 @@ SLUICE_MATH_INLINE V tan_of_usual(V a) {
   const V inverse = raw_div(constant<V>(-1), high);
   const V error = fma(inverse, high_error, fma(inverse, high, constant<V>(1)));
   return negate_by(select(has_bit(r.n, 0), fma(inverse, error, inverse), high),
-                   bits_as<IntOf<V>>(a));
+                   bits_as<IntOf<V>>(sign));
+}
+template <typename V>
+SLUICE_MATH_INLINE V tan_of_usual(V a) {
+  return tangent_in_quadrant(reduce_angle(raw_abs(a)), a);
 }
 
 // The last terms may be anything below a float32's precision. r in [-pi / 2, pi / 2], float64.
@@ -174,6 +178,22 @@ SLUICE_MATH_INLINE V cos_of_great(V a) {
   return raw_convert<V>(negate_if_odd(sine_of_reduced_f32(r), bits_as<IntOf<W>>(shifted)));
 }
 
+// The tangent of r, or if `odd` of a quarter turn more. r in [-pi / 4, pi / 4], float64.
+template <typename V, typename W>
+SLUICE_MATH_INLINE V tangent_of_reduced_f32(W r, MaskOf<W> odd) {
+  const W s = mul(r, r);
+  // tan(r) = r p / q, and of every second n it is the tangent's negative inverse.
+  const W p = polynomial(s, 0.0010747216053616504, -0.11135519618091516, 1.0);
+  const W q = polynomial(s, 0.015970880330074662, -0.44468852832349287, 1.0);
+  const W rp = mul(r, p);
+  const W numerator = select(odd, q, rp);
+  const W denominator = select(odd, neg(rp), q);
+  // A float32 quotient and one step of Newton's take less time than a float64 division.
+  const W guess = raw_convert<W>(raw_div(constant<V>(1), raw_convert<V>(denominator)));
+  const W inverse = fma(guess, fma(neg(denominator), guess, constant<W>(1)), guess);
+  return raw_convert<V>(mul(numerator, inverse));
+}
+
 template <typename V>
 SLUICE_MATH_INLINE V tan_of_great(V a) {
   using W = Rebind<V, double>;
@@ -181,18 +201,7 @@ SLUICE_MATH_INLINE V tan_of_great(V a) {
   const RoundedInteger<W> n = round_product(x, 0.6366197723675814, 0);
   const W r = fma(n.value, constant<W>(-6.123233995736766e-17),
                   fma(n.value, constant<W>(-1.5707963267948966), x));
-  const W s = mul(r, r);
-  // tan(r) = r p / q, and of every second n it is the tangent's negative inverse.
-  const W p = polynomial(s, 0.0010747216053616504, -0.11135519618091516, 1.0);
-  const W q = polynomial(s, 0.015970880330074662, -0.44468852832349287, 1.0);
-  const W rp = mul(r, p);
-  const MaskOf<W> odd = has_bit(n.bits, 0);
-  const W numerator = select(odd, q, rp);
-  const W denominator = select(odd, neg(rp), q);
-  // A float32 quotient and one step of Newton's take less time than a float64 division.
-  const W guess = raw_convert<W>(raw_div(constant<V>(1), raw_convert<V>(denominator)));
-  const W inverse = fma(guess, fma(neg(denominator), guess, constant<W>(1)), guess);
-  return raw_convert<V>(mul(numerator, inverse));
+  return tangent_of_reduced_f32<V>(r, has_bit(n.bits, 0));
 }
 
 // Great angles are those from here on.
