@@ -1,5 +1,6 @@
 #include "fusion/ir/packed_rows.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "fusion/ir/cost.h"
@@ -23,30 +24,113 @@ std::vector<Variation> find_variation(const Program& program) {
   return found;
 }
 
-bool is_consecutive_in_row(const Program& program, const Access& access) {
-  if (program.packed_rank == 1) return access.lanes == StrideClass::kUnit;
-  return access.row_stride != 0;
+int element_in_row(const Program& program, const Access& access, int point) {
+  int element = 0;
+  for (int d = program.packed_rank - 1; d >= 0; --d) {
+    element += point % program.packed[d] * access.in_row[d];
+    point /= program.packed[d];
+  }
+  return element;
 }
+
+bool is_consecutive_in_row(const Program& program, const Access& access) {
+  if (!access.knows_row) return false;
+  int inner = 1;
+  for (int d = program.packed_rank - 1; d >= 0; --d) {
+    if (access.in_row[d] != inner) return false;
+    inner *= program.packed[d];
+  }
+  return true;
+}
+
+bool is_picked_in_row(const Program& program, const Access& access) {
+  // As many elements as are read at a time, and how far apart these may lie.
+  constexpr int kVectorBytes = 64, kMaxSpanBytes = 4 * kVectorBytes;
+  if (!access.knows_row || is_consecutive_in_row(program, access)) return false;
+  const int size = static_cast<int>(size_of(access.dtype));
+  const int points = program.packed_points();
+  for (int first = 0; first < points; first += kVectorBytes / size) {
+    int least = element_in_row(program, access, first), greatest = least;
+    for (int k = first; k < std::min(first + kVectorBytes / size, points); ++k) {
+      least = std::min(least, element_in_row(program, access, k));
+      greatest = std::max(greatest, element_in_row(program, access, k));
+    }
+    if ((greatest - least + 1) * size > kMaxSpanBytes) return false;
+  }
+  return true;
+}
+
+std::optional<ValueId> chooser_of(const Program& program, const std::vector<Variation>& variation,
+                                  ValueId index) {
+  const Instr& instr = program.body[index];
+  const auto varies = [&](int operand) { return variation[instr.operands[operand]].in_row; };
+  if (instr.op == Op::kWhere) {
+    const bool chooses = !varies(1) && !varies(2) && !variation[instr.operands[0]].along_rows;
+    return chooses ? std::optional(instr.operands[0]) : std::nullopt;
+  }
+  if (instr.op != Op::kAdd || varies(0) == varies(1)) return std::nullopt;
+  return chooser_of(program, variation, instr.operands[varies(0) ? 0 : 1]);
+}
+
+namespace {
+
+enum class Reading : uint8_t { kNone, kLoaded, kOther };
+
+// By access: whether all that happens to it is loads without predicates.
+std::vector<Reading> find_readings(const Program& program) {
+  std::vector<Reading> readings(program.accesses.size(), Reading::kNone);
+  for (const Instr& instr : program.body) {
+    if (!has_access(instr.op)) continue;
+    const bool is_plain = instr.op == Op::kLoad && instr.num_operands == 0;
+    Reading& own = readings[instr.aux];
+    own = is_plain && own != Reading::kOther ? Reading::kLoaded : Reading::kOther;
+  }
+  for (const Store& store : program.stores) readings[store.access] = Reading::kOther;
+  return readings;
+}
+
+}  // namespace
 
 bool moves_rows(const Program& program) {
   constexpr size_t kMaxInstrs = 64;
   const int points = program.packed_points();
   if (program.body.size() > kMaxInstrs) return false;
   const std::vector<Variation> variation = find_variation(program);
-  bool chooses = false, gathers_narrow = false;
+  // Whether rows are chosen, or what is done to them, and whether lanes would be gathered.
+  bool chooses = false, computes = false, gathers = false, gathers_narrow = false;
   for (const Instr& instr : program.body) {
     if (is_costly(instr.op)) return false;
+    computes = computes || instr.op != Op::kLoad;
     if (instr.op == Op::kLoad && instr.num_operands > 0) chooses = true;
     if (instr.op != Op::kGather) continue;
-    if (variation[instr.operands[0]].in_row) return false;
+    if (variation[instr.operands[0]].in_row) {
+      const bool has_predicate = instr.operands[1] != kNoValue;
+      if (has_predicate || !chooser_of(program, variation, instr.operands[0])) return false;
+      gathers = true;
+    }
     chooses = true;
     gathers_narrow = gathers_narrow || size_of(instr.dtype) < 4;
   }
-  for (const Access& access : program.accesses) {
-    const bool is_memory = access.buffer != kNoBuffer;
-    if (is_memory && access.varies_in_row && !is_consecutive_in_row(program, access)) return false;
+  const std::vector<Reading> readings = find_readings(program);
+  for (size_t a = 0; a < readings.size(); ++a) {
+    const Access& access = program.accesses[a];
+    if (access.buffer == kNoBuffer || !access.varies_in_row) continue;
+    gathers = gathers || (access.rows != StrideClass::kZero && access.row_stride == 0);
+    if (is_consecutive_in_row(program, access)) continue;
+    if (readings[a] != Reading::kLoaded || !is_picked_in_row(program, access)) return false;
+    gathers = true;
   }
-  return chooses && (points >= kMinMovedPoints || gathers_narrow);
+  if (points >= kMinMovedPoints && (chooses || gathers)) return true;
+  if (chooses) return gathers_narrow;
+  return !computes && points >= (gathers ? kMinPickedPoints : kMinMovedPoints);
+}
+
+bool picks_in_row(const Program& program) {
+  return moves_rows(program) &&
+         std::any_of(program.accesses.begin(), program.accesses.end(), [&](const Access& access) {
+           return access.buffer != kNoBuffer && access.varies_in_row &&
+                  !is_consecutive_in_row(program, access);
+         });
 }
 
 bool fits_lanes(const Program& program) {

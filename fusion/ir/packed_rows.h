@@ -2,6 +2,7 @@
 #ifndef SLUICE_FUSION_IR_PACKED_ROWS_H_
 #define SLUICE_FUSION_IR_PACKED_ROWS_H_
 
+#include <optional>
 #include <vector>
 
 #include "fusion/ir/program.h"
@@ -9,10 +10,12 @@
 namespace sluice::fusion {
 
 // Rows of more points waste few lanes of their last vector, unless rows are only moved.
-inline constexpr int kMaxPackedPoints = 40, kMaxMovedPoints = 128;
+inline constexpr int64_t kMaxPackedPoints = 40, kMaxMovedPoints = 128;
+// Of so many points rows are walked like long ones where vectors have no masks.
+inline constexpr int64_t kLongMovedRow = 32;
 // Of fewer points several rows in a vector are as few instructions as each for itself, unless lanes
 // are gathered one by one.
-inline constexpr int kMinMovedPoints = 8;
+inline constexpr int kMinMovedPoints = 8, kMinPickedPoints = 4;
 
 // By value of a packed program: where it varies.
 struct Variation {
@@ -23,8 +26,24 @@ std::vector<Variation> find_variation(const Program& program);
 // Of an access of a packed program that varies in the row.
 bool is_consecutive_in_row(const Program& program, const Access& access);
 
-// Whether the rows of a packed program are moved, some of them under bounds or from where
-// an index says that is the same for the whole row: a kernel may take each by itself.
+// Likewise: whether what the row reads lies so close together that it is best picked from whole
+// vectors, as of a flipped row, one of repeated elements, or one with short dims exchanged.
+bool is_picked_in_row(const Program& program, const Access& access);
+
+// Whether some access is, of a program whose rows are moved.
+bool picks_in_row(const Program& program);
+
+// The element of the row at a point of it, of an access whose strides in the row are known.
+int element_in_row(const Program& program, const Access& access, int point);
+
+// Of an index: the condition that says which of two distances, each the same for the whole row, is
+// in it at a point, as a roll's does.
+std::optional<ValueId> chooser_of(const Program& program, const std::vector<Variation>& variation,
+                                  ValueId index);
+
+// Whether the rows of a packed program are moved, as they are or some of them under bounds, from
+// where an index says that is the same for the whole row, or rolled: a kernel may take each by
+// itself.
 bool moves_rows(const Program& program);
 
 // Whether a kernel may take several rows in a vector. It emits the body twice for each point.

@@ -365,7 +365,8 @@ std::string canonical_key(const Program& program) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_outer * 2 + access.varies_along_reduced);
     if (program.packed_rank > 0) {
-      append_words(&key, access.rows, access.varies_in_row, access.row_stride);
+      append_words(&key, access.rows, access.varies_in_row, access.row_stride, access.knows_row);
+      for (const int8_t stride : access.in_row) append_words(&key, static_cast<uint8_t>(stride));
     }
   }
   append_words(&key, program.interleaved.size());

@@ -77,6 +77,9 @@ struct Access {
   StrideClass rows = StrideClass::kZero;
   bool varies_in_row = false;
   uint8_t row_stride = 0;
+  // The strides along the dims of a row, if all are short.
+  bool knows_row = false;
+  std::array<int8_t, kMaxPackedDims> in_row = {};
 
   bool operator==(const Access&) const = default;
 };

@@ -67,6 +67,7 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
       bases_(program.accesses.size()),
       values_(program.body.size()),
       splats_(program.body.size()) {
+  if (program.packed_rank > 0) variation_ = fusion::find_variation(program);
   llvm::IRBuilder<> at_args(args_block_);
   constexpr int kMaxLanes = 64;
   zeros_ = at_args.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), kMaxLanes));
@@ -211,6 +212,11 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
   const Instr& instr = program_.body[id];
   if (packed_.vector >= 0) {
     if (packed_.plan->interleaved[id]) return interleave(id);
+    const Access& access = program_.accesses[instr.aux];
+    if (packed_.plan->by_row && builder_.lanes() > 1 && access.varies_in_row &&
+        fusion::is_picked_in_row(program_, access)) {
+      return load_picked(instr);
+    }
     if (packed_.windows && packed_.plan->windows[id]) return load_window(instr);
   }
   if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
@@ -218,6 +224,10 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
 }
 
 llvm::Value* BodyEmitter::emit_gather(const Instr& instr) {
+  if (packed_.vector >= 0 && packed_.plan->by_row && builder_.lanes() > 1 &&
+      variation_[instr.operands[0]].in_row) {
+    return load_rolled(instr);
+  }
   const Address start = address(instr.aux, instr.level);
   const ValueId predicate = instr.operands[1];
   llvm::Value* index = values_[instr.operands[0]];

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fusion/ir/packed_rows.h"
 #include "fusion/ir/program.h"
 #include "kernels/llvm/ir/builder.h"
 #include "kernels/llvm/packed_plan.h"
@@ -57,8 +58,9 @@ class BodyEmitter {
   // `v`. With `windows` the lanes of loads of which that is true may be picked from whole vectors.
   void set_packed_rows(const PackedPlan* plan, llvm::Value* row);
   void set_packed_points(const PackedPlan* plan, llvm::Value* row, int v, bool windows);
-  // Finds here, once for all blocks, which lanes of the current vector a predicate has loads read.
-  void prepare_predicate(fusion::ValueId predicate);
+  // Finds here, once for all blocks, which lanes of the current vector a predicate has loads read,
+  // or, with `otherwise`, those where it does not hold.
+  void prepare_predicate(fusion::ValueId predicate, bool otherwise = false);
   // Lanes are rows: loads each column of an interleaved load, for set_packed_points().
   void load_columns(fusion::ValueId id);
   // Which lanes exist, the first `count` (an i32); null for all.
@@ -110,6 +112,12 @@ class BodyEmitter {
   // Of each lane's row and column, in vector `v` of a block of packed rows.
   llvm::Value* packed_offsets(uint16_t access, int v);
   llvm::Value* load_window(const fusion::Instr& instr);
+  // Lanes are elements of one row, picked from whole vectors of it.
+  llvm::Value* load_picked(const fusion::Instr& instr);
+  // Lanes are elements of one row, at one of two distances (fusion::chooser_of).
+  llvm::Value* load_rolled(const fusion::Instr& gather);
+  // An index with a chooser, where that holds or where it does not.
+  llvm::Value* distance_if(bool holds, fusion::ValueId index);
   // Of a gather: where its lanes are consecutive, if they are all of one row, whose index they
   // share.
   std::optional<Address> packed_run(const fusion::Instr& gather);
@@ -209,8 +217,11 @@ class BodyEmitter {
     std::map<fusion::ValueId, std::vector<llvm::Value*>> columns;
     // By predicate and active lanes: both, and whether there are any.
     std::map<std::pair<llvm::Value*, llvm::Value*>, std::pair<llvm::Value*, llvm::Value*>> masks;
+    // By predicate that was prepared to hold nowhere else: where it does not hold.
+    std::map<std::pair<llvm::Value*, llvm::Value*>, llvm::Value*> otherwise;
   };
   Packed packed_;
+  std::vector<fusion::Variation> variation_;  // by value of a packed program
 
   std::vector<llvm::Value*> values_;
   // For a single-lane value: the value and its splat.

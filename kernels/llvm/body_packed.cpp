@@ -29,8 +29,13 @@ void BodyEmitter::set_packed_rows(const PackedPlan* plan, llvm::Value* row) {
   packed_.vector = -1;
 }
 
-void BodyEmitter::prepare_predicate(ValueId predicate) {
+void BodyEmitter::prepare_predicate(ValueId predicate, bool otherwise) {
   llvm::Value* holds = value(predicate);
+  if (otherwise) {
+    llvm::Value*& opposite = packed_.otherwise[{holds, active_}];
+    opposite = ir_.CreateNot(holds);
+    holds = opposite;
+  }
   llvm::Value* mask = builder_.both(holds, active_);
   packed_.masks[{holds, active_}] = {mask, builder_.any(mask)};
 }
@@ -157,6 +162,63 @@ llvm::Value* BodyEmitter::load_window(const Instr& instr) {
   picked = decode(instr.dtype, picked);
   if (predicate == nullptr) return picked;
   return ir_.CreateSelect(predicate, picked, llvm::Constant::getNullValue(picked->getType()));
+}
+
+llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
+  const Access& info = program_.accesses[instr.aux];
+  const Window window = window_in_row(*packed_.plan, packed_.vector, program_, info);
+  llvm::Type* element = builder_.memory_type(instr.dtype);
+  llvm::Value* start = builder_.index(window.first);
+  if (info.rows != StrideClass::kZero) {
+    llvm::Value* step = stride(instr.aux, program_.packed_row_dim());
+    start = ir_.CreateAdd(start, ir_.CreateMul(packed_.row, step));
+  }
+  llvm::Value* pointer = ir_.CreateGEP(element, base(instr.aux), start);
+  const int lanes = builder_.lanes();
+  const llvm::Align align(size_of(instr.dtype));
+  llvm::Type* type = builder_.with_lanes(element);
+  llvm::Value* picked = nullptr;
+  for (int k = 0; k < window.vectors; ++k) {
+    llvm::Value* from = ir_.CreateConstGEP1_64(element, pointer, int64_t{k} * lanes);
+    const int count = window.last - window.first + 1 - k * lanes;
+    llvm::Value* vector = nullptr;
+    if (count >= lanes) {
+      vector = ir_.CreateAlignedLoad(type, from, align);
+    } else {
+      vector = ir_.CreateMaskedLoad(type, from, align, builder_.lanes_below(builder_.index(count)),
+                                    llvm::Constant::getNullValue(type));
+    }
+    std::vector<int> mask;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int at = window.elements[lane] - window.first - k * lanes;
+      mask.push_back(at >= 0 && at < lanes ? lanes + at : lane);
+    }
+    picked = ir_.CreateShuffleVector(picked == nullptr ? vector : picked, vector, mask);
+  }
+  return decode(instr.dtype, picked);
+}
+
+llvm::Value* BodyEmitter::distance_if(bool holds, ValueId index) {
+  const Instr& instr = program_.body[index];
+  if (instr.op == fusion::Op::kWhere) return values_[instr.operands[holds ? 1 : 2]];
+  const int chosen = variation_[instr.operands[0]].in_row ? 0 : 1;
+  return ir_.CreateAdd(distance_if(holds, instr.operands[chosen]),
+                       values_[instr.operands[1 - chosen]]);
+}
+
+llvm::Value* BodyEmitter::load_rolled(const Instr& gather) {
+  const ValueId index = gather.operands[0];
+  llvm::Value* holds = value(*fusion::chooser_of(program_, variation_, index));
+  const auto known = packed_.otherwise.find({holds, active_});
+  llvm::Value* otherwise = known != packed_.otherwise.end() ? known->second : ir_.CreateNot(holds);
+  auto read_where = [&](llvm::Value* predicate, bool chosen) {
+    Address at = packed_address(gather.aux);
+    llvm::Value* distance = distance_if(chosen, index);
+    at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);
+    return load(at, gather.dtype, predicate);
+  };
+  llvm::Value* first = read_where(holds, true);
+  return ir_.CreateSelect(holds, first, read_where(otherwise, false));
 }
 
 void BodyEmitter::load_columns(ValueId id) {

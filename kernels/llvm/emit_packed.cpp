@@ -1,6 +1,8 @@
 // Pointwise kernels with packed rows (kernels/llvm/packed_plan.h).
 #include <algorithm>
+#include <optional>
 
+#include "fusion/ir/packed_rows.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -36,6 +38,7 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
     if (!plan.by_row) continue;
     for (const ValueId id : plan.both) {
       const fusion::Instr& instr = program_.body[id];
+      if (instr.op == fusion::Op::kGather) prepare_chooser(instr);
       if (instr.op != fusion::Op::kLoad || instr.num_operands == 0) continue;
       const auto& in_row = plan.columns;
       if (std::find(in_row.begin(), in_row.end(), instr.operands[0]) != in_row.end()) {
@@ -67,6 +70,15 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
         return Values{};
       });
   body_->set_active(nullptr);
+}
+
+void KernelEmitter::prepare_chooser(const fusion::Instr& gather) {
+  const std::vector<fusion::Variation> variation = fusion::find_variation(program_);
+  if (!variation[gather.operands[0]].in_row) return;
+  const std::optional<ValueId> chooser =
+      fusion::chooser_of(program_, variation, gather.operands[0]);
+  body_->prepare_predicate(*chooser);
+  body_->prepare_predicate(*chooser, /*otherwise=*/true);
 }
 
 void KernelEmitter::set_active_in_row(const PackedPlan& plan, int v) {

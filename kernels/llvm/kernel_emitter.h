@@ -97,6 +97,8 @@ class KernelEmitter {
                          llvm::Value* count);
   // The lanes of vector `v` of a packed row that is a block.
   void set_active_in_row(const PackedPlan& plan, int v);
+  // Of a gather that is rolled in the row: finds its lanes here, once for all rows.
+  void prepare_chooser(const fusion::Instr& gather);
   void set_active_below(llvm::Value* i, llvm::Value* last);
   // The lanes [from, to), both at most the number of lanes.
   void set_active_between(llvm::Value* from, llvm::Value* to);

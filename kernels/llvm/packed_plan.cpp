@@ -1,6 +1,7 @@
 #include "kernels/llvm/packed_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fusion/ir/packed_rows.h"
 #include "kernels/llvm/host.h"
@@ -40,20 +41,40 @@ Packing packing_of(const Program& program) {
       });
   const bool needs_lanes =
       program.packed_rank > 1 || program.packed_points() < fusion::kMinMovedPoints;
-  const bool suits_lanes = fusion::fits_lanes(program) && !is_narrow;
-  return needs_lanes || suits_lanes ? Packing::kLanes : Packing::kNone;
+  const bool suits_lanes =
+      needs_lanes || (!is_narrow && program.packed_points() < fusion::kLongMovedRow);
+  return fusion::fits_lanes(program) && suits_lanes ? Packing::kLanes : Packing::kNone;
 }
 
-Window window_of(const PackedPlan& plan, int v, int row_stride) {
+namespace {
+
+Window window_around(std::vector<int> elements, int lanes) {
   Window window;
-  for (int lane = 0; lane < plan.lanes; ++lane) {
-    window.elements.push_back(plan.row_of(v, lane) * row_stride + plan.column_of(v, lane));
-  }
+  window.elements = std::move(elements);
   const auto [least, greatest] =
       std::minmax_element(window.elements.begin(), window.elements.end());
   window.first = *least;
-  window.vectors = static_cast<int>(ceil_div(int64_t{*greatest - *least + 1}, plan.lanes));
+  window.last = *greatest;
+  window.vectors = static_cast<int>(ceil_div(int64_t{*greatest - *least + 1}, lanes));
   return window;
+}
+
+}  // namespace
+
+Window window_of(const PackedPlan& plan, int v, int row_stride) {
+  std::vector<int> elements;
+  for (int lane = 0; lane < plan.lanes; ++lane) {
+    elements.push_back(plan.row_of(v, lane) * row_stride + plan.column_of(v, lane));
+  }
+  return window_around(std::move(elements), plan.lanes);
+}
+
+Window window_in_row(const PackedPlan& plan, int v, const Program& program, const Access& access) {
+  std::vector<int> elements;
+  for (int lane = 0; lane < plan.lanes; ++lane) {
+    elements.push_back(fusion::element_in_row(program, access, plan.column_of(v, lane)));
+  }
+  return window_around(std::move(elements), plan.lanes);
 }
 
 PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instrs, int lanes)

@@ -56,10 +56,14 @@ struct PackedPlan {
 // block's first.
 struct Window {
   std::vector<int> elements;  // by lane
-  int first = 0;
-  int vectors = 0;  // loads from `first` on
+  int first = 0, last = 0;    // of them all
+  int vectors = 0;            // loads from `first` on
 };
 Window window_of(const PackedPlan& plan, int v, int row_stride);
+// Where each row is a block: likewise, of an access that is picked (fusion::is_picked_in_row),
+// relative to the row's first.
+Window window_in_row(const PackedPlan& plan, int v, const fusion::Program& program,
+                     const fusion::Access& access);
 
 }  // namespace sluice::kernels
 

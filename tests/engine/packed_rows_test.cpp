@@ -20,19 +20,20 @@ struct Inputs {
         wide(randn({rows, points + 3})),
         turned(randn({points, rows})),
         batch(randn({3, rows, points})),
+        pairs(randn({rows, 2, points})),
         half(astype(randn({rows, points}), DType::kFloat16)),
         bytes(randint(-50, 50, {rows, points}, DType::kInt8)),
         doubles(randn({rows, points}, DType::kFloat64)),
         mask(randn({rows, 1}) > 0.f),
         indices(randint(-rows, rows, {rows})),
         points(points) {
-    for (const Tensor* tensor :
-         {&x, &row, &column, &wide, &turned, &batch, &half, &bytes, &doubles, &mask, &indices}) {
+    for (const Tensor* tensor : {&x, &row, &column, &wide, &turned, &batch, &pairs, &half, &bytes,
+                                 &doubles, &mask, &indices}) {
       tensor->eval();
     }
   }
 
-  Tensor x, row, column, wide, turned, batch, half, bytes, doubles, mask, indices;
+  Tensor x, row, column, wide, turned, batch, pairs, half, bytes, doubles, mask, indices;
   int64_t points;
 };
 
@@ -67,6 +68,36 @@ const Case kCases[] = {
     {"roll", [](const Inputs& in) { return roll(in.x, 1, 1) + in.column; }},
     {"roll of rows", [](const Inputs& in) { return roll(in.x, -1, 0) * in.row; }},
     {"flip", [](const Inputs& in) { return flip(in.x, 1) * in.row; }},
+    {"flip alone", [](const Inputs& in) { return in.x.flip({1}).reshape({-1}); }},
+    {"bytes flipped",
+     [](const Inputs& in) {
+       return in.bytes.flip({0, 1}).reshape({-1});
+     }},
+    {"halves of a flipped slice",
+     [](const Inputs& in) { return in.half.slice(1, 1, in.points).flip({1}).reshape({-1}); }},
+    {"bytes rolled", [](const Inputs& in) { return roll(in.bytes, 1, 1); }},
+    {"bytes rolled both ways", [](const Inputs& in) { return roll(roll(in.bytes, -2, 1), 5, 0); }},
+    {"halves of rolls", [](const Inputs& in) { return roll(in.half, 2, 1) + roll(in.half, 7, 0); }},
+    {"doubles of rolled rows", [](const Inputs& in) { return roll(in.doubles, -1, 1) - in.row; }},
+    {"roll of a row", [](const Inputs& in) { return roll(in.row, 1, 0) * in.x; }},
+    {"pad of a roll",
+     [](const Inputs& in) {
+       return pad(roll(in.x, 1, 1), {{0, 0}, {1, 0}});
+     }},
+    {"rows repeated", [](const Inputs& in) { return repeat(in.bytes, 3, 0); }},
+    {"points repeated", [](const Inputs& in) { return repeat(in.x, 2, 1); }},
+    {"all repeated", [](const Inputs& in) { return repeat(repeat(in.half, 2, 0), 3, 1); }},
+    {"slice alone",
+     [](const Inputs& in) { return in.wide.slice(1, 1, 1 + in.points).reshape({-1}); }},
+    {"every second", [](const Inputs& in) { return in.wide.slice(1, 0, in.points, 2) * 2.f; }},
+    {"pairs exchanged",
+     [](const Inputs& in) {
+       return in.pairs.permute({0, 2, 1}).reshape({-1});
+     }},
+    {"batch exchanged",
+     [](const Inputs& in) {
+       return in.batch.permute({1, 0, 2}).reshape({-1});
+     }},
     {"batch and column", [](const Inputs& in) { return in.batch * in.x + in.column; }},
     {"batch and row", [](const Inputs& in) { return in.batch * in.row; }},
     {"half", [](const Inputs& in) { return in.half * astype(in.row, DType::kFloat16); }},

@@ -33,6 +33,8 @@ fusion::Program for_gpu(fusion::Program program) {
     access.rows = StrideClass::kZero;
     access.varies_in_row = false;
     access.row_stride = 0;
+    access.knows_row = false;
+    access.in_row = {};
     if (program.lanes_across_rows) {
       // The class was that of the rows' dim.
       access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
