@@ -132,6 +132,7 @@ class BodyEmitter {
   // `mostly_same`: this is not where lanes mostly come from.
   llvm::Value* load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask,
                           bool mostly_same = false);
+  llvm::Value* gather_narrow(llvm::Value* pointers, DType dtype, llvm::Value* mask);
   void store_lanes(llvm::Value* value, llvm::Value* pointers, DType dtype, llvm::Value* mask);
   // Between memory and compute types.
   llvm::Value* decode(DType dtype, llvm::Value* stored);

@@ -297,6 +297,9 @@ llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::V
     llvm::Value* all = llvm::Constant::getAllOnesValue(builder_.with_lanes(ir_.getInt1Ty()));
     return ir_.CreateMaskedGather(vector, pointers, align, mask == nullptr ? all : mask, zero);
   }
+  if (!mostly_same && host().masked_vectors && host().gathers) {
+    return gather_narrow(pointers, dtype, mask);
+  }
   if (mask != nullptr) {
     pointers = ir_.CreateSelect(mask, pointers, builder_.splat(zeros_, lanes));
   }
@@ -322,6 +325,24 @@ llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::V
     result = ir_.CreateInsertElement(result, ir_.CreateAlignedLoad(type, pointer, align), lane);
   }
   return result;
+}
+
+// The aligned words that the elements are in, which lie in the same pages, shifted.
+llvm::Value* BodyEmitter::gather_narrow(llvm::Value* pointers, DType dtype, llvm::Value* mask) {
+  constexpr int kWordBytes = 4, kBitsOfByte = 8;
+  const int lanes = builder_.lanes();
+  llvm::Type* words = builder_.with_lanes(ir_.getInt32Ty());
+  llvm::Value* bytes = ir_.CreatePtrToInt(pointers, builder_.with_lanes(ir_.getInt64Ty()));
+  llvm::Value* aligned = ir_.CreateAnd(bytes, builder_.splat(builder_.index(-kWordBytes), lanes));
+  llvm::Value* in_word = ir_.CreateAnd(ir_.CreateTrunc(bytes, words),
+                                       builder_.splat(ir_.getInt32(kWordBytes - 1), lanes));
+  if (mask == nullptr) mask = llvm::Constant::getAllOnesValue(builder_.with_lanes(ir_.getInt1Ty()));
+  llvm::Value* gathered =
+      ir_.CreateMaskedGather(words, ir_.CreateIntToPtr(aligned, pointers->getType()),
+                             llvm::Align(kWordBytes), mask, llvm::Constant::getNullValue(words));
+  llvm::Value* distance = ir_.CreateMul(in_word, builder_.splat(ir_.getInt32(kBitsOfByte), lanes));
+  return ir_.CreateTrunc(ir_.CreateLShr(gathered, distance),
+                         builder_.with_lanes(builder_.memory_type(dtype)));
 }
 
 void BodyEmitter::store_lanes(llvm::Value* value, llvm::Value* pointers, DType dtype,
