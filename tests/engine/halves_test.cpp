@@ -135,25 +135,49 @@ TEST(Halves, SpecialPairsOfBinaryOps) {
   }
 }
 
-// Each op rounds, and what is computed in float32 among them gets what was rounded.
-TEST(Halves, FusedProgramsRoundAfterEveryOp) {
-  const ConfigGuard guard;
-  const Tensor x = every_half(1, 0), y = every_half(40503, 12345);
-  const HalfOp chain = {"chain", [](const Tensor& a, const Tensor& b) {
-                          const Tensor product = a * b + a;
-                          const Tensor e = exp(minimum(abs(product), 3)) - b;
-                          return where(e < product, e * 0.3f, sqrt(abs(e)) / (product - 0.1f));
-                        }};
+// Of a program of several ops: fused and not, in both tiers.
+void expect_alike(const HalfOp& program, const Tensor& x, const Tensor& y) {
   config().compile = CompileMode::kOff;
   config().fuse = false;
-  const std::vector<uint8_t> expected = read_bytes(chain.f(x, y));
+  const std::vector<uint8_t> expected = read_bytes(program.f(x, y));
   for (const bool fuse : {false, true}) {
     for (const CompileMode mode : {CompileMode::kOff, CompileMode::kBlocking}) {
       config().fuse = fuse;
       config().compile = mode;
-      EXPECT_EQ(read_bytes(chain.f(x, y)), expected) << fuse << static_cast<int>(mode);
+      EXPECT_EQ(read_bytes(program.f(x, y)), expected)
+          << program.name << fuse << static_cast<int>(mode);
     }
   }
+}
+
+// Each op rounds, and what is computed in float32 among them gets what was rounded.
+TEST(Halves, FusedProgramsRoundAfterEveryOp) {
+  const ConfigGuard guard;
+  expect_alike({"chain",
+                [](const Tensor& a, const Tensor& b) {
+                  const Tensor product = a * b + a;
+                  const Tensor e = exp(minimum(abs(product), 3)) - b;
+                  return where(e < product, e * 0.3f, sqrt(abs(e)) / (product - 0.1f));
+                }},
+               every_half(1, 0), every_half(40503, 12345));
+}
+
+// Where registers are few, what conditions read is in memory.
+TEST(Halves, ConditionsOfConditions) {
+  const ConfigGuard guard;
+  const Tensor x = every_half(1, 0), y = every_half(40503, 12345);
+  expect_alike({"greater",
+                [](const Tensor& a, const Tensor& b) {
+                  const Tensor size = log(where(a > 0, a, 1)) - b;
+                  return where((a > 0) & (b > -7), size, -5) + 1;
+                }},
+               x, y);
+  expect_alike({"less or equal",
+                [](const Tensor& a, const Tensor& b) {
+                  const Tensor size = log(where(a >= 0, a, 1)) - b;
+                  return where((a <= 3) & (b <= 7) & (b >= a), size, where(b < 1, a, b));
+                }},
+               x, y);
 }
 
 // The extremes of float32 are those of float16.

@@ -72,12 +72,35 @@ llvm::Value* binary(Binary op, DType dtype, llvm::Value* a, llvm::Value* b) {
   return is_signed(dtype) ? ir.CreateAShr(a, b) : ir.CreateLShr(a, b);
 }
 
+namespace {
+
+// Whether halves are in order, by the sign of their difference, which vanishes for equal ones only:
+// if it is in [-inf, -2^-24]. LLVM (19, 20) exchanges the operands of AVX-512's masked comparison
+// of halves without its predicate, where that lets it read one from memory; comparisons of equality
+// are the same either way.
+llvm::Value* less_half(llvm::Value* a, llvm::Value* b) {
+  llvm::IRBuilder<>& ir = *builder();
+  llvm::Value* difference = ir.CreateFSub(a, b);
+  llvm::Type* words = a->getType()->getWithNewType(ir.getInt16Ty());
+  llvm::Value* from_least =
+      ir.CreateAdd(ir.CreateBitCast(difference, words), llvm::ConstantInt::get(words, 0x7fff));
+  return ir.CreateICmpULT(from_least, llvm::ConstantInt::get(words, 0x7c00));
+}
+
+}  // namespace
+
 llvm::Value* compare(Compare op, DType dtype, llvm::Value* a, llvm::Value* b) {
   using P = llvm::CmpInst::Predicate;
   static constexpr P kFloat[] = {P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OEQ, P::FCMP_UNE};
   static constexpr P kSigned[] = {P::ICMP_SLT, P::ICMP_SLE, P::ICMP_EQ, P::ICMP_NE};
   static constexpr P kUnsigned[] = {P::ICMP_ULT, P::ICMP_ULE, P::ICMP_EQ, P::ICMP_NE};
   const int i = static_cast<int>(op);
+  if (is_float(dtype) && a->getType()->getScalarType()->isHalfTy()) {
+    if (op == Compare::kLt) return less_half(a, b);
+    if (op == Compare::kLe) {
+      return builder()->CreateOr(less_half(a, b), builder()->CreateFCmpOEQ(a, b));
+    }
+  }
   if (is_float(dtype)) return builder()->CreateFCmp(kFloat[i], a, b);
   return builder()->CreateICmp(is_signed(dtype) ? kSigned[i] : kUnsigned[i], a, b);
 }
