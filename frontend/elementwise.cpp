@@ -1,6 +1,7 @@
 // Element-wise ops: the result's shape and dtype from the operands', by the op's type rule.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include <sluice/ops.h>
@@ -148,6 +149,24 @@ std::optional<Tensor> power_by_scalar(absl::Span<const Operand> operands) {
   return {};
 }
 
+// 1 / y if every float type has it without rounding, which few but powers of two have.
+std::optional<Scalar> exact_inverse(Scalar y) {
+  const double value = y.as<double>(), inverse = 1 / value;
+  constexpr double kLeast = 0x1p-14, kMost = 0x1p14;  // float16's normal numbers
+  int exponent = 0;
+  if (!(std::abs(value) >= kLeast && std::abs(value) <= kMost)) return {};
+  if (std::abs(std::frexp(value, &exponent)) != 0.5) return {};
+  return inverse;
+}
+
+// Division by a power of two as a product: the same bits, in a fraction of the time.
+std::optional<Scalar> factor_for(const Operand& x, const Operand& y) {
+  if (!x.is_tensor() || y.is_tensor()) return {};
+  const engine::Node* const node = x.tensor().node_ref().get();
+  if (node == nullptr || !is_float(node->dtype)) return {};
+  return exact_inverse(y.scalar());
+}
+
 }  // namespace
 
 // The general way.
@@ -155,6 +174,12 @@ Tensor general_pointwise(Op op, absl::Span<const Operand> operands, const Locati
   const engine::CallSite site(where, fusion::name_of(op));
   if (op == Op::kPow) {
     if (std::optional<Tensor> power = power_by_scalar(operands)) return *std::move(power);
+  }
+  if (op == Op::kDiv) {
+    if (const std::optional<Scalar> factor = factor_for(operands[0], operands[1])) {
+      const Operand product[] = {operands[0], Operand(*factor)};
+      return pointwise(fusion::name_of(op), Op::kMul, product);
+    }
   }
   return pointwise(fusion::name_of(op), op, operands);
 }
@@ -295,7 +320,16 @@ template <typename X, typename Y>
 }
 
 Tensor binary(const Arg& x, const Arg& y, Op op) { return two<const Arg&, const Arg&>(x, y, op); }
-Tensor binary(const Arg& x, Scalar y, Op op) { return two<const Arg&, Scalar>(x, y, op); }
+Tensor binary(const Arg& x, Scalar y, Op op) {
+  if (op == Op::kDiv) {
+    const engine::Node* const node = node_in(x);
+    const bool floats = node != nullptr && is_float(node->dtype);
+    if (const auto factor = floats ? exact_inverse(y) : std::nullopt) {
+      return two<const Arg&, Scalar>(x, *factor, Op::kMul);
+    }
+  }
+  return two<const Arg&, Scalar>(x, y, op);
+}
 Tensor binary(Scalar x, const Arg& y, Op op) { return two<Scalar, const Arg&>(x, y, op); }
 
 namespace {

@@ -254,6 +254,30 @@ TEST(Ops, PowersByScalarsAreCheaperOps) {
             bfloat16(0x1p-132f).bits);
 }
 
+// Bits, so that zeros' signs count.
+bool is_same(const Tensor& a, const Tensor& b) {
+  return array_equal(1 / astype(a, DType::kFloat64), 1 / astype(b, DType::kFloat64)).item<bool>() &&
+         array_equal(a, b).item<bool>();
+}
+
+TEST(Ops, DivisionByAPowerOfTwoIsAProductOfTheSameBits) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor values =
+      Tensor::from({0.0, -0.0, 1.0, -3.7, 0x1p-24, 0x1.8p-24, 0x1.4p-14, 65504.0, 0x1p-149,
+                    0x1.8p-148, 0x1p-1074, 0x1.8p-1073, 3e38, 1.7e308, inf, -inf});
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    const Tensor x = astype(values, dtype);
+    for (const double divisor : {2.0, -8.0, 0.25, 0x1p14, 0x1p-14, 0x1p15, 3.0}) {
+      const Tensor wanted = x / full({values.numel()}, divisor, dtype);
+      EXPECT_TRUE(is_same(x / divisor, wanted)) << to_string(dtype) << " / " << divisor;
+      Tensor in_place = x;
+      in_place /= divisor;
+      EXPECT_TRUE(is_same(in_place, wanted)) << to_string(dtype) << " /= " << divisor;
+    }
+  }
+  EXPECT_EQ((Tensor::from<int32_t>({3}) / 2).item<float>(), 1.5f);
+}
+
 TEST(Ops, CompoundAssignmentChangesOneHandle) {
   Tensor x = Tensor::from({1.f, 2.f});
   const Tensor before = x;
