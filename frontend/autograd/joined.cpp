@@ -5,7 +5,6 @@
 
 #include <sluice/creation.h>
 #include <sluice/ops.h>
-#include "frontend/autograd/eviction.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
 
@@ -95,7 +94,7 @@ bool JoinedGradients::take(const Backward& backward, size_t k, uint32_t uses) {
     return true;
   }
   const Tensor& g = backward.g;
-  if (uses < kManyUses || may_evict()) return false;
+  if (uses < kManyUses) return false;
   if (backward.tape.op != Op::kMatmul || k == 0 || g.ndim() != 2) return false;
   const Shape& shape = backward.operand_shape(k);
   if (!is_worth_joining(g.shape(0), shape[0], shape[1])) return false;
@@ -105,7 +104,7 @@ bool JoinedGradients::take(const Backward& backward, size_t k, uint32_t uses) {
 }
 
 bool JoinedGradients::take_rows(const Tensor& gradient, const Shape& shape, uint32_t uses) {
-  if (uses < kManyUses || may_evict() || gradient.ndim() != 2) return false;
+  if (uses < kManyUses || gradient.ndim() != 2) return false;
   if (shape.rank() != 1 || shape[0] != gradient.shape(1)) return false;
   if (gradient.shape(0) > kFewRows) return false;
   parts().rows.push_back(gradient);

@@ -192,5 +192,26 @@ TEST(EvictionDeathTest, WindowsAreShortFromTheFirstStepOn) {
   EXPECT_EXIT(train_twice(), testing::ExitedWithCode(0), "");
 }
 
+// Gradients by what many steps read are joined, which is an order of their sums: the limit must not
+// decide that.
+TEST(Eviction, ALimitChangesNoBitOfARecurrencesGradients) {
+  Generator generator(11);
+  const Tensor w = generator.normal(0, 0.3, {16, 16}).eval();
+  const Tensor b = generator.normal(0, 0.3, {16}).eval();
+  const Tensor x = generator.normal(0, 1, {12, 3, 16}).eval();
+  const auto slopes = [&](int64_t bytes) {
+    const Limit limit(bytes);
+    const Tensor u = w.requires_grad(), v = b.requires_grad();
+    Tensor h = zeros({3, 16});
+    for (int64_t i = 0; i < 12; ++i) h = tanh(matmul(h + x[i], u) + v);
+    std::vector<std::vector<uint8_t>> bytes_of;
+    for (const Tensor& slope : gradients(sum(square(h)), {u, v})) {
+      bytes_of.push_back(read_bytes(slope));
+    }
+    return bytes_of;
+  };
+  EXPECT_EQ(slopes(1 << 30), slopes(0));
+}
+
 }  // namespace
 }  // namespace sluice::test
