@@ -5,6 +5,7 @@
 #include <random>
 
 #include "fusion/plan/plan_family.h"
+#include "kernels/compiled/compiler.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -62,7 +63,10 @@ TEST(Growing, FewKernelsServeAllLengths) {
   const int64_t generic = stats().generic_tier_launches;
   grow_cache(300);
   EXPECT_LE(stats().compiles - compiled, 12);
-  EXPECT_EQ(stats().generic_tier_launches, generic);
+  // Without a compiler there is the interpreter.
+  if (kernels::llvm_available() || default_device() != Device::cpu()) {
+    EXPECT_EQ(stats().generic_tier_launches, generic);
+  }
 }
 
 TEST(Growing, BatchesOfAnyLength) {
