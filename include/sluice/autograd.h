@@ -22,11 +22,11 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 struct GradOptions {
   // What y's elements are weighted by: of y's shape. Not needed if y has one element: 1.
@@ -276,5 +276,6 @@ struct GradCheck {
 GradCheck grad_check(const detail::TensorFunction& f, const Tensor& x, double tolerance = 1e-6);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_AUTOGRAD_H_

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 enum class CompileMode : uint8_t {
   kAsync,     // a new kernel runs interpreted at once while it compiles on another thread
@@ -65,5 +64,6 @@ struct Config {
 [[nodiscard]] std::string build_info();
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_CONFIG_H_

@@ -2,9 +2,8 @@
 #ifndef SLUICE_CONTROL_H_
 #define SLUICE_CONTROL_H_
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // Submits everything pending in every thread's queue. Does not wait.
 void flush();
@@ -14,5 +13,6 @@ void flush();
 void sync();
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_CONTROL_H_

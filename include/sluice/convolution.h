@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // An extent for each of two spatial axes, or the same one for both.
 struct Pair {
@@ -82,5 +81,6 @@ using Pool2dOptions = PoolOptions<Pair>;
 using Pool3dOptions = PoolOptions<Triple>;
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_CONVOLUTION_H_

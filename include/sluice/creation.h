@@ -4,10 +4,10 @@
 
 #include <optional>
 
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // None of these computes or allocates anything by itself: inside an expression they are part of the
 // kernel that reads them. Without a device they are made on default_device().
@@ -73,5 +73,6 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape, DType dtype = DTyp
                std::optional<Device> device = std::nullopt, Location where = Location::current());
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_CREATION_H_

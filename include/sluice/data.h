@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/nn/module.h>
 #include <sluice/optim/optimizer.h>
@@ -19,7 +18,8 @@
 #include <sluice/random.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace data {
 
 // A tensor for each field: what batches and samples have in common.
@@ -212,5 +212,6 @@ void load_checkpoint(const std::string& path, Checkpoint* checkpoint,
 
 }  // namespace data
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DATA_H_

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 enum class DeviceType : int32_t { kCpu, kCuda };
 
@@ -46,5 +45,6 @@ void set_default_device(Device device);
 void check_device(Device device);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DEVICE_H_

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <sluice/detail/export.h>
 #include <sluice/half.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 enum class DType : uint8_t {
   kBool,
@@ -171,5 +171,6 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
 }
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DTYPE_H_

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string_view>
 
-#include <sluice/detail/export.h>
 #include <sluice/dtype.h>
 #include <sluice/scalar.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // Of a float dtype. eps is the distance from 1 to the next greater number.
 struct FInfo {
@@ -67,5 +67,6 @@ class Typed {
 [[nodiscard]] DType result_type(std::initializer_list<Typed> operands);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DTYPE_INFO_H_

@@ -5,9 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // The codes of gRPC and of absl::StatusCode, by the same numbers. Those that Sluice gives an Error:
 enum class ErrorCode : int {
@@ -47,5 +46,6 @@ class Error : public std::runtime_error {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_ERROR_H_

@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/registry.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // What is known of a tensor before it is computed.
 struct TensorSpec {
@@ -148,5 +148,6 @@ class ExternalOp {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_EXTERNAL_H_

@@ -5,10 +5,10 @@
 #include <map>
 #include <string>
 
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // Reading gives tensors on default_device(). Large files are mapped into memory: what is not read
 // is never loaded, and on the CPU values stay where they are, so that the file may be replaced or
@@ -41,5 +41,6 @@ std::map<std::string, Tensor> load_safetensors(
     Location where = Location::current());
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_FILES_H_

@@ -5,9 +5,8 @@
 #include <bit>
 #include <cstdint>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace half_internal {
 
 // float -> IEEE 754 binary16, round to nearest, ties to even. Every NaN becomes 0x7e00.
@@ -80,5 +79,6 @@ struct bfloat16 {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_HALF_H_

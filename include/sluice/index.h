@@ -8,11 +8,11 @@
 #include <source_location>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/node_handle.h>
 #include <sluice/dtype.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 class Tensor;
 
@@ -74,5 +74,6 @@ class Index {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_INDEX_H_

@@ -19,11 +19,11 @@
 #include <optional>
 #include <string_view>
 
-#include <sluice/detail/export.h>
 #include <sluice/ops.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace linalg {
 
 // Which norm: "fro" (Frobenius), "nuc" (the sum of the singular values), or a number.
@@ -141,5 +141,6 @@ using sluice::vecdot;
 
 }  // namespace linalg
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_LINALG_H_

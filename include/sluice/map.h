@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <sluice/detail/export.h>
 #include <sluice/ops.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // An element in the function that map() is given. Every element-wise op of <sluice/ops.h> that is
 // no composition takes it: the functions of one, two and three operands (exp, maximum, clip, ...)
@@ -108,6 +108,7 @@ auto map(X&& input, F&& function) {
 }
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #include <sluice/detail/expr_ops.h>
 

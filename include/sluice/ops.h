@@ -19,10 +19,10 @@
 #include <vector>
 
 #include <sluice/convolution.h>
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
@@ -998,6 +998,7 @@ Tensor grid_sample(Arg x, Arg grid, std::string_view mode = "linear",
                    std::string_view padding = "zeros", bool align_corners = false);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #include <sluice/detail/op_forms.h>
 

@@ -6,10 +6,10 @@
 #include <iosfwd>
 #include <string>
 
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // As numpy.printoptions. Negative values count as 0.
 struct PrintOptions {
@@ -32,5 +32,6 @@ std::ostream& operator<<(std::ostream& stream, DType dtype);
 std::ostream& operator<<(std::ostream& stream, Device device);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_PRINT_H_

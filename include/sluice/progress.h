@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <string>
 
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace data {
 
 struct ProgressOptions {
@@ -66,5 +66,6 @@ class Progress {
 
 }  // namespace data
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_PROGRESS_H_

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <optional>
 
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // Where random numbers come from. Each call of a member draws numbers that depend on the seed, on
 // how many were called before and on the element's index alone: not on threads, devices or what is
@@ -97,5 +97,6 @@ Tensor multinomial(const Tensor& weights, int64_t count, bool replacement = true
                    Location where = Location::current());
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_RANDOM_H_

@@ -12,12 +12,12 @@
 #include <variant>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/dtype.h>
 #include <sluice/scalar.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // What an op becomes.
 enum class OpKind : uint8_t {
@@ -88,5 +88,6 @@ struct OpInfo {
                                        const Attributes& attributes = {});
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_REGISTRY_H_

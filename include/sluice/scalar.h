@@ -7,10 +7,10 @@
 #include <limits>
 #include <type_traits>
 
-#include <sluice/detail/export.h>
 #include <sluice/dtype.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // Converts implicitly from every C++ number and half type. In an op it takes the dtype of the
 // tensor it meets unless its kind is wider (a float scalar with an integer tensor gives float32):
@@ -75,5 +75,6 @@ class Scalar {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_SCALAR_H_

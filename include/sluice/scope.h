@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // A region of the program: during its lifetime, ops that its thread records carry its name in
 // traces. Regions nest: a "layer1" within an "encoder" is called "encoder/layer1". It affects only
@@ -25,5 +24,6 @@ class Scope {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_SCOPE_H_

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 inline constexpr int kMaxRank = 8;
 
@@ -77,5 +76,6 @@ class Shape {
 [[nodiscard]] std::string to_string(const Shape& shape);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_SHAPE_H_

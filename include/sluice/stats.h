@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // Process-wide sums since the start or the last reset_stats().
 struct Stats {
@@ -78,5 +77,6 @@ void reset_stats();
 [[nodiscard]] std::string to_string(const Stats& stats);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_STATS_H_

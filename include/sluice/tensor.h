@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/detail/node_handle.h>
 #include <sluice/device.h>
@@ -21,7 +20,8 @@
 #include <sluice/scalar.h>
 #include <sluice/shape.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // Where a function is called, for traces: a default argument says it.
 using Location = std::source_location;
@@ -556,5 +556,6 @@ class Operand {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_TENSOR_H_

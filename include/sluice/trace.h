@@ -5,9 +5,8 @@
 
 #include <string>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace trace {
 
 // Between start() and stop() every flushed window is recorded. The newest are kept: 16,384 windows
@@ -35,5 +34,6 @@ void write(const std::string& path);
 
 }  // namespace trace
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_TRACE_H_

@@ -155,6 +155,11 @@ def complaint(root, source, bracket, target):
     return floor_complaint(source, target) or room_complaint(source, target)
 
 
+# A namespace without the pragma before it. (Of an attribute of the namespace Clang takes no notice
+# where a function is defined.)
+NOT_EXPORTED = r"(?<!^#pragma GCC visibility push\(default\)\n)^namespace sluice\b"
+
+
 def check(root):
     found = []
     for folder in ["include"] + HOUSE + INSIDERS + PROGRAMS:
@@ -162,9 +167,9 @@ def check(root):
             if file.suffix not in SUFFIXES or not file.is_file():
                 continue
             source = file.relative_to(root).as_posix()
-            if folder == "include" and re.search(r"^namespace sluice\b", file.read_text(), re.M):
+            if folder == "include" and re.search(NOT_EXPORTED, file.read_text(), re.M):
                 found.append(f"{source}:1: what a public header declares is exported: "
-                             "namespace SLUICE_EXPORT sluice { (<sluice/detail/export.h>)")
+                             "#pragma GCC visibility push(default) before its namespace, pop after")
             for number, bracket, target in includes(file):
                 sentence = complaint(root, source, bracket, target)
                 if sentence:

@@ -42,10 +42,10 @@ constexpr const char* kHead =
 #include <vector>
 
 #include <sluice/convolution.h>
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 using TensorPair = std::pair<Tensor, Tensor>;
 
@@ -60,6 +60,7 @@ struct UniqueAll {
 )";
 constexpr const char* kTail = R"(
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #include <sluice/detail/op_forms.h>
 
@@ -75,14 +76,15 @@ constexpr const char* kFormsHead =
 #ifndef SLUICE_DETAIL_OP_FORMS_H_
 #define SLUICE_DETAIL_OP_FORMS_H_
 
-#include <sluice/detail/export.h>
 #include <sluice/ops.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 )";
 constexpr const char* kFormsTail = R"(
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DETAIL_OP_FORMS_H_
 )";
@@ -95,14 +97,15 @@ constexpr const char* kExprsHead =
 #ifndef SLUICE_DETAIL_EXPR_OPS_H_
 #define SLUICE_DETAIL_EXPR_OPS_H_
 
-#include <sluice/detail/export.h>
 #include <sluice/map.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 )";
 constexpr const char* kExprsTail = R"(
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DETAIL_EXPR_OPS_H_
 )";

@@ -5,10 +5,10 @@
 #ifndef SLUICE_DETAIL_EXPR_OPS_H_
 #define SLUICE_DETAIL_EXPR_OPS_H_
 
-#include <sluice/detail/export.h>
 #include <sluice/map.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 Expr neg(const ExprArg& x);
 Expr abs(const ExprArg& x);
@@ -170,5 +170,6 @@ Expr lerp(Scalar a, const ExprArg& b, const ExprOperand& t);
 Expr lerp(Scalar a, Scalar b, const ExprArg& t);
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DETAIL_EXPR_OPS_H_

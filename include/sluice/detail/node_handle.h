@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <utility>
 
-#include <sluice/detail/export.h>
-
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace engine {
 
 struct Node;
@@ -80,5 +79,6 @@ class NodeRef {
 
 }  // namespace engine
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DETAIL_NODE_HANDLE_H_

@@ -6,10 +6,10 @@
 #ifndef SLUICE_DETAIL_OP_FORMS_H_
 #define SLUICE_DETAIL_OP_FORMS_H_
 
-#include <sluice/detail/export.h>
 #include <sluice/ops.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 Tensor neg(Tensor&& x, Location where = Location::current());
 template <typename = void>
@@ -590,5 +590,6 @@ Tensor& operator^=(Tensor&& x,
                    const Operand& y) = delete;  // instead: x = x.set({i, j}, x(i, j) ^ y)
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_DETAIL_OP_FORMS_H_

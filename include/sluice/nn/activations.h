@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/nn/module.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 // A function as a layer.
@@ -102,5 +102,6 @@ class PReLU : public Module {
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_ACTIVATIONS_H_

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include <sluice/detail/export.h>
 #include <sluice/nn/layers.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 struct MultiHeadAttentionOptions {
@@ -86,5 +86,6 @@ class TransformerDecoderLayer : public Module {
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_ATTENTION_H_

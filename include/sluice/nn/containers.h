@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/nn/module.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 // What makes a tensor of a tensor: by forward(x) or, if it has none, by (x).
@@ -117,5 +117,6 @@ class Residual : public Module {
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_CONTAINERS_H_

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <sluice/autograd.h>
-#include <sluice/detail/export.h>
 #include <sluice/nn/module.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 
 // While the function runs, the module has leaves for parameters; afterwards its own again. What the
 // function changes beside them (running statistics) stays changed.
@@ -50,5 +50,6 @@ struct GradArgument<M> {
 };
 
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_GRADIENTS_H_

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include <sluice/detail/export.h>
 #include <sluice/dtype.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn::init {
 
 // Of a weight (outputs, inputs, window...): fan in is inputs * window's elements, fan out outputs *
@@ -35,5 +35,6 @@ Tensor orthogonal(const Shape& shape, double gain = 1, DType dtype = DType::kFlo
 
 }  // namespace nn::init
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_INIT_H_

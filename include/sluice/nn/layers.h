@@ -11,11 +11,11 @@
 #include <vector>
 
 #include <sluice/convolution.h>
-#include <sluice/detail/export.h>
 #include <sluice/nn/module.h>
 #include <sluice/ops.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 struct LinearOptions {
@@ -314,5 +314,6 @@ class Flatten : public Module {
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_LAYERS_H_

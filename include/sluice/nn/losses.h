@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <optional>
 
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 // What becomes of the losses of a batch: their mean, their sum, or nothing. Half types are summed
@@ -151,5 +151,6 @@ inline Tensor poisson_nll_loss(Arg x, Arg targets, Reduction reduction) {
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_LOSSES_H_

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/nn/parameters.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 using StateDict = std::map<std::string, Tensor>;
@@ -170,5 +170,6 @@ class Module {
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_MODULE_H_

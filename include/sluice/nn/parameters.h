@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 // Pointers to tensors, with their names if they are a module's. They point into the module: it must
@@ -33,5 +33,6 @@ using Gradients = std::map<std::string, Tensor>;
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_PARAMETERS_H_

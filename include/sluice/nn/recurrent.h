@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/nn/module.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 struct RecurrentOptions {
@@ -77,5 +77,6 @@ class LSTM : public Recurrent {
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_RECURRENT_H_

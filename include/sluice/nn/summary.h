@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/nn/containers.h>
 #include <sluice/nn/module.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace nn {
 
 // A table of its modules: their path, type, the shape of what they made last when `run` ran, and
@@ -25,5 +25,6 @@ requires HasForward<M>
 
 }  // namespace nn
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_NN_SUMMARY_H_

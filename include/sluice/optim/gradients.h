@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/nn/parameters.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace optim {
 
 // A tensor that one may leave unused: of one element.
@@ -47,5 +47,6 @@ class EMA {
 
 }  // namespace optim
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_OPTIM_GRADIENTS_H_

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/nn/parameters.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace optim {
 
 // Changes the tensors that its parameters point to, which must outlive it and stay where they are:
@@ -126,5 +126,6 @@ class OptimizerOf : public Optimizer {
 
 }  // namespace optim
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_OPTIM_OPTIMIZER_H_

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <sluice/detail/export.h>
 #include <sluice/optim/optimizer.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace optim {
 
 struct SGDOptions {
@@ -144,5 +144,6 @@ class Adafactor : public OptimizerOf<AdafactorOptions> {
 
 }  // namespace optim
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_OPTIM_OPTIMIZERS_H_

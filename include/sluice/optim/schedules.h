@@ -9,11 +9,11 @@
 #include <map>
 #include <string>
 
-#include <sluice/detail/export.h>
 #include <sluice/detail/function.h>
 #include <sluice/tensor.h>
 
-namespace SLUICE_EXPORT sluice {
+#pragma GCC visibility push(default)
+namespace sluice {
 namespace optim {
 
 using Schedule = std::function<double(int64_t step)>;
@@ -67,5 +67,6 @@ class Plateau {
 
 }  // namespace optim
 }  // namespace sluice
+#pragma GCC visibility pop
 
 #endif  // SLUICE_OPTIM_SCHEDULES_H_
