@@ -3,7 +3,7 @@
 import functools
 import operator
 
-from peer_programs import axes, program
+from peer_programs import axes, module, program
 
 
 def total(terms):
@@ -172,24 +172,16 @@ def quantised(xp, _, x):
     return cast(xp, xp.clip(xp.round(scaled), -128, 127), "int8")
 
 
-@program()
-def drawdown(xp, _, x):
-    worth = xp.exp(xp.cumsum(x, axis=0) * 0.01)
-    if hasattr(xp, "lax"):
-        peak = xp.lax.cummax(worth)
-    elif hasattr(xp, "cummax"):
-        peak = xp.cummax(worth, 0)[0]
-    else:
-        peak = xp.maximum.accumulate(worth)
-    return xp.min(worth / peak - 1)
+def drawdown_by(greatest_so_far):
+    def drawdown(xp, _, x):
+        worth = xp.exp(xp.cumsum(x, axis=0) * 0.01)
+        return xp.min(worth / greatest_so_far(worth) - 1)
+    return drawdown
 
 
-@program("jax", name="drawdown")
-def jax_drawdown(xp, _, x):
-    import jax
-
-    worth = xp.exp(xp.cumsum(x, axis=0) * 0.01)
-    return xp.min(worth / jax.lax.cummax(worth) - 1)
+program("numpy", name="drawdown")(drawdown_by(lambda x: module("numpy").maximum.accumulate(x)))
+program("jax", name="drawdown")(drawdown_by(lambda x: module("jax.lax").cummax(x)))
+program("torch", name="drawdown")(drawdown_by(lambda x: module("torch").cummax(x, 0)[0]))
 
 
 @program()
