@@ -184,12 +184,13 @@ TEST(Externals, ArrayAndSingleElementAgree) {
   }
 }
 
-// Operands that an inline form is not for give what the library does.
+// Operands that an inline form is not for.
 TEST(Externals, TakeRareOperands) {
   for (const double x : {0x1p40, 0x1p60, 6381956970095103e100, 1e300}) {
-    EXPECT_EQ(m::sin(x), std::sin(x)) << x;
-    EXPECT_EQ(m::cos(-x), std::cos(x)) << x;
-    EXPECT_EQ(m::tan(-x), std::tan(-x)) << x;
+    const long double exact = x;
+    EXPECT_LE(ulp_error64(m::sin(x), std::sin(exact)), 1.0) << x;
+    EXPECT_LE(ulp_error64(m::cos(-x), std::cos(exact)), 1.0) << x;
+    EXPECT_LE(ulp_error64(m::tan(-x), std::tan(-exact)), 1.0) << x;
   }
   EXPECT_EQ(m::sin(0x1p100f), static_cast<float>(std::sin(0x1p100)));
   EXPECT_TRUE(std::isnan(m::cos(kInf)));
