@@ -1,5 +1,6 @@
 // Non-temporal stores, a whole vector of the instruction set at a time.
 #include "kernels/interp/loops/loops_impl.h"
+#include "kernels/vector_bytes.h"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -10,13 +11,7 @@ namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 #if defined(__SSE2__)
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int64_t kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int64_t kVectorBytes = 32;
-#else
-constexpr int64_t kVectorBytes = 16;
-#endif
+using kernels::SLUICE_ISA_NAMESPACE::kVectorBytes;
 static_assert(kVectorBytes <= kNontemporalLoopAlignment);
 
 template <typename V>

@@ -7,6 +7,7 @@
 
 #include "kernels/library/determinant.h"
 #include "kernels/library/loops/loops.h"
+#include "kernels/vector_bytes.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 namespace {
@@ -14,14 +15,6 @@ namespace {
 using fusion::FactorAttributes;
 using fusion::Op;
 using fusion::StridedMatrices;
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
 
 // Matrices of kRows rows, one a lane.
 template <typename T, int kRows>

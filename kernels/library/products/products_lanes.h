@@ -11,15 +11,9 @@
 #include <immintrin.h>
 #endif
 
-namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
+#include "kernels/vector_bytes.h"
 
-#if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32;
-#else
-inline constexpr int kVectorBytes = 16;
-#endif
+namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 
 // The first `count` lanes, of kSize bytes each (4 or 8), of a vector of kBytes.
 #if defined(__AVX512F__)
