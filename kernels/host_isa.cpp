@@ -1,6 +1,6 @@
 #include "kernels/host_isa.h"
 
-#if defined(SLUICE_HAVE_ISA_LOOPS) && defined(__linux__)
+#if defined(SLUICE_HAVE_X86_64_V4) && defined(__linux__)
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,19 +9,25 @@
 namespace sluice::kernels {
 
 Isa host_isa() {
-#if defined(SLUICE_HAVE_ISA_LOOPS)
+#if defined(SLUICE_HAVE_X86_64_V3) || defined(SLUICE_HAVE_X86_64_V4)
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512cd") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (has_avx2) return has_avx512 ? Isa::kX86_64V4 : Isa::kX86_64V3;
+#endif
+#if defined(SLUICE_HAVE_X86_64_V4)
+  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return Isa::kX86_64V4;
+  }
+#endif
+#if defined(SLUICE_HAVE_X86_64_V3)
+  if (has_avx2) return Isa::kX86_64V3;
 #endif
   return Isa::kBaseline;
 }
 
 bool may_use_amx() {
-#if defined(SLUICE_HAVE_ISA_LOOPS) && defined(__linux__) && defined(SYS_arch_prctl)
+#if defined(SLUICE_HAVE_X86_64_V4) && defined(__linux__) && defined(SYS_arch_prctl)
   constexpr unsigned int kBFloat16 = 1u << 22, kTile = 1u << 24;  // of leaf 7
   constexpr int kRequestPermission = 0x1023, kTileData = 18;      // ARCH_REQ_XCOMP_PERM
   unsigned int a = 0, b = 0, c = 0, d = 0;

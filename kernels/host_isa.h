@@ -7,7 +7,7 @@ namespace sluice::kernels {
 // Each includes those before it.
 enum class Isa { kBaseline, kX86_64V3, kX86_64V4 };
 
-// kBaseline where loops are compiled for nothing else.
+// The last that loops are compiled for and this machine has.
 Isa host_isa();
 
 // Whether the processor has AMX for bfloat16 and the operating system lets this process use it,
