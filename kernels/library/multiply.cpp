@@ -40,6 +40,10 @@ constexpr int64_t kMinVectorDepth = 128;
 constexpr int64_t kMaxShort = 4096;
 // In elements, where they are read once.
 constexpr int64_t kMinRead = 65'536;
+// Of so many rows by its own transpose, only the products on one side of the diagonal are computed.
+constexpr int64_t kMinGram = 64;
+// Squares that are copied across the diagonal at a time: both lie in the first-level cache.
+constexpr int64_t kMirrored = 32;
 
 const char* at(const void* data, int64_t element, size_t size) {
   return static_cast<const char*>(data) + element * static_cast<int64_t>(size);
@@ -82,6 +86,15 @@ bool reads_a(const MatrixProduct& x) {
            x.m % x.loops.packed_rows == 0;
   }
   return x.loops.direct && (x.n <= kFewColumnPanels * x.loops.columns || x.m <= x.loops.rows);
+}
+
+// Whether c is symmetric by construction: a matrix by its own transpose. An element and that across
+// the diagonal are sums of the same products in the same order.
+bool is_gram(const MatrixProduct& x) {
+  const size_t size = x.loops.element_size;
+  return x.m == x.n && x.m >= kMinGram && size >= sizeof(float) && size == x.loops.result_size &&
+         x.a.data == x.b.data && x.a.line_stride == x.b.line_stride &&
+         x.a.depth_stride == x.b.depth_stride;
 }
 
 // Of one slab.
@@ -131,6 +144,7 @@ class Slab {
                             kMaxBlockPanels)),
         reads_a_(reads_a(product)),
         reads_b_(reads_b(product)),
+        is_gram_(is_gram(product)),
         sums_(sums) {}
 
   void run() {
@@ -240,7 +254,9 @@ class Slab {
       tile.a = reads_a_ ? at(x_.a.data, (row_ + row) * next_row + first_ * tile.a_stride,
                              loops_.element_size)
                         : a + bytes(row - first_row);
-      for (int64_t column = first_column; column < last_column;) {
+      int64_t column = first_column;
+      if (is_gram_) column += skipped_tiles(row, first_column) * columns_.width;
+      while (column < last_column) {
         tile.columns = std::min(columns_.width, last_column - column);
         tile.b = reads_b_
                      ? at(x_.b.data, first_ * tile.b_stride + column_ + column, loops_.element_size)
@@ -271,12 +287,18 @@ class Slab {
     }
   }
 
+  // Of a row of tiles, how many lie left of the diagonal.
+  int64_t skipped_tiles(int64_t row, int64_t first_column) const {
+    return std::max(int64_t{0}, row_ + row - column_ - first_column) / columns_.width;
+  }
+
   const MatrixProduct& x_;
   const ProductLoops& loops_;
   const int64_t row_, column_, first_, depth_, packed_depth_;
   const Panels rows_, columns_;
   const bool reads_a_, reads_b_;  // where they are
-  char* a_ = nullptr;             // packed blocks, one after another, or null
+  const bool is_gram_;
+  char* a_ = nullptr;  // packed blocks, one after another, or null
   char* b_ = nullptr;
   char* const sums_;
 };
@@ -411,6 +433,24 @@ void multiply_columns(const MatrixProduct& x, int64_t begin, int64_t end) {
   }
 }
 
+// Copies what lies right of the diagonal of c to the left of it.
+template <typename T>
+void mirror(T* c, int64_t n) {
+  parallel_for(ceil_div(n, kMirrored), 1 + kMinRead / (kMirrored * n),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t top = begin * kMirrored; top < std::min(end * kMirrored, n);
+                      top += kMirrored) {
+                   const int64_t bottom = std::min(top + kMirrored, n);
+                   for (int64_t left = 0; left < bottom; left += kMirrored) {
+                     for (int64_t i = top; i < bottom; ++i) {
+                       const int64_t right = std::min(left + kMirrored, i);
+                       for (int64_t j = left; j < right; ++j) c[i * n + j] = c[j * n + i];
+                     }
+                   }
+                 }
+               });
+}
+
 void multiply_one(const MatrixProduct& x) {
   const int64_t strip = std::clamp(round_up(x.n / kMinStrips, kMinStrip), kMinStrip, kMaxStrip);
   if (!streams_b(x) || x.n <= strip) return multiply_columns(x, 0, x.n);
@@ -458,6 +498,12 @@ void multiply(const MatrixProduct& x) {
     one.b.data = at(x.b.data, i * x.b.next, size);
     one.c = at(x.c, i * x.m * x.n, x.rounds ? size : x.loops.result_size);
     multiply_one(one);
+    if (!is_gram(one)) continue;
+    if (size == sizeof(uint32_t)) {
+      mirror(static_cast<uint32_t*>(one.c), x.n);
+    } else {
+      mirror(static_cast<uint64_t*>(one.c), x.n);
+    }
   }
 }
 

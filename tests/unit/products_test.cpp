@@ -261,6 +261,33 @@ TYPED_TEST(ProductsTest, BitsAreThoseOfOneThread) {
   }
 }
 
+// A matrix by its own transpose: half of that is computed, to the bits of a product with a copy.
+TYPED_TEST(ProductsTest, AMatrixByItsTranspose) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<float> normal;
+  for (const Shape& shape :
+       {Shape{1, 63, 63, 9}, Shape{1, 64, 64, 1}, Shape{2, 65, 65, 100}, Shape{1, 150, 150, 800},
+        Shape{1, 1100, 1100, 7}, Shape{1, 4130, 4130, 3}, Shape{1, 70, 70, 20000}}) {
+    for (const Order order : kOrders) {
+      if (shape.m > 4096 && order != Order::kRows) continue;
+      Case<TypeParam> x(shape, order, order, &random);
+      for (TypeParam& v : x.a.memory) {
+        v = static_cast<TypeParam>(static_cast<ResultOf<TypeParam>>(100 * normal(random)));
+      }
+      x.b = x.a;
+      std::swap(x.b.strides[1], x.b.strides[2]);
+      Matmul product = x.matmul();
+      ASSERT_TRUE(matmul(product).ok());
+      const std::vector<ResultOf<TypeParam>> by_copy = x.c;
+      std::fill(x.c.begin(), x.c.end(), ResultOf<TypeParam>(77));
+      product.b = product.a;
+      ASSERT_TRUE(matmul(product).ok());
+      ASSERT_EQ(std::memcmp(by_copy.data(), x.c.data(), x.c.size() * sizeof(x.c[0])), 0)
+          << shape.m << ", " << shape.k << ", order " << static_cast<int>(order);
+    }
+  }
+}
+
 TYPED_TEST(ProductsTest, NaNIsTheCanonicalOne) {
   if constexpr (kIsFloat<TypeParam>) {
     using Result = ResultOf<TypeParam>;
