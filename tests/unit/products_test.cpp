@@ -269,7 +269,8 @@ TYPED_TEST(ProductsTest, AMatrixByItsTranspose) {
        {Shape{1, 63, 63, 9}, Shape{1, 64, 64, 1}, Shape{2, 65, 65, 100}, Shape{1, 150, 150, 800},
         Shape{1, 1100, 1100, 7}, Shape{1, 4130, 4130, 3}, Shape{1, 70, 70, 20000}}) {
     for (const Order order : kOrders) {
-      if (shape.m > 4096 && order != Order::kRows) continue;
+      const bool is_large = shape.m > 1000 || shape.k > 1000;
+      if (is_large && (order != Order::kRows || sizeof(TypeParam) != sizeof(float))) continue;
       Case<TypeParam> x(shape, order, order, &random);
       for (TypeParam& v : x.a.memory) {
         v = static_cast<TypeParam>(static_cast<ResultOf<TypeParam>>(100 * normal(random)));
