@@ -102,6 +102,43 @@ TEST(SmallMatrices, ProductsOfPivotsNeitherOverflowNorVanish) {
   EXPECT_NEAR(linalg::det(odd).item<double>(), -1, 1e-12);
 }
 
+// -1, although its products are the same but for the last of 54 digits.
+TEST(SmallMatrices, DeterminantsCancelExactly) {
+  const Tensor block = Tensor::from({{0x1p27 + 1, 0x1p27}, {0x1p27, 0x1p27 - 1}});
+  EXPECT_EQ(linalg::det(block).item<double>(), -1);
+  const Tensor row = Tensor::from({{3.0, 0.0, 0.0}}), column = Tensor::from({{5.0}, {7.0}});
+  EXPECT_EQ(linalg::det(concat({row, concat({column, block}, 1)}, 0)).item<double>(), -3);
+  EXPECT_EQ(linalg::det(reshape(arange(1, 10, 1, DType::kFloat64), {3, 3})).item<double>(), 0);
+  const Tensor floats = Tensor::from({{0x1p23f + 1, 0x1p23f}, {0x1p23f, 0x1p23f - 1}});
+  EXPECT_EQ(linalg::det(floats).item<float>(), -1);
+}
+
+// Where the formula overflows or loses digits, pivots do not; matrices beside it are as if alone.
+TEST(SmallMatrices, DeterminantsOfTwoAndThreeRowsHaveTheRangeOfThePivots) {
+  for (const int64_t rows : {2, 3}) {
+    const Tensor x = definite(DType::kFloat64, 40, rows);
+    const Tensor scales = rows == 2 ? Tensor::from({0x1p-480, 0x1p-540})
+                                    : Tensor::from({0x1p300, 0x1p-520, 0x1p-520});
+    const Tensor scaled_here = arange(40) % 7 == 3;
+    const Tensor scaled = where(reshape(scaled_here, {40, 1, 1}), x * expand_dims(scales, 1), x);
+    const Tensor wanted = linalg::det(x);
+    const Tensor back = full({}, rows == 2 ? 0x1p1020 : 0x1p740, DType::kFloat64);
+    const Tensor got = linalg::det(scaled) * where(scaled_here, back, 1);
+    EXPECT_TRUE(allclose(got / wanted, 1.0, 1e-11).item<bool>()) << rows;
+    const std::vector<double> a = values_of(got), b = values_of(wanted);
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (i % 7 != 3) {
+        EXPECT_EQ(a[i], b[i]) << rows;
+      }
+    }
+  }
+  const Tensor great = Tensor::from({1e200, 1e200, 1e-300});
+  EXPECT_NEAR(linalg::det(eye(3, 3, DType::kFloat64) * great).item<double>() / 1e100, 1, 1e-12);
+  EXPECT_NEAR(linalg::det(eye(3, 3, DType::kFloat64) / great).item<double>() / 1e-100, 1, 1e-12);
+  const Tensor floats = Tensor::from({1e30f, 1e30f, 1e-30f});
+  EXPECT_NEAR(linalg::det(eye(3, 3) * floats).item<float>() / 1e30, 1, 1e-6);
+}
+
 TEST(SmallMatrices, NaNStaysInItsMatrix) {
   const Tensor x = definite(DType::kFloat64, 20, 3);
   const Tensor bad = expand_dims(expand_dims(arange(20) == 7, 1), 2);

@@ -6,6 +6,9 @@
 #include <type_traits>
 
 #include "kernels/library/determinant.h"
+#include "kernels/library/loops/any_lane.h"
+#include "kernels/library/loops/deinterleave.h"
+#include "kernels/library/loops/determinant_formula.h"
 #include "kernels/library/loops/loops.h"
 #include "kernels/vector_bytes.h"
 
@@ -18,14 +21,15 @@ using fusion::StridedMatrices;
 
 // Matrices of kRows rows, one a lane.
 template <typename T, int kRows>
-class Lanes {
+class SmallMatrices {
   static constexpr int kLanes = kVectorBytes / sizeof(T);
   using Integer = std::conditional_t<sizeof(T) == sizeof(float), int32_t, int64_t>;
   typedef T Vector __attribute__((vector_size(kVectorBytes), may_alias));
   typedef Integer Mask __attribute__((vector_size(kVectorBytes), may_alias));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(T))));
 
  public:
-  Lanes(const FactorAttributes& attributes, void* const* buffers)
+  SmallMatrices(const FactorAttributes& attributes, void* const* buffers)
       : a_(attributes),
         sides_(static_cast<int>(attributes.op == Op::kInv ? kRows : attributes.sides)),
         x_(static_cast<const T*>(buffers[0]) + attributes.x.offset),
@@ -37,7 +41,7 @@ class Lanes {
   int64_t run(int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += kLanes) {
       const int count = static_cast<int>(end - i < kLanes ? end - i : kLanes);
-      load(x_ + i * a_.x.batch, a_.x, kRows, count, m_[0]);
+      load_matrices(i, count);
       failed_ = Mask{};
       switch (a_.op) {
         case Op::kCholesky: factor(i, count); break;
@@ -53,6 +57,7 @@ class Lanes {
           break;
         default: determinant(i, count);
       }
+      if (!any_lane(failed_)) continue;
       for (int lane = 0; lane < count; ++lane) {
         if (failed_[lane] != 0) return i + lane;
       }
@@ -62,6 +67,32 @@ class Lanes {
 
  private:
   static constexpr int kMaxSides = kMaxSmallMatrix;
+
+  void load_matrices(int64_t i, int count) {
+    const T* const from = x_ + i * a_.x.batch;
+    if constexpr (kRows == 2 || kRows == 3 || kRows == 4) {
+      const bool is_whole = count == kLanes && a_.x.batch == kRows * kRows;
+      if (is_whole && a_.x.row + a_.x.column == kRows + 1 && (a_.x.row == 1 || a_.x.column == 1)) {
+        Vector elements[kRows * kRows];
+        for (int k = 0; k < kRows * kRows; ++k) {
+          elements[k] = *reinterpret_cast<const Unaligned*>(from + k * kLanes);
+        }
+        Deinterleave<T, kRows * kRows>::run(elements, m_[0]);
+        if (a_.x.row == 1) transpose();
+        return;
+      }
+    }
+    load(from, a_.x, kRows, count, m_[0]);
+  }
+  void transpose() {
+    for (int r = 0; r < kRows; ++r) {
+      for (int c = 0; c < r; ++c) {
+        const Vector below = m_[r][c];
+        m_[r][c] = m_[c][r];
+        m_[c][r] = below;
+      }
+    }
+  }
 
   // Lanes without a matrix have the last one.
   template <int kColumns>
@@ -148,14 +179,36 @@ class Lanes {
   }
 
   void determinant(int64_t i, int count) {
-    eliminate(0);
+    Vector results;
+    if constexpr (DeterminantFormula<T, kRows>::kIsKnown) {
+      const Mask doubtful = DeterminantFormula<T, kRows>::run(m_, results);
+      if (any_lane(doubtful)) {
+        eliminate(0);
+        for (int lane = 0; lane < kLanes; ++lane) {
+          if (doubtful[lane] != 0) results[lane] = product_of_lane(lane);
+        }
+      }
+    } else {
+      eliminate(0);
+      products(results);
+    }
     failed_ = Mask{};  // that of a singular matrix is 0
+    results = results == results ? results : Vector{} + static_cast<T>(__builtin_nan(""));
+    if (count == kLanes) {
+      *reinterpret_cast<Unaligned*>(out_ + i) = results;
+    } else {
+      for (int lane = 0; lane < count; ++lane) out_[i + lane] = results[lane];
+    }
+  }
+
+  // Of the pivots.
+  void products(Vector& of_lanes) {
+    T* const results = reinterpret_cast<T*>(&of_lanes);
     const T* const lanes = reinterpret_cast<const T*>(m_[0]);
-    const Integer* const odd = reinterpret_cast<const Integer*>(&odd_);
     double products[kLanes];
     int64_t exact[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
-      products[lane] = static_cast<double>(1 + 2 * odd[lane]);  // odd: -1
+      products[lane] = sign(lane);
       exact[lane] = 1;
     }
     for (int k = 0; k < kRows; ++k) {
@@ -166,17 +219,16 @@ class Lanes {
         exact[lane] &= (size > kLeastExactProduct) & (size < kMostExactProduct);
       }
     }
-    for (int lane = 0; lane < count; ++lane) {
-      if (exact[lane] == 0) {
-        double pivots[kRows];
-        for (int k = 0; k < kRows; ++k) {
-          pivots[k] = static_cast<double>(lanes[k * (kRows + 1) * kLanes + lane]);
-        }
-        products[lane] = static_cast<double>(1 + 2 * odd[lane]) * product_of_pivots(pivots, kRows);
-      }
-      out_[i + lane] = canonical(static_cast<T>(products[lane]));
+    for (int lane = 0; lane < kLanes; ++lane) {
+      results[lane] = exact[lane] != 0 ? static_cast<T>(products[lane]) : product_of_lane(lane);
     }
   }
+  T product_of_lane(int lane) const {
+    double pivots[kRows];
+    for (int k = 0; k < kRows; ++k) pivots[k] = static_cast<double>(m_[k][k][lane]);
+    return static_cast<T>(sign(lane) * product_of_pivots(pivots, kRows));
+  }
+  double sign(int lane) const { return static_cast<double>(1 + 2 * odd_[lane]); }  // odd: -1
 
   // Column by column, in place of the lower triangle.
   void factor(int64_t i, int count) {
@@ -227,7 +279,7 @@ int64_t run(const FactorAttributes& attributes, void* const* buffers, int64_t be
   if constexpr (kRows > 1) {
     if (attributes.rows < kRows) return run<T, kRows - 1>(attributes, buffers, begin, end);
   }
-  return Lanes<T, kRows>(attributes, buffers).run(begin, end);
+  return SmallMatrices<T, kRows>(attributes, buffers).run(begin, end);
 }
 
 int64_t small_factor(const FactorAttributes& attributes, void* const* buffers, int64_t begin,
