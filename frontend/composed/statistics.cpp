@@ -31,14 +31,21 @@ Tensor integral(const Tensor& y, const Operand& widths, int axis) {
   return sum(areas, axis);
 }
 
-// Of the rows of x, floats that are computed in their own type.
+// Products of so few columns take longer than to turn them into rows.
+constexpr int64_t kFewColumns = 8;
+
+// Of the rows or columns of x, floats that are computed in their own type.
 Tensor covariance(const char* op, const Tensor& x, bool rowvar, int ddof) {
   if (x.ndim() > 2) fail(op, describe(x), " has more than 2 dimensions");
-  const Tensor rows = x.ndim() == 2 ? (rowvar ? x : transpose(x)) : reshape(x, {1, x.numel()});
-  const auto count = static_cast<double>(std::max<int64_t>(rows.shape(1) - ddof, 0));
-  const Tensor difference = rows - mean(rows, 1, true);
-  const Tensor result = matmul(difference, transpose(difference)) / count;
-  return rows.shape(0) == 1 ? reshape(result, Shape{}) : result;
+  const bool turns = x.ndim() == 2 && !rowvar && x.shape(1) <= kFewColumns;
+  const bool of_rows = rowvar || turns || x.ndim() < 2;
+  const Tensor values = x.ndim() < 2 ? reshape(x, {1, x.numel()}) : turns ? transpose(x) : x;
+  const int along = of_rows ? 1 : 0;
+  const auto count = static_cast<double>(std::max<int64_t>(values.shape(along) - ddof, 0));
+  const Tensor difference = values - mean(values, along, true);
+  const Tensor turned = transpose(difference);
+  const Tensor result = (of_rows ? matmul(difference, turned) : matmul(turned, difference)) / count;
+  return values.shape(1 - along) == 1 ? reshape(result, Shape{}) : result;
 }
 
 // The number of each element's bin; `bins` for those outside of them all.

@@ -63,6 +63,15 @@ TEST(ArrayApi, FunctionsGiveWhatNumPyGives) {
   EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/arrayapi.txt", forms()), 9500);
 }
 
+// Many columns are taken where they are, few as rows.
+TEST(ArrayApi, CovariancesOfColumnsAreThoseOfRows) {
+  for (const int64_t columns : {1, 8, 9, 20}) {
+    const Tensor x = astype(randint(-4, 5, {50, columns}), DType::kFloat32);
+    EXPECT_TRUE(allclose(cov(x, false), cov(swapaxes(x, 0, 1)), 1e-5, 1e-5).item<bool>());
+    EXPECT_EQ(cov(x, false).shape(), cov(swapaxes(x, 0, 1)).shape());
+  }
+}
+
 class Costs : public testing::Test {
  protected:
   void SetUp() override {
