@@ -34,6 +34,8 @@ constexpr int64_t kChunk = 4096;
 constexpr int64_t kStreamedDepth = 64, kMinStrip = 128, kMaxStrip = 1024, kMinStrips = 8;
 // So many tiles are fetched ahead.
 constexpr int64_t kAhead = 2, kRowsAhead = 16;
+// What is fetched with a row of b; and of several products, the least depth that this pays for.
+constexpr int64_t kFetchedBytes = 128, kMinFetched = 16;
 // Products with few vectors of so many elements are sums along the lines of the matrix; so are
 // products of so few multiplications, of lines that a vector holds.
 constexpr int64_t kMinVectorDepth = 128;
@@ -78,11 +80,14 @@ bool reads_b(const MatrixProduct& x) {
   return has_rows(x) && (x.k * x.n <= kMaxUnpacked || x.m <= kFewRowPanels * x.loops.rows);
 }
 bool streams_b(const MatrixProduct& x) { return reads_b(x) && x.k * x.n > kMaxUnpacked; }
+bool has_contiguous_rows(const MatrixProduct& x) {
+  return x.a.depth_stride == 1 && x.a.line_stride == x.k;
+}
 bool reads_a(const MatrixProduct& x) {
   // Lines with gaps between them may be at the same place in a cache.
   if (x.loops.reads_rows) {
     const int depth = x.k < x.loops.packed_depth ? x.loops.short_depth : x.loops.packed_depth;
-    return x.a.depth_stride == 1 && x.a.line_stride == x.k && x.k <= kMaxRow && x.k % depth == 0 &&
+    return has_contiguous_rows(x) && x.k <= kMaxRow && x.k % depth == 0 &&
            x.m % x.loops.packed_rows == 0;
   }
   return x.loops.direct && (x.n <= kFewColumnPanels * x.loops.columns || x.m <= x.loops.rows);
@@ -122,6 +127,43 @@ int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
 int64_t row_panels(const MatrixProduct& x, int64_t rows, int64_t depth) {
   return reads_a(x) ? std::max(kChunkPanels, kChunk / (rows * depth)) : kChunkPanels;
 }
+
+// What tiles read after others: memory that these fetch, line by line.
+class Fetches {
+ public:
+  void add(const void* data, int64_t elements, size_t size) {
+    ranges_[count_++] = {static_cast<const char*>(data), elements * static_cast<int64_t>(size)};
+  }
+  // The operands of `count` products of x, if they lie one after another; of a one's first rows
+  // alone.
+  void add_items(const MatrixProduct& x, int64_t item, int64_t count, int64_t rows) {
+    const size_t size = x.loops.element_size;
+    const int64_t of_a = count == 1 && has_contiguous_rows(x) ? rows * x.k : count * x.a.next;
+    if (x.a.next == x.m * x.k) add(at(x.a.data, item * x.a.next, size), of_a, size);
+    if (x.b.next == x.k * x.n) add(at(x.b.data, item * x.b.next, size), count * x.b.next, size);
+  }
+  // As much as these tiles fetch.
+  void give(ProductTile* tile) {
+    tile->fetch = nullptr;
+    tile->fetch_stride = tile->fetch_next = 0;
+    if (current_ == count_) return;
+    auto& [data, bytes] = ranges_[current_];
+    tile->fetch = data;
+    tile->fetch_stride = kFetchedBytes;
+    tile->fetch_next = tile->depth * kFetchedBytes;
+    data += tile->count * tile->fetch_next;
+    bytes -= tile->count * tile->fetch_next;
+    if (bytes <= 0) ++current_;
+  }
+
+ private:
+  struct Range {
+    const char* data;
+    int64_t bytes;
+  };
+  Range ranges_[3];
+  int count_ = 0, current_ = 0;
+};
 
 // The products of one slab of the depth, for some rows and columns of c. Where these are rounded,
 // `sums` has what the slabs before it gave, without gaps; null if it is the only one.
@@ -211,6 +253,22 @@ class Slab {
     }
   }
 
+  // Where both operands are read where they are: what is read after this block of all columns.
+  Fetches next_of_block(int64_t row, int64_t column) const {
+    Fetches next;
+    if (!reads_a_ || depth_ < x_.k || columns_.end_of_block(column) < x_.n) return next;
+    const int64_t end = row_ + rows_.end_of_block(row);
+    const int64_t rows = std::min(rows_.block, x_.m);
+    if (end == x_.m) {
+      if (x_.count == 1) return next;
+      next.add_items(x_, 1, 1, rows);
+    } else if (has_contiguous_rows(x_)) {
+      next.add(at(x_.a.data, end * x_.k, loops_.element_size), rows * x_.k, loops_.element_size);
+    }
+    next.add(at(x_.c, end * x_.n, loops_.result_size), rows * x_.n, loops_.result_size);
+    return next;
+  }
+
   // Of a row or column of tiles.
   size_t bytes_of_sums() const {
     const int64_t rows = std::min(rows_.block, rows_.lines);
@@ -237,13 +295,12 @@ class Slab {
     } else {
       tile.a_stride = rows_.width;
     }
-    if (reads_b_) {
-      tile.b_stride = x_.b.depth_stride;
-      tile.b_ahead = streams_b(x_) ? kAhead * columns_.width : 0;
-    } else {
-      tile.b_stride = columns_.width;
-      tile.b_ahead = kRowsAhead * columns_.width;
-    }
+    tile.b_stride = reads_b_ ? x_.b.depth_stride : columns_.width;
+    const bool fetches_b = !reads_b_ || streams_b(x_);
+    const auto size_of_b =
+        static_cast<int64_t>(reads_b_ ? loops_.element_size : loops_.packed_size);
+    const int64_t ahead = (reads_b_ ? kAhead : kRowsAhead) * columns_.width * size_of_b;
+    Fetches next = fetches_b ? Fetches() : next_of_block(first_row, first_column);
     // One column of panels takes rows in turn; so does each whose part of b is hardly read twice.
     const bool is_column = last_column - first_column <= columns_.width ||
                            (streams_b(x_) && last_row - first_row > rows_.width);
@@ -279,6 +336,13 @@ class Slab {
           tile.count = (last_column - column) / tile.columns;
           tile.b_next = tile.columns * next_column;
           tile.c_next = tile.halves_next = tile.columns;
+        }
+        if (fetches_b) {
+          tile.fetch = at(tile.b, ahead, 1);
+          tile.fetch_stride = tile.b_stride * size_of_b;
+          tile.fetch_next = tile.b_next * size_of_b;
+        } else {
+          next.give(&tile);
         }
         loops_.tile(tile);
         column += is_column ? tile.columns : tile.count * tile.columns;
@@ -318,6 +382,9 @@ void multiply_items(const MatrixProduct& x) {
                      .a_next = x.a.next,
                      .b_next = x.b.next,
                      .c_next = x.m * x.n};
+    Fetches next;
+    const int64_t left = x.count - item - chunk;
+    if (left > 0 && x.k >= kMinFetched) next.add_items(x, item + chunk, std::min(chunk, left), x.m);
     for (int64_t first = 0; first < x.k; first += depth) {
       tile.depth = std::min(depth, x.k - first);
       tile.adds = first > 0;
@@ -329,6 +396,7 @@ void multiply_items(const MatrixProduct& x) {
           tile.columns = std::min<int64_t>(x.loops.columns, x.n - column);
           tile.b = at(x.b.data, item * tile.b_next + first * tile.b_stride + column, size);
           tile.c = at(x.c, item * tile.c_next + row * x.n + column, x.loops.result_size);
+          next.give(&tile);
           x.loops.tile(tile);
         }
       }
@@ -494,6 +562,7 @@ void multiply(const MatrixProduct& x) {
   const size_t size = x.loops.element_size;
   for (int64_t i = 0; i < x.count; ++i) {
     MatrixProduct one = x;
+    one.count = x.count - i;  // others follow
     one.a.data = at(x.a.data, i * x.a.next, size);
     one.b.data = at(x.b.data, i * x.b.next, size);
     one.c = at(x.c, i * x.m * x.n, x.rounds ? size : x.loops.result_size);

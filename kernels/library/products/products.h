@@ -21,8 +21,8 @@ struct ProductTile {
   int64_t depth = 0;
   const void* a = nullptr;  // element (i, p) is a[i * a_line_stride + p * a_stride]
   int64_t a_line_stride = 1, a_stride = 0;
-  const void* b = nullptr;  // its rows `b_stride` apart, and fetched from `b_ahead` on
-  int64_t b_stride = 0, b_ahead = 0;
+  const void* b = nullptr;  // its rows `b_stride` apart
+  int64_t b_stride = 0;
   void* c = nullptr;
   int64_t c_stride = 0;
   bool adds = false;
@@ -31,6 +31,10 @@ struct ProductTile {
   int64_t halves_stride = 0, halves_next = 0;
   int64_t count = 1;  // of tiles
   int64_t a_next = 0, b_next = 0, c_next = 0;
+  // What is read later, or null: of it a large tile fetches two cache lines with each row of b,
+  // `fetch_stride` bytes further each time; the next tile from `fetch_next` bytes further on.
+  const char* fetch = nullptr;
+  int64_t fetch_stride = 0, fetch_next = 0;
 };
 
 // y[i * y_line_stride + j * y_column_stride] = the sum over p < depth of

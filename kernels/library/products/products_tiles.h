@@ -36,7 +36,9 @@ struct Tiles {
     const S* b = static_cast<const S*>(t.b);
     T* c = static_cast<T*>(t.c);
     const int64_t a_line = t.a_line_stride;
-    for (int64_t tiles = t.count; tiles > 0; --tiles, a += t.a_next, b += t.b_next, c += t.c_next) {
+    const char* of_tile = t.fetch != nullptr ? t.fetch : static_cast<const char*>(t.b);
+    for (int64_t tiles = t.count; tiles > 0;
+         --tiles, a += t.a_next, b += t.b_next, c += t.c_next, of_tile += t.fetch_next) {
       Vector sums[kRows][kVectors];
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
@@ -68,6 +70,7 @@ struct Tiles {
         asm("" : "+r"(lines[i]));
       }
       const S* row_of_b = b;
+      const char* fetched = of_tile;
       bool skips = kSteps == 2 && t.depth % 2 != 0;  // the first of two steps
       for (int64_t left = t.depth; left > 0;) {
 #pragma GCC unroll 2
@@ -79,8 +82,9 @@ struct Tiles {
           Vector row[kVectors];
           if constexpr (kVectors == 2) {
             row[0] = L::load_sums(row_of_b);
-            __builtin_prefetch(row_of_b + t.b_ahead);
-            __builtin_prefetch(row_of_b + t.b_ahead + L::kCount);
+            __builtin_prefetch(fetched);
+            __builtin_prefetch(fetched + 64);
+            fetched += t.fetch_stride;
           }
           row[kVectors - 1] = load_last(row_of_b + kLast);
 #pragma GCC unroll 16
