@@ -83,13 +83,28 @@ memory::dims numbers_of(const BlockShape& shape, int64_t WindowAxis::*number, in
   return numbers;
 }
 
+typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
+
+// Lanes of x, and from 4 on of y. Spelt lane by lane this would be loaded lane by lane.
+template <int... kFrom>
+Four shuffled(Four x, Four y) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(x, y, kFrom...);
+#else
+  typedef int32_t Places __attribute__((vector_size(16)));
+  return __builtin_shuffle(x, y, Places{kFrom...});
+#endif
+}
+
 // out[j * out_stride + i] = x[i * stride + j] for i < rows, j < columns.
 void transpose(const float* x, int64_t rows, int64_t stride, int64_t columns, float* out,
                int64_t out_stride) {
-  typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
   constexpr int64_t kRows = 64;  // of which a few columns stay in the first-level cache
   const auto four = [&](int64_t i, int64_t j) {
     return *reinterpret_cast<const Four*>(x + i * stride + j);
+  };
+  const auto store = [&](int64_t i, int64_t j, Four column) {
+    *reinterpret_cast<Four*>(out + j * out_stride + i) = column;
   };
   for (int64_t begin = 0; begin < rows; begin += kRows) {
     const int64_t end = std::min(begin + kRows, rows);
@@ -98,15 +113,12 @@ void transpose(const float* x, int64_t rows, int64_t stride, int64_t columns, fl
       int64_t i = begin;
       for (; i + 4 <= end; i += 4) {
         const Four a = four(i, j), b = four(i + 1, j), c = four(i + 2, j), d = four(i + 3, j);
-        const Four ac_low{a[0], c[0], a[1], c[1]}, ac_high{a[2], c[2], a[3], c[3]};
-        const Four bd_low{b[0], d[0], b[1], d[1]}, bd_high{b[2], d[2], b[3], d[3]};
-        const Four columns_of[] = {{ac_low[0], bd_low[0], ac_low[1], bd_low[1]},
-                                   {ac_low[2], bd_low[2], ac_low[3], bd_low[3]},
-                                   {ac_high[0], bd_high[0], ac_high[1], bd_high[1]},
-                                   {ac_high[2], bd_high[2], ac_high[3], bd_high[3]}};
-        for (int k = 0; k < 4; ++k) {
-          *reinterpret_cast<Four*>(out + (j + k) * out_stride + i) = columns_of[k];
-        }
+        const Four ab_low = shuffled<0, 4, 1, 5>(a, b), ab_high = shuffled<2, 6, 3, 7>(a, b);
+        const Four cd_low = shuffled<0, 4, 1, 5>(c, d), cd_high = shuffled<2, 6, 3, 7>(c, d);
+        store(i, j, shuffled<0, 1, 4, 5>(ab_low, cd_low));
+        store(i, j + 1, shuffled<2, 3, 6, 7>(ab_low, cd_low));
+        store(i, j + 2, shuffled<0, 1, 4, 5>(ab_high, cd_high));
+        store(i, j + 3, shuffled<2, 3, 6, 7>(ab_high, cd_high));
       }
       for (; i < end; ++i) {
         for (int k = 0; k < 4; ++k) out[(j + k) * out_stride + i] = x[i * stride + j + k];
