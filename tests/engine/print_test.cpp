@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sluice/format.h>
 #include <sluice/sluice.h>
 #include "tests/support/golden.h"
 
@@ -53,6 +54,14 @@ TEST(Print, StreamsTakeEverything) {
          << Device::cpu() << " " << Tensor();
   EXPECT_EQ(stream.str(), "[1. 2.] (2, 3) bfloat16 cpu <empty>");
 }
+
+#ifdef __cpp_lib_format
+TEST(Print, FormatTakesEverything) {
+  EXPECT_EQ(std::format("{} of {:>9}{:*^9} on {}", Shape{2, 2}, DType::kInt32,
+                        Tensor::from(std::vector<int32_t>{1, 2}), Device::cpu()),
+            "(2, 2) of     int32**[1 2]** on cpu");
+}
+#endif
 
 TEST(Print, BrainFloatsHaveTheDigitsThatTellThemApart) {
   const Tensor x = Tensor::from({0.1f, 1.f / 3, 2.f}).astype(kBFloat16);
