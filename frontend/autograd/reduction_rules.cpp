@@ -126,8 +126,9 @@ Tensor of_gather(const Backward& backward, size_t) {
   }
   Dims dims(g.shape().begin(), g.shape().end());
   dims[axis] = extent;
-  const Tensor none =
-      zeros(make_shape(kGradients, span_of(dims)), compute_type(g.dtype()), g.device());
+  const Tensor zero = zeros(make_shape(kGradients, span_of(Dims(g.ndim(), 1))),
+                            compute_type(g.dtype()), g.device());
+  const Tensor none = broadcast_to(zero, make_shape(kGradients, span_of(dims)));
   return scatter_add(none, indices, g, axis);
 }
 

@@ -87,6 +87,36 @@ TEST_P(Scatter, RowsOfEveryLength) {
   }
 }
 
+// Blocks that ascend, and some that don't; rows that fill blocks; strided positions.
+TEST_P(Scatter, ElementsInOrder) {
+  const DType dtype = GetParam();
+  constexpr int64_t kCount = 10'000;
+  for (const int64_t rows_of_x : {1, 3, 50, 3000}) {
+    for (const int64_t exchanged : {0, 2}) {
+      const Tensor x = numbers({rows_of_x, 1}, dtype);
+      Tensor rows = sort(astype(randint(0, rows_of_x, {kCount}), DType::kInt64));
+      const Tensor place = arange(kCount);
+      if (exchanged > 0) rows = where(place % 4999 == 17, rows_of_x - 1 - rows, rows);
+      const Tensor updates = numbers({kCount, 1}, dtype);
+      const Tensor twice = reshape(stack({rows, zeros_like(rows)}, 1), {2 * kCount, 1});
+      visit_dtype(dtype, [&]<typename T>() {
+        if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+          const auto add = [](T a, T b) { return static_cast<T>(a + b); };
+          for (const Tensor& at : {reshape(rows, {kCount, 1}), slice(twice, 0, 0, 2 * kCount, 2)}) {
+            expect_rows<T>(scatter_add(x, at, updates, 0), x, rows, updates, "sums", add);
+            expect_rows<T>(scatter(x, at, updates, 0), x, rows, updates, "updates",
+                           [](T, T b) { return b; });
+          }
+          const Tensor none = zeros({1, 1}, dtype), zero = zeros({rows_of_x, 1}, dtype);
+          expect_rows<T>(scatter_add(broadcast_to(none, {rows_of_x, 1}), reshape(rows, {kCount, 1}),
+                                     updates, 0),
+                         zero, rows, updates, "sums from 0", add);
+        }
+      });
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(DTypes, Scatter,
                          testing::Values(DType::kInt8, DType::kInt32, DType::kInt64, DType::kUInt16,
                                          DType::kFloat32, DType::kFloat64),

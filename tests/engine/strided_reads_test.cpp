@@ -161,5 +161,34 @@ TEST(StridedReads, RowsTaken) {
   }
 }
 
+// Elements narrower than a word are cut out of the words that they lie in: those at each place of a
+// word, at either end of the memory, by vectors that are whole and not.
+TEST(GatheredElements, HaveTheBitsOfInterpretedOnes) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const int64_t extent : {1, 2, 3, 5, 64, 1001}) {
+      const Tensor base = astype(randint(-99, 99, {extent + 3}), dtype);
+      base.eval();
+      for (int64_t offset = 0; offset < 4; ++offset) {
+        const Tensor x = base.slice(0, offset, offset + extent);
+        for (const int64_t count : {1, 7, 16, 33, 1000}) {
+          const Tensor inside = randint(-extent, extent, {count});
+          const Tensor at = where(arange(count) % 5 == 0, extent - 1, inside);
+          at.eval();
+          const std::string what = std::string(name_of(dtype)) + ", " + std::to_string(count) +
+                                   " of " + std::to_string(extent) + " from " +
+                                   std::to_string(offset);
+          expect_bits_of_interpreted(what, [&] { return take(x, at, 0); });
+          expect_bits_of_interpreted(what + ", some", [&] {
+            return concat({pad(take(x, at, 0), {{2, 1}}), take(flip(x, 0), at, 0)}, 0);
+          });
+          expect_bits_of_interpreted(what + ", as floats",
+                                     [&] { return astype(take(x, at, 0), DType::kFloat32) * 3.f; });
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test
