@@ -1,14 +1,13 @@
 #include <sluice/nn/recurrent.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include <sluice/creation.h>
 #include <sluice/nn/init.h>
 #include <sluice/ops.h>
 #include "absl/strings/str_cat.h"
 #include "frontend/checks.h"
+#include "frontend/layers/recurrence.h"
 #include "frontend/nn/observed.h"
 
 namespace sluice::nn {
@@ -16,12 +15,6 @@ namespace {
 
 using frontend::describe;
 using frontend::fail;
-
-struct State {
-  Tensor hidden, cell;
-};
-
-Tensor plus_bias(Tensor x, const Tensor& bias) { return bias.defined() ? std::move(x) + bias : x; }
 
 }  // namespace
 
@@ -76,27 +69,7 @@ RecurrentResult Recurrent::operator()(const Tensor& x, const Tensor& hidden,
     }
   }
   if (cell.defined() && cell_ != Cell::kLstm) fail(name, "has no cells, was given some");
-  const int64_t length = x.shape(1), directions = options_.bidirectional ? 2 : 1;
-
-  // What one step makes of the state, given the product with its input.
-  const auto step = [&](const Tensor& weight, const Tensor& bias, const Tensor& inputs,
-                        const State& before) {
-    const Tensor product = plus_bias(matmul(before.hidden, weight), bias);
-    const auto gate = [&](const Tensor& of, int64_t number) {
-      return slice(of, -1, number * hidden_, (number + 1) * hidden_);
-    };
-    if (cell_ == Cell::kRnn) return State{tanh(inputs + product), {}};
-    if (cell_ == Cell::kGru) {
-      const Tensor reset = sigmoid(gate(inputs, 0) + gate(product, 0));
-      const Tensor update = sigmoid(gate(inputs, 1) + gate(product, 1));
-      const Tensor fresh = tanh(gate(inputs, 2) + reset * gate(product, 2));
-      return State{(Scalar(1) - update) * fresh + update * before.hidden, {}};
-    }
-    const Tensor all = inputs + product;
-    const Tensor next =
-        sigmoid(gate(all, 1)) * before.cell + sigmoid(gate(all, 0)) * tanh(gate(all, 2));
-    return State{sigmoid(gate(all, 3)) * tanh(next), next};
-  };
+  const int64_t directions = options_.bidirectional ? 2 : 1;
 
   Tensor layer_input = x;
   std::vector<Tensor> last_hidden, last_cell;
@@ -105,25 +78,22 @@ RecurrentResult Recurrent::operator()(const Tensor& x, const Tensor& hidden,
     for (int64_t direction = 0; direction < directions; ++direction) {
       const int64_t number = layer * directions + direction;
       const Weights& weights = weights_[number];
-      const Tensor inputs =
-          plus_bias(matmul(layer_input, transpose(weights.input)), weights.input_bias);
-      const Tensor state_weight =
-          transpose(weights.state);  // once: its gradient is summed as it is
-      const auto initial = [&](const Tensor& given) {
-        return given.defined() ? given[number]
-                               : zeros({x.shape(0), hidden_}, inputs.dtype(), x.device());
+      const Tensor inputs = matmul(layer_input, transpose(weights.input));
+      const auto first = [&](const Tensor& given) {
+        return given.defined() ? given[number] : Tensor();
       };
-      State state{initial(hidden), cell_ == Cell::kLstm ? initial(cell) : Tensor()};
-      std::vector<Tensor> steps(length);
-      for (int64_t i = 0; i < length; ++i) {
-        const int64_t at = direction == 0 ? i : length - 1 - i;
-        state =
-            step(state_weight, weights.state_bias, squeeze(slice(inputs, 1, at, at + 1), 1), state);
-        steps[at] = state.hidden;
-      }
-      outputs.push_back(stack(steps, 1));
-      last_hidden.push_back(state.hidden);
-      if (cell_ == Cell::kLstm) last_cell.push_back(state.cell);
+      const frontend::RecurrenceStates states =
+          frontend::recurrence(name, {.cell = static_cast<fusion::RecurrenceCell>(cell_),
+                                      .is_reverse = direction == 1,
+                                      .inputs = inputs,
+                                      .weight = weights.state,
+                                      .input_bias = weights.input_bias,
+                                      .bias = weights.state_bias,
+                                      .hidden = first(hidden),
+                                      .cell_state = first(cell)});
+      outputs.push_back(states.hidden);
+      last_hidden.push_back(states.last_hidden);
+      if (cell_ == Cell::kLstm) last_cell.push_back(states.last_cell);
     }
     layer_input = directions == 1 ? outputs[0] : concat(outputs, 2);
     const bool is_dropped = is_training() && options_.dropout > 0 && layer + 1 < options_.layers;

@@ -1,6 +1,7 @@
 #include "kernels/library/multiply.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "kernels/library/scratch.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kBlockBytes = 384 << 10, kMaxBlockPanels = 32, kChunkPanels = 4;
 // Lines of an operand that are packed at a time.
 constexpr int64_t kMaxPacked = 4096;
+// What is packed for several products, at most.
+constexpr size_t kMaxPackedBytes = 32 << 20;
 // An operand is read where it is if that is one that the tiles can read and it has so few elements,
 // or if it has so few panels to be multiplied with that packing would take longer than it saves.
 constexpr int64_t kMaxUnpacked = 16384;
@@ -113,6 +116,18 @@ int64_t max_depth(const MatrixProduct& x) {
 int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked; }
 int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
 
+// Of columns of b, in panels.
+int64_t panel_columns(const MatrixProduct& x) {
+  return x.n <= x.loops.lanes ? x.loops.lanes : x.loops.columns;
+}
+
+// Of b, all of whose columns are packed: what the slabs take that come before a depth.
+size_t packed_bytes_before(const MatrixProduct& x, int64_t depth) {
+  return static_cast<size_t>(round_up(x.n, panel_columns(x)) *
+                             round_up(depth, x.loops.packed_depth)) *
+         x.loops.packed_size;
+}
+
 // The lines of one panel of a: all panels have about as many.
 int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
   const bool direct = reads_a(x) && !x.loops.reads_rows;
@@ -181,7 +196,7 @@ class Slab {
         rows_(std::min(max_rows(product), product.m - row),
               panel_rows(product, std::min(max_rows(product), product.m - row)),
               row_panels(product, loops_.rows, depth_)),
-        columns_(columns, product.n <= loops_.lanes ? loops_.lanes : loops_.columns,
+        columns_(columns, panel_columns(product),
                  std::clamp(kBlockBytes / static_cast<int64_t>(bytes(loops_.columns)), int64_t{1},
                             kMaxBlockPanels)),
         reads_a_(reads_a(product)),
@@ -193,11 +208,13 @@ class Slab {
     // What several tasks read is packed before them, the rest by the one that reads it.
     const int64_t chunks = rows_.blocks(), blocks = columns_.blocks();
     const bool packs_a = blocks > 1 && !reads_a_;
-    const bool packs_b = chunks > 1 && !reads_b_;
+    const bool packs_b = chunks > 1 && !reads_b_ && x_.packed_b == nullptr;
     const Scratch a(packs_a ? bytes(rows_.padded(rows_.lines)) : 0);
     const Scratch b(packs_b ? bytes(columns_.padded(columns_.lines)) : 0);
     a_ = a.data();
-    b_ = b.data();
+    b_ = x_.packed_b == nullptr
+             ? b.data()
+             : static_cast<char*>(x_.packed_b) + packed_bytes_before(x_, first_) + bytes(column_);
     const int64_t row_blocks = packs_a ? chunks : 0;
     const int64_t to_pack = row_blocks + (packs_b ? blocks : 0);
     parallel_for(to_pack, 1 + kMinRead / (depth_ * rows_.block), [&](int64_t begin, int64_t end) {
@@ -528,6 +545,15 @@ void multiply_one(const MatrixProduct& x) {
                });
 }
 
+// x, if that is what it is best computed as.
+std::optional<VectorProducts> products_of_vectors(const MatrixProduct& x) {
+  const VectorProducts of_a{x, x.a, x.m, x.n, x.b, x.n, 1};
+  if (x.n <= x.m && of_a.pays()) return of_a;
+  const VectorProducts of_b{x, x.b, x.n, 1, x.a, x.m, x.n};
+  if (x.m <= x.n && of_b.pays()) return of_b;
+  return std::nullopt;
+}
+
 // What is rounded when all of it is there: products with vectors are few.
 void multiply_and_round(const MatrixProduct& x) {
   const int64_t rows = x.count * x.m;
@@ -542,12 +568,8 @@ void multiply_and_round(const MatrixProduct& x) {
 }  // namespace
 
 void multiply(const MatrixProduct& x) {
-  const VectorProducts of_a{x, x.a, x.m, x.n, x.b, x.n, 1};
-  const VectorProducts of_b{x, x.b, x.n, 1, x.a, x.m, x.n};
-  const bool of_vectors = x.n <= x.m && of_a.pays();
-  if (of_vectors || (x.m <= x.n && of_b.pays())) {
-    if (x.rounds) return multiply_and_round(x);
-    return of_vectors ? of_a.run() : of_b.run();
+  if (const std::optional<VectorProducts> of_vectors = products_of_vectors(x)) {
+    return x.rounds ? multiply_and_round(x) : of_vectors->run();
   }
   if (x.n == 1 && x.m > 1 && x.loops.direct && x.a.line_stride == 1) {
     // A row is a column as well.
@@ -573,6 +595,21 @@ void multiply(const MatrixProduct& x) {
     } else {
       mirror(static_cast<uint64_t*>(one.c), x.n);
     }
+  }
+}
+
+size_t packed_bytes_of_b(const MatrixProduct& x) {
+  if (x.count > 1 || x.n == 1 || products_of_vectors(x) || reads_b(x)) return 0;
+  const size_t bytes = packed_bytes_before(x, x.k);
+  return bytes <= kMaxPackedBytes ? bytes : 0;
+}
+
+void pack_b(const MatrixProduct& x, void* out) {
+  for (int64_t first = 0; first < x.k; first += max_depth(x)) {
+    x.loops.pack_columns(at(x.b.data, first * x.b.depth_stride, x.loops.element_size),
+                         x.b.line_stride, x.b.depth_stride, x.n,
+                         std::min(max_depth(x), x.k - first), panel_columns(x),
+                         at(out, packed_bytes_before(x, first), 1));
   }
 }
 

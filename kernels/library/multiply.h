@@ -2,6 +2,7 @@
 #ifndef SLUICE_KERNELS_LIBRARY_MULTIPLY_H_
 #define SLUICE_KERNELS_LIBRARY_MULTIPLY_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/library/products/products.h"
@@ -24,7 +25,8 @@ struct MatrixProduct {
   int64_t m = 0, n = 0, k = 0;
   ProductOperand a, b;
   void* c = nullptr;
-  bool rounds = false;  // to halves, which c has
+  bool rounds = false;       // to halves, which c has
+  void* packed_b = nullptr;  // b as pack_b() packs it; null: it is packed if need be
 };
 
 // What a product takes, in multiplications: it reads and writes elements too. And how much is worth
@@ -37,6 +39,11 @@ constexpr int64_t kMinProductTask = 400'000;
 // The bits of each depend on m, n, k, the strides and the loops alone. Many small products share
 // what a call takes.
 void multiply(const MatrixProduct& product);
+
+// For products by one b, one after another: what it takes in memory as multiply() packs it. 0 if
+// that doesn't, or it would take too much.
+size_t packed_bytes_of_b(const MatrixProduct& product);
+void pack_b(const MatrixProduct& product, void* out);
 
 }  // namespace sluice::kernels
 

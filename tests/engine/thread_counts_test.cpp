@@ -83,6 +83,11 @@ std::string results(CompileMode mode) {
   const Tensor places = conv2d(images, filters, {.padding = 1});
   add(places);
   for (const Tensor& slope : gradients(sum(places * places), {images, filters})) add(slope);
+  const Tensor sequences = x.slice(0, 0, 44'000).reshape({40, 11, 100}).requires_grad();
+  const nn::LSTM lstm(100, 300);
+  const Tensor states = lstm(sequences).output;
+  add(states);
+  add(gradients(sum(states * states), {sequences})[0]);
   return bits;
 }
 

@@ -43,7 +43,7 @@ ROOMS = {
     "kernels/gpu": ["kernels/gpu", "kernels/math", "kernels/*.h"],
     "kernels/cuda": ["kernels/cuda", "kernels/gpu", "kernels/math", "kernels/cache",
                      "kernels/library/*.h", "kernels/*.h"],
-    "kernels/library": ["kernels/library", "kernels/interp/loops", "kernels/*.h"],
+    "kernels/library": ["kernels/library", "kernels/interp/loops", "kernels/math", "kernels/*.h"],
 }
 
 # Headers that only some folders may include.

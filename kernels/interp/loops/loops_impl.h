@@ -14,16 +14,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/independent_turns.h"
 #include "kernels/interp/loops/loops.h"
 #include "kernels/math/functions.h"
 #include "kernels/reduction.h"
-
-// Before a loop: no iteration reads what an earlier one wrote.
-#ifdef __clang__
-#define SLUICE_INDEPENDENT_TURNS _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define SLUICE_INDEPENDENT_TURNS _Pragma("GCC ivdep")
-#endif
 
 namespace sluice::kernels::interp::SLUICE_ISA_NAMESPACE {
 

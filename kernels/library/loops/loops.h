@@ -11,6 +11,7 @@
 #include "fusion/library/scatter.h"
 #include "fusion/library/search.h"
 #include "fusion/library/sort.h"
+#include "kernels/library/loops/recurrence.h"
 
 namespace sluice::kernels {
 
@@ -27,6 +28,11 @@ struct LibraryLoops {
   // rows and sides, on the calling thread. The first that has no result; else `end`.
   int64_t (*small_factor)(const fusion::FactorAttributes&, void* const* buffers, int64_t begin,
                           int64_t end) = nullptr;
+
+  // By whether it is of float64, the fusion::RecurrenceCell, and for steps whether it keeps what
+  // the gradient needs. On the calling thread.
+  void (*recurrence_step[2][3][2])(const RecurrenceStep&) = {};
+  void (*recurrence_gradient_step[2][3])(const RecurrenceGradientStep&) = {};
 
   // Sort words on the calling thread; null if this set has none that are better than a library's.
   void (*sort32)(uint32_t* words, int64_t count) = nullptr;

@@ -6,12 +6,14 @@ namespace sluice::kernels {
 
 #define SLUICE_ISA_LIBRARY_LOOPS(isa)                   \
   namespace isa {                                       \
+  void fill_recurrence(LibraryLoops& table);            \
   void fill_scatter(LibraryLoops& table);               \
   void fill_search(LibraryLoops& table);                \
   void fill_sort(LibraryLoops& table);                  \
   void fill_vector_sort(LibraryLoops& table);           \
   void fill_small_factor(LibraryLoops& table);          \
   static void fill_library_loops(LibraryLoops& table) { \
+    fill_recurrence(table);                             \
     fill_scatter(table);                                \
     fill_search(table);                                 \
     fill_sort(table);                                   \
