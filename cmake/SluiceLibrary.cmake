@@ -212,7 +212,7 @@ foreach(isa ${isas})
   endif()
 endforeach()
 if("x86_64_v4" IN_LIST isas)
-  set(amx -mamx-tile -mamx-bf16)
+  set(amx -mamx-tile -mamx-bf16 -mavx512bf16)
   check_cxx_compiler_flag("${amx}" SLUICE_COMPILES_AMX)
   if(SLUICE_COMPILES_AMX)
     set_property(SOURCE kernels/library/products/products_select.cpp APPEND PROPERTY

@@ -32,6 +32,7 @@ bool may_use_amx() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;      // ARCH_REQ_XCOMP_PERM
   unsigned int a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kBFloat16) != 0 && (d & kTile) != 0 &&
+         __builtin_cpu_supports("avx512bf16") &&
          syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
   return false;
