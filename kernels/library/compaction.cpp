@@ -15,6 +15,7 @@ namespace {
 using fusion::kCompactionBlock;
 
 constexpr int64_t kBlockGrain = 4;  // blocks
+constexpr uint64_t kAllTrue = 0x0101010101010101;
 
 // The positions within a block of what is true among `count` elements; how many these are.
 int64_t find(const uint8_t* x, int64_t count, int64_t stride, uint16_t* found) {
@@ -25,6 +26,11 @@ int64_t find(const uint8_t* x, int64_t count, int64_t stride, uint16_t* found) {
       uint64_t eight;
       std::memcpy(&eight, x + i, sizeof(eight));
       if (eight == 0) continue;
+      if (eight == kAllTrue) {
+        for (int64_t k = 0; k < 8; ++k) found[number + k] = static_cast<uint16_t>(i + k);
+        number += 8;
+        continue;
+      }
       for (int64_t k = i; k < i + 8; ++k) {
         found[number] = static_cast<uint16_t>(k);
         number += x[k];

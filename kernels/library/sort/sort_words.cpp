@@ -107,11 +107,28 @@ void sort_by_comparing(Word* words, int64_t count) {
 
 namespace {
 
-// By loops of ours where there are any, and words are not so many that the library's do better.
+// Whether a word is mostly one of few thousand: so many of a sample are equal.
+template <typename Word>
+bool are_few_different(void (*sort)(Word*, int64_t), const Word* words, int64_t count) {
+  constexpr int64_t kSampled = 256, kEqual = 2;
+  Word sample[kSampled];
+  for (int64_t i = 0; i < kSampled; ++i) sample[i] = words[count / kSampled * i];
+  sort(sample, kSampled);
+  int64_t equal = 0;
+  for (int64_t i = 1; i < kSampled; ++i) equal += sample[i] == sample[i - 1];
+  return equal >= kEqual;
+}
+
+// By loops of ours where there are any, and the library's do not do better: of very many words, and
+// of many of which few are different.
 template <typename Word>
 void sort_vectors(void (*loops)(Word*, int64_t), Word* words, int64_t count) {
-  constexpr int64_t kMany = int64_t{1} << 18;
-  if (loops != nullptr && (count <= kMany || find_vector_sorts() == nullptr)) {
+  constexpr int64_t kMany = int64_t{1} << 18, kVeryMany = int64_t{1} << 21;
+  const auto are_ours = [&] {
+    return count <= kMany || find_vector_sorts() == nullptr ||
+           (count <= kVeryMany && !are_few_different(loops, words, count));
+  };
+  if (loops != nullptr && are_ours()) {
     loops(words, count);
   } else {
     sort_by_comparing(words, count);
