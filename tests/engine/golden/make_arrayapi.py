@@ -8,21 +8,20 @@ i (int), f (float), b (bool), l (ints) or s (string). A tensor is "dtype dims la
 other element along the last axis), r (a reversed one), and of the results none. A call that is an
 error has "error" for its results.
 """
-import os
 import warnings
 
 import numpy as np
 
-from written import is_float, rounded, attribute, tensor
+from written import Calls, is_float, tensor
 
-rng = np.random.default_rng(20)
+calls = Calls(20)
+rng, case, lines = calls.rng, calls.case, calls.lines
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 INTEGERS = ["int32", "int64", "uint8", "int8", "int16", "uint16", "uint32", "uint64"]
 SHAPES = [(), (0,), (1,), (5,), (2, 3), (3, 0, 2), (2, 3, 4)]
-lines = []
 
 
 def wide(dtype):
@@ -44,25 +43,6 @@ def with_some(x, special, share=0.3):
     mask = rng.random(x.shape) < share
     x[mask] = rng.choice(special, x.shape)[mask] if x.ndim else rng.choice(special)
     return x
-
-
-def case(name, f, inputs, dtypes, out, tolerance=0, **attributes):
-    """`out`: the dtype of the result, or of each; f(*inputs) is what it is."""
-    layouts = [str(rng.choice(list("ccctsr"))) if np.ndim(x) else "c" for x in inputs]
-    try:
-        results = f(*inputs)
-    except (ValueError, IndexError, TypeError, np.exceptions.AxisError):
-        results = None
-    words = " ".join(f"{k}={attribute(v)}" for k, v in attributes.items())
-    given = " ".join(tensor(*each) for each in zip(inputs, dtypes, layouts))
-    if results is None:
-        made = "error"
-    else:
-        results = list(results) if isinstance(results, (tuple, list)) else [results]
-        outs = [out] * len(results) if isinstance(out, str) else out
-        made = " ".join(tensor(rounded(r, o) if is_float(o) else r, o)
-                        for r, o in zip(results, outs))
-    lines.append(f"{name} | {tolerance} | {words} | {given} | {made}")
 
 
 def sum_dtype(dtype):
@@ -495,7 +475,4 @@ def put(x, indices, updates):
 case("put_along_axis", put, [x, order[:, :2], values((4, 2), "float32")],
      ["float32", "int64", "float32"], "float32", axis=1)
 
-with open(os.path.join(os.path.dirname(__file__), "arrayapi.txt"), "w") as file:
-    file.write("".join(line + "\n" for line in lines))
-print(len(lines), "cases of", len({line.split(" ")[0] for line in lines}), "functions,",
-      sum(line.endswith("| error") for line in lines), "of them errors")
+calls.write("arrayapi.txt")

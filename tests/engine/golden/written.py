@@ -1,4 +1,6 @@
-"""Tensors and attributes as files of calls have them; make_arrayapi.py says how."""
+"""Calls, tensors and attributes as files of calls have them; make_arrayapi.py says how."""
+import os
+
 import numpy as np
 
 
@@ -36,3 +38,35 @@ def attribute(value):
     if isinstance(value, str):
         return f"s:{value}"
     return "l:" + (",".join(map(str, value)) or "-")
+
+
+class Calls:
+    """The lines of a file."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.lines = []
+
+    def case(self, name, f, inputs, dtypes, out, tolerance=0, **attributes):
+        """`out`: the dtype of the result, or of each; f(*inputs) is what it is."""
+        layouts = [str(self.rng.choice(list("ccctsr"))) if np.ndim(x) else "c" for x in inputs]
+        try:
+            results = f(*inputs)
+        except (ValueError, IndexError, TypeError, np.exceptions.AxisError):
+            results = None
+        words = " ".join(f"{k}={attribute(v)}" for k, v in attributes.items())
+        given = " ".join(tensor(*each) for each in zip(inputs, dtypes, layouts))
+        if results is None:
+            made = "error"
+        else:
+            results = list(results) if isinstance(results, (tuple, list)) else [results]
+            outs = [out] * len(results) if isinstance(out, str) else out
+            made = " ".join(tensor(rounded(r, o) if is_float(o) else r, o)
+                            for r, o in zip(results, outs))
+        self.lines.append(f"{name} | {tolerance} | {words} | {given} | {made}")
+
+    def write(self, file_name):
+        with open(os.path.join(os.path.dirname(__file__), file_name), "w") as file:
+            file.write("".join(line + "\n" for line in self.lines))
+        print(len(self.lines), "cases of", len({line.split(" ")[0] for line in self.lines}),
+              "functions,", sum(line.endswith("| error") for line in self.lines), "of them errors")
