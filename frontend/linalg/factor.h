@@ -37,7 +37,7 @@ std::vector<Tensor> factor(const char* name, fusion::Op op, int64_t mode, const 
                            const std::optional<Tensor>& y = std::nullopt);
 
 // Functions of matrices that they are computed with, before results are rounded to x's dtype.
-Tensor inverse_of(const char* name, const Tensor& x);
+Tensor inverse_of(const char* name, const Tensor& x, bool or_nan = false);
 Tensor solution_of(const char* name, const Tensor& a, const Tensor& b);
 struct Singular {
   Tensor u, s, vh;  // thin

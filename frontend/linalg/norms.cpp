@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 
+#include <sluice/creation.h>
 #include <sluice/linalg.h>
 #include "frontend/composed/compose.h"
 #include "frontend/linalg/factor.h"
@@ -19,6 +20,11 @@ Tensor with_kept(const Tensor& norms, bool keepdims) {
   return keepdims ? expand_dims(expand_dims(norms, -1), -1) : norms;
 }
 
+// Of sizes, of which 0 is the least: the greatest of nothing too.
+Tensor greatest(const Tensor& sizes, const Axes& axes, bool keepdims = false) {
+  return sizes.numel() == 0 ? sum(sizes, axes, keepdims) : max(sizes, axes, keepdims);
+}
+
 // Of matrices that are computed in their own dtype, (..).
 Tensor norm_of(const char* op, const Tensor& x, const Norm& ord) {
   if (ord.name() == "fro") return norm(x, {-2, -1});
@@ -26,7 +32,7 @@ Tensor norm_of(const char* op, const Tensor& x, const Norm& ord) {
   const double order = std::abs(ord.order());
   const bool least = ord.order() < 0;
   auto extreme = [&](const Tensor& values) {
-    return least ? min(values, {-1}) : max(values, {-1});
+    return least ? min(values, {-1}) : greatest(values, {-1});
   };
   if (ord.name().empty() && order == 2) return extreme(frontend::singular_values_of(op, x));
   if (ord.name().empty() && order == 1) return extreme(sum(abs(x), {-2}));
@@ -47,7 +53,7 @@ Tensor vector_norm(Arg x, const Axes& axes, bool keepdims, double ord) {
       if (ord == 2) return norm(values, axes, keepdims);
       const Tensor sizes = abs(values);
       if (std::isinf(ord)) {
-        return ord > 0 ? max(sizes, axes, keepdims) : min(sizes, axes, keepdims);
+        return ord > 0 ? greatest(sizes, axes, keepdims) : min(sizes, axes, keepdims);
       }
       if (ord == 0) return sum(astype(values != 0, values.dtype()), axes, keepdims);
       if (ord == 1) return sum(sizes, axes, keepdims);
@@ -74,11 +80,18 @@ Tensor cond(Arg x, Norm p) {
     }
     if (p.name().empty() && std::abs(p.order()) == 2) {
       const Tensor s = frontend::singular_values_of(kOp, matrices);
-      const Tensor greatest = max(s, {-1}), least = min(s, {-1});
-      return astype(p.order() > 0 ? greatest / least : least / greatest, dtype);
+      const Tensor most = max(s, {-1}), least = min(s, {-1});
+      // Of zeros, 0 / 0, inf as of all that is singular.
+      return astype(where(most == 0, INFINITY, p.order() > 0 ? most / least : least / most), dtype);
     }
-    const Tensor inverse = frontend::inverse_of(kOp, frontend::as_square_matrices(kOp, tensor));
-    return astype(norm_of(kOp, matrices, p) * norm_of(kOp, inverse, p), dtype);
+    const Tensor inverse =
+        frontend::inverse_of(kOp, frontend::as_square_matrices(kOp, tensor), /*or_nan=*/true);
+    // LAPACK has no singular values of NaN.
+    const Tensor none = isnan(inverse);
+    const Tensor product =
+        norm_of(kOp, matrices, p) * norm_of(kOp, where(none, zeros_like(inverse), inverse), p);
+    const Tensor is_singular = any(none, {-2, -1}) && !any(isnan(matrices), {-2, -1});
+    return astype(where(is_singular, INFINITY, product), dtype);
   });
 }
 

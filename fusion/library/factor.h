@@ -26,7 +26,7 @@ struct StridedMatrices {
 //   eigh      0: the eigenvalues (rows); 1: them, and the eigenvectors as rows (rows, rows). Of
 //             x's lower triangle
 //   solve     x^-1 y, of y (rows, sides)
-//   inv       x^-1
+//   inv       0: x^-1; 1: NaN where there is none, which is no error
 //   det       0: the determinant; 1: its sign, the logarithm of its absolute value
 inline constexpr int kMaxFactorParts = 3;
 

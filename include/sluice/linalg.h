@@ -101,13 +101,13 @@ struct SlogdetResult {
 // int64.
 Tensor matrix_rank(Arg x, std::optional<double> rtol = std::nullopt);
 // |x| |x^-1| in a norm of matrix_norm(); by default the 2-norm, which need not be square: the
-// greatest singular value over the least.
+// greatest singular value over the least. inf of a singular matrix.
 Tensor cond(Arg x, Norm p = 2);
 
 // ---- Norms.
 
 // sum(abs(x)^ord)^(1 / ord) over the axes (all of them, if none is named); ord inf and -inf: the
-// greatest and the least of abs(x); 0: how many are not 0.
+// greatest and the least of abs(x); 0: how many are not 0. Of nothing 0; the least is an error.
 Tensor vector_norm(Arg x, const Axes& axes = {}, bool keepdims = false, double ord = 2);
 // Of the last two axes: "fro", "nuc", 1 and inf (the greatest sum of a column's, of a row's
 // absolute values), 2 (the greatest singular value), -1, -inf and -2 (the least of them).

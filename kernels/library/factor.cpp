@@ -226,6 +226,10 @@ class Factor {
     T* const out = part(0, i);
     copy_x(i, out);
     lapack_.getrf(&rows_, &rows_, out, &rows_, space.integers, &info);
+    if (info > 0 && a_.mode == 1) {
+      std::fill_n(out, a_.rows * a_.rows, std::numeric_limits<T>::quiet_NaN());
+      return 0;
+    }
     if (info != 0) return info;
     lapack_.getri(&rows_, out, &rows_, space.integers, space.work, &work_size_, &info);
     return info;

@@ -409,6 +409,40 @@ TEST(Linalg, Norms) {
   EXPECT_NEAR(linalg::cond(square_matrix, "fro").item<double>(), 4.25, 1e-12);
 }
 
+TEST(Linalg, SingularMatricesHaveInfiniteConditionNumbers) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const int64_t n : {2, 8, 9, 30}) {  // loops of ours, and LAPACK
+    const Tensor regular_matrix = eye(n, n, DType::kFloat64);
+    const Tensor singular = regular_matrix * (arange(n) > 0);
+    const Tensor batch = stack({regular_matrix, singular, zeros({n, n}, DType::kFloat64),
+                                full({n, n}, std::nan(""), DType::kFloat64)});
+    for (const linalg::Norm order : {linalg::Norm(1), linalg::Norm(-inf), linalg::Norm("fro")}) {
+      const auto numbers = linalg::cond(batch, order).to_vector<double>();
+      EXPECT_GE(numbers[0], 1);
+      EXPECT_EQ(numbers[1], inf);
+      EXPECT_EQ(numbers[2], inf);
+      EXPECT_TRUE(std::isnan(numbers[3]));
+    }
+    EXPECT_EQ(linalg::cond(slice(batch, 0, 1, 3)).to_vector<double>(),
+              (std::vector<double>{inf, inf}));
+    EXPECT_EQ(linalg::cond(singular, "nuc").item<double>(), inf);
+  }
+}
+
+TEST(Linalg, NormsOfNothing) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const linalg::Norm order : {linalg::Norm("fro"), linalg::Norm("nuc"), linalg::Norm(1),
+                                   linalg::Norm(2), linalg::Norm(inf)}) {
+    EXPECT_EQ(linalg::matrix_norm(zeros({0, 0}), order).item<float>(), 0);
+    EXPECT_EQ(linalg::matrix_norm(zeros({3, 0}), order).item<float>(), 0);
+    EXPECT_EQ(linalg::matrix_norm(zeros({2, 0, 3}), order).to_vector<float>(),
+              (std::vector<float>{0, 0}));
+  }
+  EXPECT_EQ(linalg::vector_norm(zeros({2, 0}), {-1}, true, inf).shape(), (Shape{2, 1}));
+  EXPECT_EQ(linalg::vector_norm(zeros({0}), {}, false, inf).item<float>(), 0);
+  EXPECT_THROW(static_cast<void>(linalg::vector_norm(zeros({0}), {}, false, -inf)), Error);
+}
+
 // ---- Powers and products.
 
 TEST(Linalg, Powers) {

@@ -59,7 +59,10 @@ class SmallMatrices {
       }
       if (!any_lane(failed_)) continue;
       for (int lane = 0; lane < count; ++lane) {
-        if (failed_[lane] != 0) return i + lane;
+        if (failed_[lane] == 0) continue;
+        if (a_.op != Op::kInv || a_.mode != 1) return i + lane;
+        T* const inverse = out_ + (i + lane) * kRows * kRows;
+        for (int k = 0; k < kRows * kRows; ++k) inverse[k] = static_cast<T>(__builtin_nan(""));
       }
     }
     return end;
