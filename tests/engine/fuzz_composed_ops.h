@@ -144,7 +144,125 @@ inline bool make_attention(G& g, Step& step) {
   return true;
 }
 
-// By a leaf of a heavy diagonal: no matrix is singular.
+// The elements of the last two axes where column = row + offset (ints[0]).
+inline bool make_diagonal(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) {
+        return x.rank() >= 2 && x.dtype != DType::kBool && x.numel() > 0 &&
+               std::min(x.shape[x.rank() - 2], x.shape.back()) <= 8;
+      })) {
+    return false;
+  }
+  const Shape& shape = g.value(step.args[0]).shape;
+  step.ints = {g.pick(1 - std::min<int64_t>(shape[shape.rank() - 2], 3),
+                      std::min<int64_t>(shape.back(), 3) - 1)};
+  return true;
+}
+inline NdArray compute_diagonal(const Step& step, const Arrays& x) {
+  const int64_t rows = x[0].shape[x[0].rank() - 2], columns = x[0].shape.back();
+  std::vector<NdArray> parts;
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t j = i + step.ints[0];
+    if (j < 0 || j >= columns) continue;
+    parts.push_back(oracle::slice(oracle::slice(x[0], -2, i, i + 1, 1), -1, j, j + 1, 1));
+  }
+  const NdArray joined = oracle::concat(parts, -1);
+  return oracle::squeeze(joined, {-2});
+}
+
+// By a leaf, over an axis of extent 3.
+inline bool make_cross(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) {
+        return x.dtype != DType::kBool && x.numel() <= kMostElements / 6 &&
+               std::find(x.shape.begin(), x.shape.end(), 3) != x.shape.end();
+      })) {
+    return false;
+  }
+  const Shape shape = g.value(step.args[0]).shape;
+  const auto at = std::find(shape.begin(), shape.end(), 3) - shape.begin();
+  step.axes = {static_cast<int>(at) - shape.rank()};
+  std::vector<int64_t> dims(shape.begin() + (g.chance(40) ? at : 0), shape.end());
+  step.args.push_back(
+      g.add_leaf(Shape(std::span<const int64_t>(dims)), g.value(step.args[0]).dtype));
+  return true;
+}
+inline NdArray compute_cross(const Step& step, const Arrays& x) {
+  const int axis = step.axes[0];
+  const auto product = [&](int64_t i, int64_t j) {
+    return oracle::binary("mul", oracle::slice(x[0], axis, i, i + 1, 1),
+                          oracle::slice(x[1], axis, j, j + 1, 1));
+  };
+  std::vector<NdArray> parts;
+  for (int64_t k = 0; k < 3; ++k) {
+    const int64_t i = (k + 1) % 3, j = (k + 2) % 3;
+    parts.push_back(oracle::binary("sub", product(i, j), product(j, i)));
+  }
+  return oracle::concat(parts, axis);
+}
+
+// ints: the order, or kInfinity or its opposite.
+constexpr int64_t kInfinity = 9;
+inline bool make_vector_norm(G& g, Step& step) {
+  if (!operand(g, step, [](const NdArray& x) { return is_float(x.dtype) && x.numel() > 0; })) {
+    return false;
+  }
+  constexpr int64_t kOrders[] = {0, 1, kInfinity, -kInfinity};
+  step.axes = g.some_axes(g.value(step.args[0]));
+  step.ints = {kOrders[g.pick(0, 3)]};
+  step.flag = g.chance(40);
+  return true;
+}
+inline Tensor run_vector_norm(const Step& step, Tensors&& t) {
+  const int64_t order = step.ints[0];
+  const double infinity = order > 0 ? INFINITY : -INFINITY;
+  return linalg::vector_norm(std::move(t[0]), step.axes, step.flag,
+                             std::abs(order) == kInfinity ? infinity : static_cast<double>(order));
+}
+inline NdArray compute_vector_norm(const Step& step, const Arrays& x) {
+  const int64_t order = step.ints[0];
+  NdArray sizes = oracle::unary("abs", x[0]);
+  if (order == 0) {
+    const NdArray zero = oracle::full(Shape{}, 0, x[0].dtype);
+    sizes = oracle::cast(oracle::binary("not_equal", sizes, zero), x[0].dtype);
+  }
+  const char* op = order == kInfinity ? "max" : order == -kInfinity ? "min" : "sum";
+  return oracle::reduce(op, sizes, step.axes, step.flag);
+}
+
+// A leaf whose diagonal is heavy: no matrix is singular, and that of the lower triangle's elements
+// is positive definite.
+inline int add_heavy_matrix(G& g, int64_t n, DType dtype) {
+  const int id = g.add_leaf(Shape{n, n}, dtype);
+  NdArray& matrix = g.program.back().leaf;
+  for (int64_t i = 0; i < n * n; ++i) {
+    matrix.values[i] = g.pick(-8, 8) + (i % (n + 1) == 0 ? Real(16 * n) : 0);
+  }
+  g.values[id] = matrix;
+  return id;
+}
+
+// ints: which.
+inline bool make_factor(G& g, Step& step) {
+  if (!is_seldom(g)) return false;
+  step.args = {add_heavy_matrix(g, g.pick(1, 20), g.chance(60) ? kFloat32 : kFloat64)};
+  step.ints = {g.pick(0, 5)};
+  return true;
+}
+inline Tensor run_factor(const Step& step, Tensors&& t) {
+  switch (step.ints[0]) {
+    case 0: return linalg::inv(std::move(t[0]));
+    case 1: return linalg::det(std::move(t[0]));
+    case 2: return linalg::cholesky(std::move(t[0]));
+    case 3: return linalg::qr(std::move(t[0])).r;
+    case 4: return linalg::svdvals(std::move(t[0]));
+    default: return linalg::eigvalsh(std::move(t[0]));
+  }
+}
+inline NdArray compute_factor(const Step& step, const Arrays& x) {
+  const int64_t n = x[0].shape[0];
+  const int64_t which = step.ints[0];
+  return unknown(x[0].dtype, which == 1 ? Shape{} : which > 3 ? Shape{n} : Shape{n, n});
+}
+
 inline bool make_solve(G& g, Step& step) {
   if (!is_seldom(g) || !operand(g, step, [](const NdArray& x) {
         return x.rank() == 2 && (x.dtype == DType::kFloat32 || x.dtype == DType::kFloat64) &&
@@ -153,13 +271,7 @@ inline bool make_solve(G& g, Step& step) {
     return false;
   }
   const int64_t n = g.value(step.args[0]).shape[0];
-  const int id = g.add_leaf(Shape{n, n}, g.value(step.args[0]).dtype);
-  NdArray& matrix = g.program.back().leaf;
-  for (int64_t i = 0; i < n * n; ++i) {
-    matrix.values[i] = g.pick(-8, 8) + (i % (n + 1) == 0 ? Real(16 * n) : 0);
-  }
-  g.values[id] = matrix;
-  step.args.push_back(id);
+  step.args.push_back(add_heavy_matrix(g, n, g.value(step.args[0]).dtype));
   return true;
 }
 
@@ -216,6 +328,23 @@ inline void append_composed_rows(std::vector<OpRow>* rows) {
                    [](const Step&, const Arrays& x) {
                      return unknown(x[0].dtype, Shape{x[0].shape[0], x[0].shape[1], x[2].shape[2]});
                    }});
+  rows->push_back(
+      {"diagonal", make_diagonal,
+       [](const Step& s, Tensors&& t) { return linalg::diagonal(std::move(t[0]), s.ints[0]); },
+       compute_diagonal});
+  rows->push_back(
+      {"trace", make_diagonal,
+       [](const Step& s, Tensors&& t) { return linalg::trace(std::move(t[0]), s.ints[0]); },
+       [](const Step& s, const Arrays& x) {
+         return oracle::reduce("sum", compute_diagonal(s, x), {-1}, /*keepdims=*/false);
+       }});
+  rows->push_back({"cross", make_cross,
+                   [](const Step& s, Tensors&& t) {
+                     return linalg::cross(std::move(t[0]), std::move(t[1]), s.axes[0]);
+                   },
+                   compute_cross});
+  rows->push_back({"vector_norm", make_vector_norm, run_vector_norm, compute_vector_norm});
+  rows->push_back({"factor", make_factor, run_factor, compute_factor});
   rows->push_back(
       {"solve", make_solve,
        [](const Step&, Tensors&& t) { return linalg::solve(std::move(t[1]), std::move(t[0])); },
