@@ -176,8 +176,9 @@ class Scatter {
     }
   }
 
-  // If the positions [first, first + kBlock) ascend: parts of them that share no row, side by side,
-  // since a sum waits for the one before it, and where a row ends no processor foresees.
+  // If the positions [first, first + kBlock) ascend, and rows are not long: parts of them that
+  // share no row, side by side, since a sum waits for the one before it, and where a row ends no
+  // processor foresees.
   static constexpr int64_t kBlock = 2048;
   bool put_ascending(int64_t begin, int64_t end, int64_t first) const {
     constexpr int64_t kParts = 8;
@@ -186,6 +187,7 @@ class Scatter {
     const T* const updates = updates_ + first * stride;
     T* const y = y_;
     if (positions[0] < begin || positions[(kBlock - 1) * step] >= end) return false;
+    if (positions[0] == positions[kBlock / kParts * step]) return false;  // rows are long
     int descends = 0;
     for (int64_t i = 1; i < kBlock; ++i) {
       descends |= positions[(i - 1) * step] > positions[i * step];
@@ -201,6 +203,7 @@ class Scatter {
       starts[k] = i;
       least = starts[k + 1] - i < least ? starts[k + 1] - i : least;
     }
+    if (least < kBlock / kParts / 2) return false;
     const auto put = [=, this](int64_t i) {
       T& to = y[positions[i * step]];
       to = combine_(to, updates[i * stride]);
