@@ -39,8 +39,8 @@ struct KernelArgs {
   ErrorSlot* errors;      // [num_error_slots]
 };
 
-// The size in elements of the tiles that a kernel reads transposed: the width is along the lane
-// dim, the height along the dim before it.
+// The size in elements of the tiles that a kernel reads transposed, at most: the width is along the
+// lane dim, the height along the dim before it.
 inline constexpr int64_t kTileWidth = 256;
 inline constexpr int64_t kTileHeight = 128;
 // Non-temporal stores write whole groups of this many elements.

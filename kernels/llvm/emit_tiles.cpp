@@ -13,6 +13,13 @@ namespace {
 
 using ir::LaneScope;
 
+// Lines of a tile that is written down its columns must not be a power of two apart: they would
+// share a few sets of the first-level cache.
+int64_t pitch_of(DType dtype) {
+  constexpr int64_t kLine = 64;
+  return kTileWidth + kLine / static_cast<int64_t>(size_of(dtype));
+}
+
 // Of n vectors, n a power of two, whose parts of n elements are taken apart from each other.
 // Interleaving the first half of the vectors with the second rotates the bits of an element's
 // (vector, place in its part) number by one place; log2(n) times that swaps the two.
@@ -44,8 +51,7 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Val
 
 void KernelEmitter::emit_tiles() {
   const int rank = program_.outer_rank;
-  llvm::Value* height = builder_.index(kTileHeight);
-  llvm::Value* width = builder_.index(kTileWidth);
+  const auto [height, width] = size_of_tiles();
   llvm::Value* columns = body_->extent(rank - 1);
   llvm::Value* lines = body_->extent(rank - 2);  // of a plane
   llvm::Value* first_line = ir_.CreateSDiv(row_begin_, columns);
@@ -62,8 +68,9 @@ void KernelEmitter::emit_tiles() {
     tile.corner[rank - 1] = column;
     tile.width = builder_.min(ir_.CreateSub(columns, column), width);
     for (const auto& [access, memory] : staged) {
+      llvm::Value* pitch = builder_.index(pitch_of(program_.accesses[access].dtype));
       transpose_block(access, {body_->pointer_at(access, tile.corner), memory, tile.height,
-                               tile.width, /*pitch=*/width, /*has_room=*/true});
+                               tile.width, pitch, /*has_room=*/true});
     }
     emit_tile_rows(staged, tile);
     return Values{};
@@ -88,13 +95,28 @@ void KernelEmitter::emit_tiles() {
   });
 }
 
+std::pair<llvm::Value*, llvm::Value*> KernelEmitter::size_of_tiles() {
+  // Small tiles stay in the first-level cache. From farther away long runs are read better.
+  constexpr int64_t kWidth = 128, kBytes = 256, kLowest = 32;
+  int64_t height = kTileHeight / 2;
+  for (const fusion::Access& access : program_.accesses) {
+    if (access.lanes != fusion::StrideClass::kTile) continue;
+    const int64_t lines = kBytes / static_cast<int64_t>(size_of(access.dtype));
+    height = std::min(height, std::max(lines, kLowest));
+  }
+  llvm::Value* far = is_far();
+  return {ir_.CreateSelect(far, builder_.index(kTileHeight), builder_.index(height)),
+          ir_.CreateSelect(far, builder_.index(kTileWidth), builder_.index(kWidth))};
+}
+
 std::map<uint16_t, llvm::Value*> KernelEmitter::allocate_tiles() {
   std::map<uint16_t, int64_t> offsets;
   int64_t bytes = 0;
   for (size_t a = 0; a < program_.accesses.size(); ++a) {
     if (program_.accesses[a].lanes != fusion::StrideClass::kTile) continue;
     offsets[static_cast<uint16_t>(a)] = bytes;
-    bytes += kTileWidth * kTileHeight * static_cast<int64_t>(size_of(program_.accesses[a].dtype));
+    const DType dtype = program_.accesses[a].dtype;
+    bytes += kTileHeight * pitch_of(dtype) * static_cast<int64_t>(size_of(dtype));
   }
   llvm::Value* memory = call_thread_buffer(builder_.index(bytes));
   std::map<uint16_t, llvm::Value*> tiles;
@@ -203,8 +225,9 @@ void KernelEmitter::emit_tile_rows(const std::map<uint16_t, llvm::Value*>& stage
   llvm::Value* column = tile.corner.back();
   auto at_line = [&](llvm::Value* line, const Values&) {
     for (const auto& [access, memory] : staged) {
-      llvm::Value* row = ir_.CreateMul(line, builder_.index(kTileWidth));
-      llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
+      const DType dtype = program_.accesses[access].dtype;
+      llvm::Value* row = ir_.CreateMul(line, builder_.index(pitch_of(dtype)));
+      llvm::Type* element = builder_.memory_type(dtype);
       body_->set_tile(access, ir_.CreateGEP(element, memory, ir_.CreateSub(row, column)));
     }
     Values outer(tile.corner.begin(), tile.corner.end() - 1);

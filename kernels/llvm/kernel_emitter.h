@@ -67,6 +67,7 @@ class KernelEmitter {
     llvm::Value* height;
     llvm::Value* width;
   };
+  std::pair<llvm::Value*, llvm::Value*> size_of_tiles();  // height and width
   std::map<uint16_t, llvm::Value*> allocate_tiles();
   // What lies so many lines further on is prefetched, where that is `wanted`.
   struct Ahead {

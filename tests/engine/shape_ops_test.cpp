@@ -207,6 +207,28 @@ TEST(ShapeOps, LargeConcatsByParts) {
   }
 }
 
+// Tiles that end at, before and after the ends of lines and columns, small ones and, of what no
+// cache holds, large ones; operands of several widths.
+TEST(ShapeOps, TransposedOperandsByTiles) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  const std::vector<Shape> shapes = {{64, 128},  {32, 129},  {65, 127},    {33, 300},   {257, 100},
+                                     {16, 1000}, {1025, 17}, {3, 40, 150}, {1500, 1401}};
+  for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16, DType::kInt64}) {
+    for (const Shape& shape : shapes) {
+      const NdArray x = oracle::cast(counted(shape), dtype);
+      const NdArray other = oracle::cast(oracle::transpose(counted(shape)), DType::kFloat32);
+      const NdArray turned = oracle::transpose(x);
+      const Tensor t = to_tensor(x), u = to_tensor(other);
+      t.eval();
+      u.eval();
+      EXPECT_TRUE(matches(t.T() + t.T(), oracle::binary("add", turned, turned)));
+      EXPECT_TRUE(matches(maximum(astype(t.T(), DType::kFloat32), u),
+                          oracle::binary("maximum", oracle::cast(turned, DType::kFloat32), other)));
+    }
+  }
+}
+
 // Parts of so many points that they are written in turns, the last one a short one; threads divide
 // the turns.
 TEST(ShapeOps, LongConcatsInTurns) {
