@@ -21,12 +21,19 @@ using ir::LaneScope;
 
 constexpr int kRuns = kLanes;
 // Of each line of memory a panel has so much: more would not be in the second-level cache any more
-// when the beginnings of runs are read again.
+// when the beginnings of runs are read again. Of halves twice as much is as many elements.
 constexpr int64_t kPanelBytes = 1024;
-// Shorter elements are better transposed: to widen vectors of them takes as many shuffles.
-constexpr size_t kLeastSize = 4;
+constexpr int64_t kPanelBytesOfHalves = 2048;
+// Bytes are better transposed: to widen vectors of them takes as many shuffles.
+constexpr size_t kLeastSize = 2;
 // Whose results fit where panels are.
 constexpr size_t kMostReductions = 4;
+
+size_t widest_of(const fusion::Program& program, const std::vector<uint16_t>& accesses) {
+  size_t widest = 0;
+  for (const uint16_t a : accesses) widest = std::max(widest, size_of(program.accesses[a].dtype));
+  return widest;
+}
 
 }  // namespace
 
@@ -39,12 +46,13 @@ bool KernelEmitter::suits_skewed_runs(const RowPlan::Stage& pass) const {
          });
 }
 
-llvm::Value* KernelEmitter::are_skewed_runs() {
+llvm::Value* KernelEmitter::are_skewed_runs(const RowPlan::Stage& pass) {
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
   llvm::Value* length = body_->extent(program_.rank() - 1);
-  // Fewer runs leave lanes empty; but panels of long ones would leave the caches.
+  // Fewer runs leave lanes empty; but panels of long ones would leave the caches. Halves gain less.
+  const int64_t many = widest_of(program_, tiles_of(pass)) == kLeastSize ? 2 * kRuns : kRuns;
   llvm::Value* are_many =
-      ir_.CreateICmpSGE(body_->extent(program_.rank() - 2), builder_.index(kRuns));
+      ir_.CreateICmpSGE(body_->extent(program_.rank() - 2), builder_.index(many));
   constexpr int kLongLeaves = 4;
   llvm::Value* are_long =
       ir_.CreateICmpSGE(length, ir_.CreateMul(size, builder_.index(kLongLeaves)));
@@ -55,8 +63,9 @@ void KernelEmitter::emit_skewed_runs(const RowPlan::Stage& pass, const Tree& tre
                                      llvm::Value* begin, llvm::Value* last) {
   const std::vector<uint16_t> accesses = tiles_of(pass);
   const size_t count_of_sums = pass.reductions.size();
-  const auto bytes = static_cast<int64_t>(size_of(program_.accesses[accesses[0]].dtype));
-  const auto num_vectors = static_cast<int>(kPanelBytes / (kRuns * bytes));
+  const auto bytes = static_cast<int64_t>(widest_of(program_, accesses));
+  const int64_t panel_bytes = bytes == kLeastSize ? kPanelBytesOfHalves : kPanelBytes;
+  const auto num_vectors = static_cast<int>(panel_bytes / (kRuns * bytes));
   const int64_t panel_width = int64_t{kRuns} * num_vectors;
   llvm::Type* word = ir_.getInt32Ty();
   llvm::Value* zero = builder_.index(0);
