@@ -132,7 +132,7 @@ Tensor statistic(const char* name, const Arg& x, const Axes& axes, F f) {
 Tensor variance_of(const char* name, const Tensor& x, const std::vector<int>& axes, bool keepdims,
                    int ddof) {
   const Tensor difference = x - mean_of(name, x, axes, true);
-  const auto count = static_cast<double>(count_reduced(x, axes) - ddof);
+  const auto count = static_cast<double>(std::max<int64_t>(count_reduced(x, axes) - ddof, 0));
   return reduce(name, Op::kSum, square(difference), axes, keepdims, x.dtype()) / Scalar(count);
 }
 

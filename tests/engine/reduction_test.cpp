@@ -194,6 +194,16 @@ TEST(Reduction, VarianceWithDdof) {
   EXPECT_TRUE(matches(sluice::std(t, {0, 1}, true, 1), oracle::reduce("std", x, {0, 1}, true, 1)));
 }
 
+TEST(Reduction, VarianceOfNoMoreThanDdof) {
+  for (const int64_t count : {0, 1, 2}) {
+    const Tensor x = zeros({3, count});
+    for (const float value : std(x, {1}, false, 2).to_vector<float>()) {
+      EXPECT_TRUE(std::isnan(value)) << count;
+    }
+  }
+  EXPECT_EQ(var(Tensor::from({1.f, 2.f}), {}, false, 3).item<float>(), INFINITY);  // 0.5 / 0
+}
+
 TEST(Reduction, LogsumexpOfExtremes) {
   EXPECT_NEAR(logsumexp(Tensor::from({1000.f, 1000.f})).item<float>(), 1000 + std::log(2.), 1e-3);
   EXPECT_EQ(logsumexp(Tensor::from({-INFINITY, -INFINITY})).item<float>(), -INFINITY);
