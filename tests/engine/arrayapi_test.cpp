@@ -1,5 +1,6 @@
 // The functions of the array API standard and NumPy that are composed of ops, beside NumPy's:
-// golden/arrayapi.txt, which golden/make_arrayapi.py writes. What they cost, and how they fail.
+// golden/arrayapi.txt, which golden/make_arrayapi.py writes; and the ops, beside NumPy's and
+// SciPy's: golden/ops.txt, of golden/make_ops.py. What they cost, and how they fail.
 #include <cfloat>
 #include <string>
 
@@ -23,6 +24,17 @@ const GoldenForms& forms() {
   using X = std::span<const Tensor>;
   using A = const Attributes&;
   static const GoldenForms forms = {
+      {"astype",
+       [](X x, A given) -> std::vector<Tensor> {
+         return {astype(x[0], dtype_named(std::get<std::string>(given.find("dtype")->second)))};
+       }},
+      {"pad",
+       [](X x, A given) -> std::vector<Tensor> {
+         const auto& ends = std::get<std::vector<int64_t>>(given.find("widths")->second);
+         std::vector<std::pair<int64_t, int64_t>> widths;
+         for (size_t i = 0; i < ends.size(); i += 2) widths.emplace_back(ends[i], ends[i + 1]);
+         return {pad(x[0], widths, int_of(given, "value", 0))};
+       }},
       {"trapezoid.x",
        [](X x, A given) -> std::vector<Tensor> {
          return {trapezoid(x[0], x[1], int_of(given, "axis", -1))};
@@ -70,6 +82,12 @@ TEST(ArrayApi, CovariancesOfColumnsAreThoseOfRows) {
     EXPECT_TRUE(allclose(cov(x, false), cov(swapaxes(x, 0, 1)), 1e-5, 1e-5).item<bool>());
     EXPECT_EQ(cov(x, false).shape(), cov(swapaxes(x, 0, 1)).shape());
   }
+}
+
+TEST(ArrayApi, OpsGiveWhatNumPyAndSciPyGive) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kOff;
+  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/ops.txt", forms()), 8000);
 }
 
 class Costs : public testing::Test {

@@ -420,7 +420,8 @@ for order in (2.0, 1.0, 0.0, INF, -INF, 3.0, 0.5, -1.0, -2.0, 2.5):
             # Orders below 1 make much of a small change: 1 / |order| of it.
             case("vector_norm", lambda x: la.vector_norm(x, axis=axis, keepdims=keepdims, ord=order), [x],
                  [dtype], dtype, 32, axes=axes, keepdims=keepdims, ord=order)
-case("vector_norm", lambda x: la.vector_norm(x, axis=2), [values((2, 3))], ["float32"], "float32", 8, axes=[2])
+case("vector_norm", lambda x: la.vector_norm(x, axis=2), [values((2, 3))], ["float32"], "float32", 8,
+     axes=[2])
 
 
 # Powers and products.
@@ -440,10 +441,10 @@ for n in (0, 1, 2, 7, -1, -3):
             n=n)
 for n in (0, 1, 2, 5, 10):
     for dtype in ("int32", "int64"):
-        case("matrix_power", lambda x: la.matrix_power(x, n), [rng.integers(-2, 3, (2, 3, 3))], [dtype], dtype,
-             n=n)
-case("matrix_power", lambda x: la.matrix_power(x, -2), [np.array([[2, 1], [1, 3]])], ["int32"], "float32", 100,
-     n=-2)
+        case("matrix_power", lambda x: la.matrix_power(x, n), [rng.integers(-2, 3, (2, 3, 3))], [dtype],
+             dtype, n=n)
+case("matrix_power", lambda x: la.matrix_power(x, -2), [np.array([[2, 1], [1, 3]])], ["int32"], "float32",
+     100, n=-2)
 case("matrix_power", lambda x: la.matrix_power(x, -2), [np.zeros((2, 2))], ["float32"], "float32", 100, n=-2)
 
 
@@ -461,7 +462,8 @@ squares("expm", scipy.linalg.expm, lambda x: epsilons(x, 2 + 2 * norm2(x)) if x.
 for matrices in (np.diag([0.0, 1, -1]), np.diag([-20.0, -1, 3]), np.zeros((3, 3)), np.triu(values((4, 4))),
                  np.stack([np.eye(2) / 16, np.eye(2) * 12, np.ones((2, 2)) * 3])):
     for dtype in FLOATS:
-        case("expm", scipy.linalg.expm, [matrices], [dtype], dtype, epsilons(matrices, 2 + 2 * norm2(matrices)))
+        case("expm", scipy.linalg.expm, [matrices], [dtype], dtype,
+             epsilons(matrices, 2 + 2 * norm2(matrices)))
 
 
 def cross(axis):
@@ -476,30 +478,36 @@ for dtype in FLOATS + ["int32", "int64"]:
     def of(shape):
         return values(shape) if dtype in FLOATS else rng.integers(-9, 10, shape)
 
-    for a_shape, b_shape, axis in (((3,), (3,), -1), ((4, 3), (4, 3), -1), ((4, 3), (3,), -1), ((3, 2), (3, 2), 0),
+    for a_shape, b_shape, axis in (((3,), (3,), -1), ((4, 3), (4, 3), -1), ((4, 3), (3,), -1),
+                                   ((3, 2), (3, 2), 0),
                                    ((3, 1), (3, 4), 0), ((2, 1, 3), (5, 3), -1), ((2, 3, 4), (2, 3, 1), 1),
                                    ((0, 3), (0, 3), -1), ((2, 3, 4), (3, 4), -2), ((2, 3), (2, 2), -1),
                                    ((3,), (4,), 0), ((2, 3), (4, 3), -1)):
-        case("cross", cross(axis), [of(a_shape), of(b_shape)], [dtype] * 2, dtype, 4 * (dtype in FLOATS), axis=axis)
+        case("cross", cross(axis), [of(a_shape), of(b_shape)], [dtype] * 2, dtype, 4 * (dtype in FLOATS),
+             axis=axis)
     for shape in ((1, 1), (3, 4), (4, 3), (2, 3, 3), (2, 1, 2, 5), (0, 0), (0, 2, 2), (3, 0), (4,)):
         for offset in (0, 1, -2, 5):
             x = of(shape)
             summed = dtype if dtype in FLOATS else "int64"
             case("trace", lambda x: la.trace(x, offset=offset), [x], [dtype], summed, 8 * (dtype in FLOATS),
                  offset=offset)
-            case("linalg.diagonal", lambda x: la.diagonal(x, offset=offset), [x], [dtype], dtype, offset=offset)
-    for a_shape, b_shape in (((), ()), ((3,), (2,)), ((2, 2), (3, 1)), ((0,), (2,)), ((2, 3), (2,)), ((2, 2, 2), (1, 2))):
+            case("linalg.diagonal", lambda x: la.diagonal(x, offset=offset), [x], [dtype], dtype,
+                 offset=offset)
+    for a_shape, b_shape in (((), ()), ((3,), (2,)), ((2, 2), (3, 1)), ((0,), (2,)), ((2, 3), (2,)),
+                             ((2, 2, 2), (1, 2))):
         case("kron", np.kron, [of(a_shape), of(b_shape)], [dtype] * 2, dtype, 4 * (dtype in FLOATS))
         case("outer", np.outer, [of(a_shape), of(b_shape)], [dtype] * 2, dtype, 4 * (dtype in FLOATS))
-    for a_shape, b_shape, axis in (((4,), (4,), -1), ((2, 3), (3,), -1), ((2, 1, 3), (4, 3), -1), ((3, 2), (3, 1), -2),
+    for a_shape, b_shape, axis in (((4,), (4,), -1), ((2, 3), (3,), -1), ((2, 1, 3), (4, 3), -1),
+                                   ((3, 2), (3, 1), -2),
                                    ((0,), (0,), -1), ((2, 0), (2, 0), -1), ((3,), (4,), -1)):
         case("vecdot", lambda a, b: np.vecdot(np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)),
              [of(a_shape), of(b_shape)], [dtype] * 2, dtype, 8 * (dtype in FLOATS), axis=axis)
     for shape in ((1, 1), (2, 5), (2, 3, 4), (0, 3), (4,)):
         case("matrix_transpose", np.matrix_transpose, [of(shape)], [dtype], dtype)
-    for a_shape, b_shape in (((), (3,)), ((4,), (4,)), ((4,), (4, 2)), ((3, 4), (4,)), ((1, 1), (1, 1)), ((2, 3), (3, 5)),
-                             ((9, 16), (16, 7)), ((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (3, 4, 2)), ((3, 4), (2, 4, 3)),
-                             ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((2, 3), (3, 0)), ((0, 2, 3), (3, 2)), ((2, 3), (2, 3)),
+    for a_shape, b_shape in (((), (3,)), ((4,), (4,)), ((4,), (4, 2)), ((3, 4), (4,)), ((1, 1), (1, 1)),
+                             ((2, 3), (3, 5)), ((9, 16), (16, 7)), ((2, 3, 4), (4, 5)),
+                             ((2, 1, 3, 4), (3, 4, 2)), ((3, 4), (2, 4, 3)), ((0, 3), (3, 2)),
+                             ((2, 0), (0, 3)), ((2, 3), (3, 0)), ((0, 2, 3), (3, 2)), ((2, 3), (2, 3)),
                              ((5, 2, 2), (3, 2, 2)), ((33, 9), (9, 33))):
         case("matmul", np.matmul, [of(a_shape), of(b_shape)], [dtype] * 2, dtype, 16 * (dtype in FLOATS))
 
