@@ -6,6 +6,9 @@ set(SLUICE_ISAS all CACHE STRING
 
 # sluice_instruction_sets(<variable>): their names, which are namespaces; the baseline is the first.
 function(sluice_instruction_sets variable)
+  if(NOT SLUICE_ISAS MATCHES "^(all|host)$")
+    message(FATAL_ERROR "sluice: SLUICE_ISAS is ${SLUICE_ISAS}, neither all nor host")
+  endif()
   set(${variable} baseline PARENT_SCOPE)
   check_cxx_compiler_flag(-march=x86-64-v4 SLUICE_COMPILES_X86_64_V4)
   # A sanitizer's build makes do with one set: compiling them all under it takes minutes.
@@ -22,6 +25,10 @@ function(sluice_instruction_sets variable)
         COMPILE_DEFINITIONS -DSLUICE_HAVE_X86_64_V3 -DSLUICE_HAVE_X86_64_V4
         RUN_OUTPUT_VARIABLE isa)
       string(STRIP "${isa}" isa)
+      if(NOT compiles OR NOT runs EQUAL 0)
+        message(FATAL_ERROR "sluice: SLUICE_ISAS=host: what asks this machine for its instruction "
+          "set does not run (SLUICE_ISAS=all compiles for all)")
+      endif()
       set(SLUICE_HOST_ISA "${isa}" CACHE INTERNAL "The instruction set of this machine")
     endif()
     string(REPLACE "-" "_" isas "${SLUICE_HOST_ISA}")

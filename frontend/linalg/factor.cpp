@@ -95,7 +95,7 @@ std::vector<Tensor> factor(const char* name, fusion::Op op, int64_t mode, const 
 
 Tensor inverse_of(const char* name, const Tensor& x, bool or_nan) {
   const int64_t n = x.shape(-1);
-  return factor(name, fusion::Op::kInv, or_nan, x, {{{n, n}}})[0];
+  return factor(name, fusion::Op::kInv, or_nan ? 1 : 0, x, {{{n, n}}})[0];
 }
 
 Tensor solution_of(const char* name, const Tensor& a, const Tensor& b) {

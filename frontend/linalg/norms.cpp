@@ -86,8 +86,8 @@ Tensor cond(Arg x, Norm p) {
     }
     const Tensor inverse =
         frontend::inverse_of(kOp, frontend::as_square_matrices(kOp, tensor), /*or_nan=*/true);
-    // LAPACK has no singular values of NaN.
-    const Tensor none = isnan(inverse);
+    // LAPACK has no singular values of NaN and infinities.
+    const Tensor none = !isfinite(inverse);
     const Tensor product =
         norm_of(kOp, matrices, p) * norm_of(kOp, where(none, zeros_like(inverse), inverse), p);
     const Tensor is_singular = any(none, {-2, -1}) && !any(isnan(matrices), {-2, -1});

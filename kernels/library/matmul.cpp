@@ -16,10 +16,9 @@
 namespace sluice::kernels {
 namespace {
 
-// All in multiplications. A product of at most kSmall whose operands would be packed takes less
-// than packing. Of a batch, products below kBatched run side by side; larger ones are divided
+// In multiplications. Of a batch, products below this run side by side; larger ones are divided
 // themselves.
-constexpr double kSmall = 256, kBatched = 4e6;
+constexpr double kBatched = 4e6;
 
 // A result of so few elements, from so many products, is summed in parts: it would be the work of
 // one thread.
@@ -52,8 +51,6 @@ MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t bat
           .rounds = is_half(x.dtype)};
 }
 
-bool is_small(const ProductLoops& loops, double work) { return work <= kSmall && !loops.direct; }
-
 // compute(c) computes the elements of c from `begin` to `end`, which are rounded if they have to
 // be.
 template <typename F>
@@ -64,22 +61,6 @@ void compute_sums(const Matmul& x, const ProductLoops& loops, int64_t begin, int
   const Scratch sums(static_cast<size_t>(end - begin) * loops.result_size);
   compute(sums.data());
   loops.round(sums.data(), 0, 1, end - begin, c, 0);
-}
-
-void multiply_small(const Matmul& x, const ProductLoops& loops, int64_t begin, int64_t end) {
-  const MatrixProduct first = product_of(x, loops, begin, end - begin, 0, x.k);
-  const int64_t size = x.m * x.n;
-  compute_sums(x, loops, begin * size, end * size, [&](char* c) {
-    loops.small({.batch = end - begin,
-                 .m = x.m,
-                 .n = x.n,
-                 .k = x.k,
-                 .a = first.a.data,
-                 .b = first.b.data,
-                 .a_strides = x.a_strides,
-                 .b_strides = x.b_strides,
-                 .c = c});
-  });
 }
 
 void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts) {
@@ -108,10 +89,7 @@ void multiply_all(const Matmul& x) {
   const double work =
       static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
   const int64_t grain = 1 + kMinProductTask / product_cost(x.m, x.n, x.k);
-  if (is_small(loops, work)) {
-    parallel_for(x.batch, grain,
-                 [&](int64_t begin, int64_t end) { multiply_small(x, loops, begin, end); });
-  } else if (const int64_t parts = num_parts(x); parts > 1) {
+  if (const int64_t parts = num_parts(x); parts > 1) {
     multiply_in_parts(x, loops, parts);
   } else if (x.batch > 1 && work < kBatched) {
     parallel_for(x.batch, grain, [&](int64_t begin, int64_t end) {

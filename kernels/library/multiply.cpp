@@ -39,6 +39,8 @@ constexpr int64_t kStreamedDepth = 64, kMinStrip = 128, kMaxStrip = 1024, kMinSt
 constexpr int64_t kAhead = 2, kRowsAhead = 16;
 // What is fetched with a row of b; and of several products, the least depth that this pays for.
 constexpr int64_t kFetchedBytes = 128, kMinFetched = 16;
+// In multiplications. A product of so few whose operands would be packed takes less than packing.
+constexpr double kSmall = 256;
 // Products with few vectors of so many elements are sums along the lines of the matrix; so are
 // products of so few multiplications, of lines that a vector holds.
 constexpr int64_t kMinVectorDepth = 128;
@@ -554,20 +556,40 @@ std::optional<VectorProducts> products_of_vectors(const MatrixProduct& x) {
   return std::nullopt;
 }
 
-// What is rounded when all of it is there: products with vectors are few.
+bool is_small(const MatrixProduct& x) {
+  const double work =
+      static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
+  return work <= kSmall && !x.loops.direct;
+}
+void multiply_small(const MatrixProduct& x) {
+  const int64_t a_strides[] = {x.a.next, x.a.line_stride, x.a.depth_stride};
+  const int64_t b_strides[] = {x.b.next, x.b.depth_stride, x.b.line_stride};
+  x.loops.small({.batch = x.count,
+                 .m = x.m,
+                 .n = x.n,
+                 .k = x.k,
+                 .a = x.a.data,
+                 .b = x.b.data,
+                 .a_strides = a_strides,
+                 .b_strides = b_strides,
+                 .c = x.c});
+}
+
+// What is rounded when all of it is there: small products, and products with vectors, are few.
 void multiply_and_round(const MatrixProduct& x) {
-  const int64_t rows = x.count * x.m;
-  const Scratch sums(static_cast<size_t>(rows * x.n) * x.loops.result_size);
+  const int64_t numel = x.count * x.m * x.n;
+  const Scratch sums(static_cast<size_t>(numel) * x.loops.result_size);
   MatrixProduct exact = x;
   exact.c = sums.data();
   exact.rounds = false;
   multiply(exact);
-  x.loops.round(sums.data(), x.n, rows, x.n, x.c, x.n);
+  x.loops.round(sums.data(), 0, 1, numel, x.c, 0);
 }
 
 }  // namespace
 
 void multiply(const MatrixProduct& x) {
+  if (is_small(x)) return x.rounds ? multiply_and_round(x) : multiply_small(x);
   if (const std::optional<VectorProducts> of_vectors = products_of_vectors(x)) {
     return x.rounds ? multiply_and_round(x) : of_vectors->run();
   }
@@ -599,7 +621,7 @@ void multiply(const MatrixProduct& x) {
 }
 
 size_t packed_bytes_of_b(const MatrixProduct& x) {
-  if (x.count > 1 || x.n == 1 || products_of_vectors(x) || reads_b(x)) return 0;
+  if (x.count > 1 || x.n == 1 || is_small(x) || products_of_vectors(x) || reads_b(x)) return 0;
   const size_t bytes = packed_bytes_before(x, x.k);
   return bytes <= kMaxPackedBytes ? bytes : 0;
 }

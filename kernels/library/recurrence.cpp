@@ -9,6 +9,7 @@
 #include "kernels/library/loops/loops.h"
 #include "kernels/library/multiply.h"
 #include "kernels/library/scratch.h"
+#include "kernels/math/cast.h"
 #include "runtime/cpu/parallel.h"
 
 namespace sluice::kernels {
@@ -64,7 +65,7 @@ class Recurrence {
     const T* const bias = has_bias ? line(next++, gates_) : nullptr;
     const bool has_hidden = a_.flags.has_hidden != 0, has_cell = a_.flags.has_cell_state != 0;
     const ConstRecurrenceRows hidden = has_hidden ? state(next++) : zeros();
-    const ConstRecurrenceRows cell = has_cell ? state(next) : zeros();
+    const ConstRecurrenceRows cell = has_cell ? state(next++) : zeros();
     T* const product = scratch(rows_ * (gates_ + 2 * hidden_));
     T* const before = product + rows_ * gates_;
     T* const cells = before + rows_ * hidden_;
@@ -99,7 +100,7 @@ class Recurrence {
     int next = 3;
     const bool has_hidden = a_.flags.has_hidden != 0, has_cell = a_.flags.has_cell_state != 0;
     const ConstRecurrenceRows hidden = has_hidden ? state(next++) : zeros();
-    const ConstRecurrenceRows cell = has_cell ? state(next) : zeros();
+    const ConstRecurrenceRows cell = has_cell ? state(next++) : zeros();
     auto* const of_inputs = static_cast<T*>(buffers_.back());
     const int64_t sequence_numel = rows_ * a_.length * gates_;
     const bool is_gru = cell_ == RecurrenceCell::kGru;
@@ -127,7 +128,9 @@ class Recurrence {
       for_rows(&of, step);
       to_state.a.data = of_product + at * gates_;
       multiply(to_state);
-      for (int64_t k = 0; is_gru && k < rows_ * hidden_; ++k) carried[k] += by_product[k];
+      for (int64_t k = 0; is_gru && k < rows_ * hidden_; ++k) {
+        carried[k] = math::canonical_nan(carried[k] + by_product[k]);
+      }
     }
   }
 

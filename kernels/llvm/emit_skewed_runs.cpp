@@ -21,7 +21,8 @@ using ir::LaneScope;
 
 constexpr int kRuns = kLanes;
 // Of each line of memory a panel has so much: more would not be in the second-level cache any more
-// when the beginnings of runs are read again. Of halves twice as much is as many elements.
+// when the beginnings of runs are read again. One sum of halves takes less time with twice as much;
+// what several carry, or a wider one, would be too much for a small stack.
 constexpr int64_t kPanelBytes = 1024;
 constexpr int64_t kPanelBytesOfHalves = 2048;
 // Bytes are better transposed: to widen vectors of them takes as many shuffles.
@@ -64,7 +65,9 @@ void KernelEmitter::emit_skewed_runs(const RowPlan::Stage& pass, const Tree& tre
   const std::vector<uint16_t> accesses = tiles_of(pass);
   const size_t count_of_sums = pass.reductions.size();
   const auto bytes = static_cast<int64_t>(widest_of(program_, accesses));
-  const int64_t panel_bytes = bytes == kLeastSize ? kPanelBytesOfHalves : kPanelBytes;
+  const bool is_narrow =
+      count_of_sums == 1 && size_of(type_of(pass.reductions[0])) <= sizeof(float);
+  const int64_t panel_bytes = bytes == kLeastSize && is_narrow ? kPanelBytesOfHalves : kPanelBytes;
   const auto num_vectors = static_cast<int>(panel_bytes / (kRuns * bytes));
   const int64_t panel_width = int64_t{kRuns} * num_vectors;
   llvm::Type* word = ir_.getInt32Ty();

@@ -1,6 +1,8 @@
 // Recurrences as library calls: what they give is what ops for each step give, to the bit, and
 // their gradients are those of central differences.
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -121,6 +123,8 @@ std::vector<Case> cases() {
       }
     }
   }
+  for (const Kind kind : kKinds) all.push_back({kind, 1, 3, 4, 8, true, false, true});  // tiny
+  all.push_back({Kind::kRnn, 2, 4, 3, 11, true, false, true});
   all.push_back({Kind::kLstm, 20, 3, 7, 140, true, true, true});   // dots along the depth
   all.push_back({Kind::kRnn, 20, 3, 7, 800, false, false, true});  // packed in slabs
   all.push_back({Kind::kGru, 300, 2, 7, 200, true, false, true});
@@ -173,6 +177,35 @@ TEST(Recurrence, TakesWhatIsNotFinite) {
     given.x = where(given.x > 1.5, kInf, where(given.x < -1.8, -kNan, given.x * 60));
     expect_same(run(kind, *given.layer, given.x, given.first),
                 by_ops(kind, *given.layer, given.x, given.first), "not finite");
+  }
+}
+
+TEST(Recurrence, GradientsHaveTheCanonicalNaN) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const Kind kind : kKinds) {
+    Given given({kind, 2, 3, 6, 20, true, false, true});
+    // Gates that are 0, and gradients that are not finite.
+    for (auto& [name, parameter] : given.layer->named_parameters()) {
+      if (parameter->ndim() == 1) *parameter = *parameter - 1000;
+    }
+    std::vector<Tensor> inputs = {given.x.requires_grad(), given.first.hidden.requires_grad()};
+    State first{inputs[1], {}};
+    if (kind == Kind::kLstm) {
+      inputs.push_back(given.first.cell.requires_grad());
+      first.cell = inputs[2];
+    }
+    const nn::RecurrentResult result = run(kind, *given.layer, inputs[0], first);
+    Tensor all = sum(result.output * kInf);
+    if (result.cell.defined()) all = all + sum(result.cell * kInf);
+    bool has_nan = false;
+    for (const Tensor& gradient : gradients(all, inputs)) {
+      for (const float value : gradient.to_vector<float>()) {
+        if (value == value) continue;
+        has_nan = true;
+        EXPECT_EQ(std::bit_cast<uint32_t>(value), 0x7fc00000u);
+      }
+    }
+    EXPECT_TRUE(has_nan);
   }
 }
 

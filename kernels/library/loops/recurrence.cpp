@@ -161,7 +161,7 @@ struct Steps {
           b[i] = math::canonical_nan(of_cell * cell[i] * (forget * (T(1) - forget)));
           c[i] = math::canonical_nan(of_cell * in * (T(1) - fresh * fresh));
           d[i] = math::canonical_nan(g * bounded * (output * (T(1) - output)));
-          carried_cell[i] = of_cell * forget;
+          carried_cell[i] = math::canonical_nan(of_cell * forget);
         }
       }
     }

@@ -250,10 +250,10 @@ class Scatter {
   void make_canonical(int64_t begin, int64_t end, int64_t first, int64_t last) const {
     // Mostly there is none, and reading takes half as long as writing, too.
     const auto make = [](T* y, int64_t count) {
-      constexpr int64_t kBlock = 1024;
-      for (int64_t first = 0; first < count; first += kBlock) {
-        T* const block = y + first;
-        const int64_t size = count - first < kBlock ? count - first : kBlock;
+      constexpr int64_t kMost = 1024;
+      for (int64_t i = 0; i < count; i += kMost) {
+        T* const block = y + i;
+        const int64_t size = count - i < kMost ? count - i : kMost;
         int has_nan = 0;
         for (int64_t j = 0; j < size; ++j) has_nan |= block[j] != block[j];
         if (has_nan == 0) continue;
