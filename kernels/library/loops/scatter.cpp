@@ -169,9 +169,9 @@ class Scatter {
         continue;
       }
       T value = y_[row];
-      do {
+      for (; i < count && positions_[i * step] == row; ++i) {
         value = combine_(value, updates_[i * stride]);
-      } while (++i < count && positions_[i * step] == row);
+      }
       y_[row] = value;
     }
   }

@@ -187,15 +187,16 @@ Word* sort_long(Word* words, Word* other, int64_t count) {
   return words;
 }
 
-#define SLUICE_WORD(Word)                   \
-  template void sort_words(Word*, int64_t); \
-  template Word* sort_long(Word*, Word*, int64_t);
-SLUICE_WORD(uint8_t)
-SLUICE_WORD(uint16_t)
-SLUICE_WORD(uint32_t)
-SLUICE_WORD(uint64_t)
-SLUICE_WORD(WideWord)
-#undef SLUICE_WORD
+template void sort_words(uint8_t*, int64_t);
+template void sort_words(uint16_t*, int64_t);
+template void sort_words(uint32_t*, int64_t);
+template void sort_words(uint64_t*, int64_t);
+template void sort_words(WideWord*, int64_t);
+template uint8_t* sort_long(uint8_t*, uint8_t*, int64_t);
+template uint16_t* sort_long(uint16_t*, uint16_t*, int64_t);
+template uint32_t* sort_long(uint32_t*, uint32_t*, int64_t);
+template uint64_t* sort_long(uint64_t*, uint64_t*, int64_t);
+template WideWord* sort_long(WideWord*, WideWord*, int64_t);
 template void sort_by_comparing(uint32_t*, int64_t);
 template void sort_by_comparing(uint64_t*, int64_t);
 
