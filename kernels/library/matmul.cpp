@@ -51,18 +51,6 @@ MatrixProduct product_of(const Matmul& x, const ProductLoops& loops, int64_t bat
           .rounds = is_half(x.dtype)};
 }
 
-// compute(c) computes the elements of c from `begin` to `end`, which are rounded if they have to
-// be.
-template <typename F>
-void compute_sums(const Matmul& x, const ProductLoops& loops, int64_t begin, int64_t end,
-                  F compute) {
-  char* const c = element_at(x.c, begin, size_of(x.dtype));
-  if (!is_half(x.dtype)) return compute(c);
-  const Scratch sums(static_cast<size_t>(end - begin) * loops.result_size);
-  compute(sums.data());
-  loops.round(sums.data(), 0, 1, end - begin, c, 0);
-}
-
 void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts) {
   const int64_t size = x.m * x.n;
   const int64_t depth = ceil_div(x.k, parts);
@@ -77,10 +65,12 @@ void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts
       multiply(product);
     }
   });
+  const Scratch folded(is_half(x.dtype) ? static_cast<size_t>(size) * loops.result_size : 0);
   for (int64_t i = 0; i < x.batch; ++i) {
-    compute_sums(x, loops, i * size, (i + 1) * size, [&](char* c) {
-      loops.fold(element_at(sums.data(), i * parts * size, loops.result_size), parts, size, c);
-    });
+    char* const c = element_at(x.c, i * size, size_of(x.dtype));
+    char* const sum = is_half(x.dtype) ? folded.data() : c;
+    loops.fold(element_at(sums.data(), i * parts * size, loops.result_size), parts, size, sum);
+    if (is_half(x.dtype)) loops.round(sum, 0, 1, size, c, 0);
   }
 }
 
