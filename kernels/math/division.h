@@ -1,8 +1,9 @@
 // Division, and division that rounds down.
 //
 // Vector units divide floats only. An integer quotient is the floor of a float one: that of
-// integers of up to 16 bits in float32 and of 32 bits in float64 is right at once, of 64 bits it
-// leaves a remainder, which is divided again.
+// integers of up to 16 bits in float32 and of 32 bits in float64 is right at once, and so is that
+// of 64 bits where these are small, as they mostly are; else it leaves a remainder, which is
+// divided again.
 #ifndef SLUICE_KERNELS_MATH_DIVISION_H_
 #define SLUICE_KERNELS_MATH_DIVISION_H_
 
@@ -81,6 +82,67 @@ SLUICE_MATH_INLINE Quotient<V> divide_once(V a, V b) {
   return {quotient, remainder};
 }
 
+// Integers of 64 bits in [-2^50, 2^50), or [0, 2^51): float64 has them, and their remainders.
+inline constexpr int kSmallBits = 51;
+
+// Whether `a`, of 64 bits, is among the 2^bits integers around 0, or from 0 on.
+template <int kBits, typename V>
+SLUICE_MATH_INLINE MaskOf<V> has_bits(V a) {
+  if constexpr (kIsSigned<V>) a = add(a, constant<V>(ScalarOf<V>(1) << (kBits - 1)));
+  return eq(bit_and(a, constant<V>(static_cast<ScalarOf<V>>(~uint64_t{0} << kBits))),
+            constant<V>(0));
+}
+
+// Small integers become floats and back by their bits, which any processor does: those of kShift
+// and up to 2^51 more are kShift plus so much.
+inline constexpr double kShift = 0x1.8p52;
+template <typename V>
+SLUICE_MATH_INLINE Rebind<V, double> small_to_float(V a) {
+  using F = Rebind<V, double>;
+  return sub(bits_as<F>(add(a, bits_as<V>(constant<F>(kShift)))), constant<F>(kShift));
+}
+template <typename V>
+SLUICE_MATH_INLINE V to_small(Rebind<V, double> a) {
+  using F = Rebind<V, double>;
+  return sub(bits_as<V>(add(a, constant<F>(kShift))), bits_as<V>(constant<F>(kShift)));
+}
+
+// As divide_once(), by a small divisor. What depends on that only is computed ahead of the branches
+// to its uses.
+template <typename V>
+struct SmallDivisor {
+  using F = Rebind<V, double>;
+  SLUICE_MATH_INLINE explicit SmallDivisor(V b)
+      : is_zero(eq(b, constant<V>(0))),
+        divisor(small_to_float(select(is_zero, constant<V>(1), b))),
+        inverse(raw_div(constant<F>(1), divisor)),
+        half(mul(constant<F>(0.5), raw_abs(inverse))) {}
+
+  // Of a small dividend.
+  SLUICE_MATH_INLINE Quotient<F> divide(F a) const {
+    const F quotient = raw_floor(fma(a, inverse, half));
+    return {quotient, fma(neg(quotient), divisor, a)};
+  }
+  SLUICE_MATH_INLINE Quotient<V> divide_small(V a) const {
+    const Quotient<F> result = divide(small_to_float(a));
+    return {select(is_zero, constant<V>(0), to_small<V>(result.quotient)),
+            to_small<V>(result.remainder)};
+  }
+  // Of any, in two digits of 32 bits: the divisor has so few that what the first leaves is small.
+  static constexpr int kFewBits = kSmallBits - 32;
+  SLUICE_MATH_INLINE Quotient<V> divide_digits(V a) const {
+    const V width = constant<V>(32);
+    const Quotient<F> first = divide(small_to_float(shr(a, width)));
+    const F low = small_to_float(bit_and(a, constant<V>(0xffffffff)));
+    const Quotient<F> second = divide(fma(first.remainder, constant<F>(0x1p32), low));
+    const V quotient = add(shl(to_small<V>(first.quotient), width), to_small<V>(second.quotient));
+    return {select(is_zero, constant<V>(0), quotient), to_small<V>(second.remainder)};
+  }
+
+  MaskOf<V> is_zero;
+  F divisor, inverse, half;
+};
+
 // 64 bits, unsigned; b is at least 2. Every quotient is a little less than it should be.
 template <typename V>
 SLUICE_MATH_INLINE Quotient<V> divide_twice(V a, V b) {
@@ -118,13 +180,32 @@ SLUICE_MATH_INLINE Quotient<V> divide_wide(V a, V b) {
 }
 
 template <typename V>
+inline constexpr bool kDividesTwice = kWidth<V> == 64 && !kDividesIntegers<V>;
+
+// `part` of the quotient and remainder of 64 bits, by the shortest form that serves all lanes.
+template <typename V>
+SLUICE_MATH_INLINE V divide_shortest(V a, V b, V Quotient<V>::*part) {
+  using By = SmallDivisor<V>;
+  const By by(b);
+  return if_all(
+      mask_and(has_bits<kSmallBits>(a), has_bits<kSmallBits>(b)),
+      [&]() SLUICE_MATH_LAMBDA { return by.divide_small(a).*part; },
+      [&]() SLUICE_MATH_LAMBDA {
+        return if_all(
+            has_bits<By::kFewBits>(b),
+            [&]() SLUICE_MATH_LAMBDA { return by.divide_digits(a).*part; },
+            [&]() SLUICE_MATH_LAMBDA { return divide_wide(a, b).*part; });
+      });
+}
+
+template <typename V>
 SLUICE_MATH_INLINE Quotient<V> integer_division(V a, V b) {
   if constexpr (kDividesIntegers<V>)
     return divide_by_instruction(a, b);
-  else if constexpr (kWidth<V> <= 32)
-    return divide_once(a, b);
-  else
+  else if constexpr (kDividesTwice<V>)
     return divide_wide(a, b);
+  else
+    return divide_once(a, b);
 }
 
 // Floats: the quotient rounded toward minus infinity, and what it leaves. While the quotient is
@@ -185,19 +266,25 @@ struct Guarded<fusion::Op::kRemainder>
 // with x / 0 as in IEEE 754.
 template <typename V>
 SLUICE_MATH_INLINE V floor_divide(V a, V b) {
-  if constexpr (kIsFloat<V>)
+  if constexpr (kIsFloat<V>) {
     return internal::guarded<fusion::Op::kFloorDivide>(a, b);
-  else
+  } else if constexpr (internal::kDividesTwice<V>) {
+    return internal::divide_shortest(a, b, &internal::Quotient<V>::quotient);
+  } else {
     return internal::integer_division(a, b).quotient;
+  }
 }
 
 // a - floor_divide(a, b) * b, exactly: it has the divisor's sign. Integers: x % 0 is 0.
 template <typename V>
 SLUICE_MATH_INLINE V remainder(V a, V b) {
-  if constexpr (kIsFloat<V>)
+  if constexpr (kIsFloat<V>) {
     return internal::guarded<fusion::Op::kRemainder>(a, b);
-  else
+  } else if constexpr (internal::kDividesTwice<V>) {
+    return internal::divide_shortest(a, b, &internal::Quotient<V>::remainder);
+  } else {
     return internal::integer_division(a, b).remainder;
+  }
 }
 
 }  // namespace sluice::kernels::math

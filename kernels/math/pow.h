@@ -182,27 +182,45 @@ SLUICE_MATH_INLINE V pow(V base, V exponent) {
         [&]() SLUICE_MATH_LAMBDA { return internal::power_of_any(base, exponent); });
 }
 
+namespace internal {
+
+// sqrt(p^2 + q^2) of numbers whose squares are in range.
+template <typename V>
+SLUICE_MATH_INLINE V root_of_squares(V p, V q) {
+  const V p2 = mul(p, p), q2 = mul(q, q);
+  const V errors = add(fma(p, p, neg(p2)), fma(q, q, neg(q2)));
+  return sqrt(add(p2, add(q2, errors)));
+}
+
+}  // namespace internal
+
 // sqrt(a^2 + b^2). An infinite operand gives infinity, even beside a NaN.
 template <typename V>
 SLUICE_MATH_INLINE V hypot(V a, V b) {
   using S = ScalarOf<V>;
+  using I = IntOf<V>;
   // Squares of greater numbers, or of lesser ones, may leave the range.
   constexpr S kGreat = kIsF32<V> ? S(0x1p60) : S(0x1p500);
   constexpr S kScale = kIsF32<V> ? S(0x1p80) : S(0x1p600);
-  const V one = constant<V>(1);
-  const V x = raw_abs(a), y = raw_abs(b);
-  const V longer = maximum(x, y);
-  const MaskOf<V> is_great = lt(constant<V>(kGreat), longer);
-  const MaskOf<V> is_small = lt(longer, constant<V>(S(1) / kGreat));
-  const V scale =
-      select(is_great, constant<V>(S(1) / kScale), select(is_small, constant<V>(kScale), one));
-  const V back =
-      select(is_great, constant<V>(kScale), select(is_small, constant<V>(S(1) / kScale), one));
-  const V p = mul(longer, scale), q = mul(minimum(x, y), scale);
-  const V p2 = mul(p, p), q2 = mul(q, q);
-  const V errors = add(fma(p, p, neg(p2)), fma(q, q, neg(q2)));
-  const V length = mul(sqrt(add(p2, add(q2, errors))), back);
-  return select(mask_or(eq(x, infinity<V>()), eq(y, infinity<V>())), infinity<V>(), length);
+  // Magnitudes are in the order of their bits, and NaN is the greatest.
+  const I x = bits_as<I>(raw_abs(a)), y = bits_as<I>(raw_abs(b));
+  const V longer = bits_as<V>(maximum(x, y)), shorter = bits_as<V>(minimum(x, y));
+  return if_all(
+      mask_and(le(constant<V>(S(1) / kGreat), longer), le(longer, constant<V>(kGreat))),
+      [&]() SLUICE_MATH_LAMBDA { return internal::root_of_squares(longer, shorter); },
+      [&]() SLUICE_MATH_LAMBDA {
+        const V one = constant<V>(1);
+        const MaskOf<V> is_great = lt(constant<V>(kGreat), longer);
+        const MaskOf<V> is_small = lt(longer, constant<V>(S(1) / kGreat));
+        const V scale = select(is_great, constant<V>(S(1) / kScale),
+                               select(is_small, constant<V>(kScale), one));
+        const V back = select(is_great, constant<V>(kScale),
+                              select(is_small, constant<V>(S(1) / kScale), one));
+        const V length =
+            mul(internal::root_of_squares(mul(longer, scale), mul(shorter, scale)), back);
+        const I infinite = bits_as<I>(infinity<V>());
+        return select(mask_or(eq(x, infinite), eq(y, infinite)), infinity<V>(), length);
+      });
 }
 
 }  // namespace sluice::kernels::math
