@@ -3,6 +3,8 @@
 #ifndef SLUICE_KERNELS_MATH_ERROR_FUNCTION_H_
 #define SLUICE_KERNELS_MATH_ERROR_FUNCTION_H_
 
+#include <array>
+
 #include "kernels/math/basic.h"
 #include "kernels/math/exp_log.h"
 #include "kernels/math/polynomial.h"
@@ -14,39 +16,16 @@ namespace internal {
 // Pieces of erf(x) for x >= 0: piece n is around n 49/128. From the third on it is value + t p(t),
 // where t = x - centre and erf(centre) is `value` to 2^-63: centres were chosen for that. The first
 // two are x + x p(t).
-inline constexpr Sixteen<double> kErfCentres = {0,
-                                                0.3828125,
-                                                0.7638285856847251,
-                                                1.149385068574619,
-                                                1.529729275826613,
-                                                1.9147316017077918,
-                                                2.2952412457118054,
-                                                2.678482047755837,
-                                                3.062226905658508,
-                                                3.4443358967649895,
-                                                3.827705998685054,
-                                                4.2124357709370415,
-                                                4.595244312014206,
-                                                4.977235020471899,
-                                                5.360237978850705,
-                                                5.770491853553333};
-inline constexpr Sixteen<double> kErfValues = {0,
-                                               0,
-                                               0.7199543266817077,
-                                               0.8959388162396559,
-                                               0.9694867972642888,
-                                               0.9932277214602058,
-                                               0.9988294524875319,
-                                               0.9998481019271183,
-                                               0.9999851325322443,
-                                               0.9999988898007472,
-                                               0.9999999380895576,
-                                               0.9999999974353534,
-                                               0.9999999999189597,
-                                               0.999999999998062,
-                                               0.9999999999999656,
-                                               0.9999999999999997};
-inline constexpr Sixteen<double> kErfPolynomials[] = {
+inline constexpr std::array<Sixteen<double>, 15> kErfTables = {{
+    // Centres, values, coefficients.
+    {0, 0.3828125, 0.7638285856847251, 1.149385068574619, 1.529729275826613, 1.9147316017077918,
+     2.2952412457118054, 2.678482047755837, 3.062226905658508, 3.4443358967649895,
+     3.827705998685054, 4.2124357709370415, 4.595244312014206, 4.977235020471899, 5.360237978850705,
+     5.770491853553333},
+    {0, 0, 0.7199543266817077, 0.8959388162396559, 0.9694867972642888, 0.9932277214602058,
+     0.9988294524875319, 0.9998481019271183, 0.9999851325322443, 0.9999988898007472,
+     0.9999999380895576, 0.9999999974353534, 0.9999999999189597, 0.999999999998062,
+     0.9999999999999656, 0.9999999999999997},
     {0.00010797126528067412, -2.232148238028216e-05, -6.936084870945329e-05, 5.014610096581792e-05,
      1.0642054142425273e-05, -1.8104322797498527e-05, 4.6627685491449164e-07,
      5.6439797484132575e-06, -1.527962998312655e-06, 9.271579700617927e-07, -2.00624138307274e-06,
@@ -108,13 +87,13 @@ inline constexpr Sixteen<double> kErfPolynomials[] = {
      0.10868631174582462, 0.028856648298807547, 0.005814792725868084, 0.0008643922989360927,
      9.549359468351858e-05, 7.947385652622311e-06, 4.891723406155636e-07, 2.2185367512395857e-08,
      7.616849857904212e-10, 1.9666855647010018e-11, 3.752102512030243e-13, 3.9000228053484494e-15},
-};
+}};
 
 // Pieces of e^(z^2) erfc(z): piece n has the z for which z + 2 has n as the last two bits of its
 // exponent and the first two of its fraction.
-inline constexpr Sixteen<double> kErfcCentres = {0, 0.75, 1.25, 1.75, 2.5, 3.5, 4.5, 5.5,
-                                                 7, 9,    11,   13,   16,  20,  24,  28};
-inline constexpr Sixteen<double> kErfcPolynomials[] = {
+inline constexpr std::array<Sixteen<double>, 16> kErfcTables = {{
+    // Centres, coefficients.
+    {0, 0.75, 1.25, 1.75, 2.5, 3.5, 4.5, 5.5, 7, 9, 11, 13, 16, 20, 24, 28},
     {5.963332280303804e-05, 4.6468063021709155e-06, 4.887229880775173e-07, 6.219856645384379e-08,
      4.010268793982498e-09, 1.5981815899094853e-10, 1.0057898592790231e-11, 9.0885011444589e-13,
      4.356284268605068e-14, 1.4489935054024258e-15, 8.715577353501182e-17, 8.014240521075383e-18,
@@ -182,19 +161,19 @@ inline constexpr Sixteen<double> kErfcPolynomials[] = {
      0.1552936556088943, 0.12248480427384142, 0.10096221839949909, 0.07980005432915294,
      0.06230772403777468, 0.051080594758088446, 0.043271921864609694, 0.03519337782493084,
      0.02817434874105132, 0.02348754606368264, 0.020136801964214277},
-};
+}};
 
 template <typename V>
 SLUICE_MATH_INLINE V erf_by_pieces(V a) {
   using I = IntOf<V>;
   const V x = at_most(raw_abs(a), 5.93);  // whose erf is rounded to 1
   const I piece = round_product(x, 128.0 / 49, 0).bits;
-  const V t = sub(x, lookup<V>(kErfCentres, piece));
+  const auto of_piece = lookup<V>(kErfTables, piece);
+  const V t = sub(x, of_piece[0]);
   const MaskOf<V> is_small =
       lt(piece, add(bits_as<I>(constant<V>(FormatOf<V>::kRoundingShift)), constant<I>(2)));
-  const V p = polynomial_of_piece(t, kErfPolynomials, piece);
-  return with_sign_of(
-      fma(select(is_small, x, t), p, select(is_small, x, lookup<V>(kErfValues, piece))), a);
+  const V p = polynomial_of<2>(t, of_piece);
+  return with_sign_of(fma(select(is_small, x, t), p, select(is_small, x, of_piece[1])), a);
 }
 
 template <typename V>
@@ -206,8 +185,8 @@ SLUICE_MATH_INLINE V erfc_by_pieces(V a) {
   const V error = fma(z, z, neg(square));
   constexpr int kBelowPiece = FormatOf<V>::kMantissaBits - 2;
   const I piece = shr(bits_as<I>(add(z, constant<V>(2))), constant<I>(kBelowPiece));
-  const V t = sub(z, lookup<V>(kErfcCentres, piece));
-  const V scaled = polynomial_of_piece(t, kErfcPolynomials, piece);
+  const auto of_piece = lookup<V>(kErfcTables, piece);
+  const V scaled = polynomial_of<1>(sub(z, of_piece[0]), of_piece);
   const Scaled<V> e = exp_scaled(neg(square));
   const V result = scale(mul(fma(scaled, neg(error), scaled), e.mantissa), e.n);
   return select(lt(a, constant<V>(0)), sub(constant<V>(2), result), result);

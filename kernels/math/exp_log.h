@@ -292,17 +292,15 @@ SLUICE_MATH_INLINE V log_by_pieces(V a, const LogTables& tables) {
       a,
       [&](const LogReduced<V>& x) SLUICE_MATH_LAMBDA {
         const IntOf<V> piece = round_product(x.f, kPiecesPerUnit, 0).bits;
-        const V inverse = lookup<V>(kLogInverses, piece);
+        const auto [inverse, piece_high, piece_low] = lookup<V>(tables.of_piece, piece);
         const V r = fma(x.f, inverse, sub(inverse, constant<V>(1)));
         const V linear = mul(r, constant<V>(tables.factor.high));
         const V linear_low = fma(r, constant<V>(tables.factor.low),
                                  fma(r, constant<V>(tables.factor.high), neg(linear)));
         // A sum without rounding errors, and no less than what is added next, if it isn't 0.
         const V exponent = mul(x.minus_exponent, constant<V>(-0x1p-52));
-        const V middle =
-            fma(exponent, constant<V>(tables.ln2.high), lookup<V>(tables.middle_high, piece));
-        const V middle_low =
-            fma(exponent, constant<V>(tables.ln2.low), lookup<V>(tables.middle_low, piece));
+        const V middle = fma(exponent, constant<V>(tables.ln2.high), piece_high);
+        const V middle_low = fma(exponent, constant<V>(tables.ln2.low), piece_low);
         const V sum = add(middle, linear);
         const V error = add(sub(middle, sum), linear);
         V tail = constant<V>(tables.tail[0]);

@@ -2,6 +2,9 @@
 #ifndef SLUICE_KERNELS_MATH_POLYNOMIAL_H_
 #define SLUICE_KERNELS_MATH_POLYNOMIAL_H_
 
+#include <array>
+#include <cstddef>
+
 #include "kernels/math/primitives.h"
 
 namespace sluice::kernels::math::inline SLUICE_ISA_NAMESPACE {
@@ -28,14 +31,12 @@ SLUICE_MATH_INLINE V long_polynomial(V x, ScalarOf<V> highest, ScalarOf<V> next,
   return sizeof...(rest) % 2 == 0 ? fma(first, x, second) : fma(second, x, first);
 }
 
-// The same by Horner's rule, of the piece `index` modulo 16: rows of coefficients, one for each
-// piece.
-template <typename V, typename S, size_t kCount>
-SLUICE_MATH_INLINE V polynomial_of_piece(V x, const Sixteen<S> (&coefficients)[kCount],
-                                         IntOf<V> index) {
-  V result = lookup<V>(coefficients[0], index);
+// The same by Horner's rule, of the coefficients from the `kFirst`-th on.
+template <size_t kFirst, typename V, size_t kCount>
+SLUICE_MATH_INLINE V polynomial_of(V x, const std::array<V, kCount>& coefficients) {
+  V result = coefficients[kFirst];
 #pragma GCC unroll 32
-  for (size_t i = 1; i < kCount; ++i) result = fma(result, x, lookup<V>(coefficients[i], index));
+  for (size_t i = kFirst + 1; i < kCount; ++i) result = fma(result, x, coefficients[i]);
   return result;
 }
 

@@ -14,9 +14,11 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 // The interpreter compiles these functions several times, once for each instruction set. Every such
 // translation unit names its set here, so that no inline function of one can be linked into
@@ -70,7 +72,8 @@ using UIntOf = typename Types<V>::UInt;
 template <typename V, typename T>
 using Rebind = typename Types<V>::template Rebind<T>;
 
-// A table that a vector of integers looks up in: with AVX-512 two registers.
+// A table that a vector of integers looks up in: with AVX-512 two registers, else a column of a
+// table in memory.
 template <typename S>
 using Sixteen = std::array<S, 16>;
 
@@ -230,10 +233,13 @@ inline To bits_as(From a) {
   return std::bit_cast<To>(a);
 }
 
-// The entry of the table at `index` modulo 16.
-template <Native V, Native I>
-inline V lookup(const Sixteen<V>& table, I index) {
-  return table[index & 15];
+// The entry of each table at `index` modulo 16.
+template <Native V, size_t kCount, Native I>
+inline std::array<V, kCount> lookup(const std::array<Sixteen<V>, kCount>& tables, I index) {
+  return [&]<size_t... k>(std::index_sequence<k...>) SLUICE_MATH_LAMBDA {
+    return std::array<V, kCount>{tables[k][index & 15]...};
+  }
+  (std::make_index_sequence<kCount>());
 }
 
 // Conversion that is exact or rounds to nearest even (integer or float to float), truncates toward

@@ -7,6 +7,8 @@
 #ifndef SLUICE_KERNELS_GPU_EMIT_TEXT_VALUE_H_
 #define SLUICE_KERNELS_GPU_EMIT_TEXT_VALUE_H_
 
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <string>
 #include <vector>
@@ -147,9 +149,14 @@ template <typename To, typename From>
 To bits_as(Value<From> a) {
   return {raw::bits_as(dtype_of<From>(), dtype_of<math::ScalarOf<To>>(), a.raw)};
 }
-template <typename To>
-To lookup(const math::Sixteen<math::ScalarOf<To>>& table, Value<int64_t> index) {
-  return {raw::lookup(table.data(), static_cast<int>(table.size()), index.raw)};
+template <typename To, size_t kCount>
+std::array<To, kCount> lookup(const std::array<math::Sixteen<math::ScalarOf<To>>, kCount>& tables,
+                              Value<int64_t> index) {
+  std::array<To, kCount> entries;
+  for (size_t k = 0; k < kCount; ++k) {
+    entries[k] = {raw::lookup(tables[k].data(), static_cast<int>(tables[k].size()), index.raw)};
+  }
+  return entries;
 }
 template <typename To, typename From>
 To raw_convert(Value<From> a) {

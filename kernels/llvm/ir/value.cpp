@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "kernels/compiled/symbols.h"
@@ -300,7 +301,7 @@ llvm::Value* canonical_nan(DType dtype, llvm::Value* a) {
   });
 }
 
-// lookup() by a permutation of two registers; null if there is none.
+// An entry of lookup() by a permutation of two registers; null if there is none.
 llvm::Value* permuted(llvm::Constant* table, llvm::Value* index) {
   const Avx512Lanes by(DType::kFloat64);
   if (by.bytes != 64) return nullptr;
@@ -323,20 +324,82 @@ llvm::Value* scale(DType, llvm::Value*, llvm::Value*) { return nullptr; }
 llvm::Value* canonical_nan(DType, llvm::Value*) { return nullptr; }
 #endif
 
-llvm::Value* lookup(const double* table, llvm::Value* index) {
+namespace {
+
+// What the tables have at one index lies side by side; each pair in 16 aligned bytes.
+llvm::GlobalVariable* in_memory(std::span<const math::Sixteen<double>> tables, size_t row_length) {
   Builder& ir = builder();
-  constexpr uint64_t kEntries = 16;
-  llvm::Constant* entries =
-      llvm::ConstantDataArray::get(ir->getContext(), llvm::ArrayRef(table, kEntries));
-  if (llvm::Value* entry = permuted(entries, index)) return entry;
-  auto* in_memory =
-      new llvm::GlobalVariable(*ir->GetInsertBlock()->getModule(), entries->getType(),
-                               /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage, entries);
-  llvm::Value* place = ir->CreateAnd(index, constant(DType::kInt64, kEntries - 1));
-  llvm::Value* pointers = ir->CreateGEP(ir->getDoubleTy(), in_memory, place);
-  if (ir.lanes() == 1) return ir->CreateLoad(ir->getDoubleTy(), pointers);
-  return ir->CreateMaskedGather(ir.with_lanes(ir->getDoubleTy()), pointers,
-                                llvm::Align(sizeof(double)));
+  std::vector<double> rows(tables[0].size() * row_length);
+  for (size_t k = 0; k < tables.size(); ++k) {
+    for (size_t i = 0; i < tables[k].size(); ++i) rows[i * row_length + k] = tables[k][i];
+  }
+  llvm::Constant* entries = llvm::ConstantDataArray::get(ir->getContext(), rows);
+  llvm::Module& module = *ir->GetInsertBlock()->getModule();
+  for (llvm::GlobalVariable& known : module.globals()) {
+    if (known.hasInitializer() && known.getInitializer() == entries) return &known;
+  }
+  auto* made = new llvm::GlobalVariable(module, entries->getType(), /*isConstant=*/true,
+                                        llvm::GlobalValue::PrivateLinkage, entries);
+  made->setAlignment(llvm::Align(64));
+  return made;
+}
+
+// By loads of pairs, of each lane, that are then transposed: gathers take three times as long.
+std::vector<llvm::Value*> loaded(std::span<const math::Sixteen<double>> tables,
+                                 llvm::Value* index) {
+  Builder& ir = builder();
+  const int lanes = ir.lanes();
+  const size_t row_length = std::bit_ceil(tables.size());
+  llvm::GlobalVariable* rows = in_memory(tables, row_length);
+  llvm::Value* places =
+      ir->CreateShl(ir->CreateAnd(index, constant(DType::kInt64, tables[0].size() - 1)),
+                    constant(DType::kInt64, static_cast<uint64_t>(std::countr_zero(row_length))));
+  std::vector<llvm::Value*> starts;
+  for (int lane = 0; lane < lanes; ++lane) {
+    llvm::Value* place = lanes == 1 ? places : ir->CreateExtractElement(places, lane);
+    starts.push_back(ir->CreateGEP(ir->getDoubleTy(), rows, place));
+  }
+  std::vector<llvm::Value*> entries;
+  if (lanes == 1) {
+    for (size_t k = 0; k < tables.size(); ++k) {
+      llvm::Value* entry = ir->CreateConstGEP1_64(ir->getDoubleTy(), starts[0], k);
+      entries.push_back(ir->CreateLoad(ir->getDoubleTy(), entry));
+    }
+    return entries;
+  }
+  llvm::Type* pair = llvm::FixedVectorType::get(ir->getDoubleTy(), 2);
+  for (size_t k = 0; k < tables.size(); k += 2) {
+    std::vector<llvm::Value*> of_lanes[2];  // even ones, odd ones
+    for (int lane = 0; lane < lanes; ++lane) {
+      llvm::Value* from = ir->CreateConstGEP1_64(ir->getDoubleTy(), starts[lane], k);
+      of_lanes[lane % 2].push_back(ir->CreateLoad(pair, from));
+    }
+    llvm::Value* even = llvm::concatenateVectors(*ir, of_lanes[0]);
+    llvm::Value* odd = llvm::concatenateVectors(*ir, of_lanes[1]);
+    for (int part = 0; part < 2 && k + part < tables.size(); ++part) {
+      std::vector<int> places_of_part;
+      for (int lane = 0; lane < lanes; lane += 2) {
+        places_of_part.push_back(lane + part);
+        places_of_part.push_back(lane + part + lanes);
+      }
+      entries.push_back(ir->CreateShuffleVector(even, odd, places_of_part));
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::vector<llvm::Value*> lookup(std::span<const math::Sixteen<double>> tables,
+                                 llvm::Value* index) {
+  std::vector<llvm::Value*> entries;
+  for (const math::Sixteen<double>& table : tables) {
+    llvm::Constant* constants = llvm::ConstantDataArray::get(builder()->getContext(), table);
+    llvm::Value* entry = permuted(constants, index);
+    if (entry == nullptr) return loaded(tables, index);
+    entries.push_back(entry);
+  }
+  return entries;
 }
 
 llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,

@@ -7,9 +7,13 @@
 #ifndef SLUICE_KERNELS_LLVM_IR_VALUE_H_
 #define SLUICE_KERNELS_LLVM_IR_VALUE_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include <sluice/dtype.h>
 #include "kernels/math/external.h"
@@ -45,8 +49,8 @@ llvm::Value* bits_as(DType to, llvm::Value* a);
 // Of floats, NaN first, and -0 below +0.
 llvm::Value* maximum(llvm::Value* a, llvm::Value* b);
 llvm::Value* minimum(llvm::Value* a, llvm::Value* b);
-// table[index modulo 16]; the integers and the result are of 64 bits.
-llvm::Value* lookup(const double* table, llvm::Value* index);
+// Of each table the entry at `index` modulo 16; the integers and the entries are of 64 bits.
+std::vector<llvm::Value*> lookup(std::span<const math::Sixteen<double>> tables, llvm::Value* index);
 llvm::Value* convert(DType from, DType to, llvm::Value* a);
 // Of two values of one type the first, if `mask` holds in all lanes; only that one is computed.
 llvm::Value* if_all(llvm::Value* mask, const std::function<llvm::Value*()>& usual,
@@ -141,9 +145,13 @@ template <typename To, typename From>
 To bits_as(Value<From> a) {
   return {raw::bits_as(dtype_of<math::ScalarOf<To>>(), a.raw)};
 }
-template <typename To>
-To lookup(const math::Sixteen<math::ScalarOf<To>>& table, Value<int64_t> index) {
-  return {raw::lookup(table.data(), index.raw)};
+template <typename To, size_t kCount>
+std::array<To, kCount> lookup(const std::array<math::Sixteen<math::ScalarOf<To>>, kCount>& tables,
+                              Value<int64_t> index) {
+  const std::vector<llvm::Value*> found = raw::lookup(tables, index.raw);
+  std::array<To, kCount> entries;
+  for (size_t k = 0; k < kCount; ++k) entries[k] = {found[k]};
+  return entries;
 }
 template <typename T>
 Value<T> maximum_of_floats(Value<T> a, Value<T> b) {
