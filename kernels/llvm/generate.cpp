@@ -157,6 +157,7 @@ const Host& host() {
     result.masked_vectors = avx512;
     result.gathers = avx512 || has("avx2");
     const llvm::Triple triple(llvm::sys::getProcessTriple());
+    result.converts_int64 = avx512 || !triple.isX86();
     result.float16 = !triple.isX86() || has("f16c");
     result.computes_float16 = triple.isX86() && avx512 && has("avx512fp16");
     return made;

@@ -14,6 +14,7 @@ struct Host {
   bool computes_float16 = false;  // has its arithmetic too
   bool masked_vectors = false;    // masked loads, stores and scatters cost about what plain ones do
   bool gathers = false;
+  bool converts_int64 = false;  // vectors of floats to 64-bit integers, and back
 };
 
 // Of this machine.

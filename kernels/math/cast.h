@@ -24,11 +24,9 @@ SLUICE_MATH_INLINE To float_to_int(From a) {
     return raw_convert<To>(select(eq(a, a), bounded, constant<From>(0)));
   }
   const From end = constant<From>(F(2) * static_cast<F>(Limits::max() / 2 + 1));
-  const MaskOf<From> too_low = lt(a, low);
-  const MaskOf<From> in_range = mask_and(le(low, a), lt(a, end));
-  const To exact = raw_convert<To>(select(in_range, a, constant<From>(0)));
-  const To above = select(le(end, a), constant<To>(Limits::max()), exact);
-  return select(too_low, constant<To>(Limits::min()), above);
+  const From raised = select(lt(a, low), low, a);
+  const To exact = raw_convert<To>(select(lt(a, end), raised, constant<From>(0)));
+  return select(le(end, a), constant<To>(Limits::max()), exact);
 }
 
 }  // namespace internal

@@ -216,6 +216,30 @@ llvm::Value* extreme(bool greatest, llvm::Value* a, llvm::Value* b) {
 llvm::Value* maximum(llvm::Value* a, llvm::Value* b) { return extreme(true, a, b); }
 llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return extreme(false, a, b); }
 
+namespace {
+
+// Of float64s in range. LLVM would take them one by one.
+llvm::Value* to_int64(llvm::Value* a) {
+  constexpr double kTwoTo32 = 0x1p32, kShift = 0x1.8p52;
+  constexpr uint64_t kLowHalf = 0xffffffff;
+  Builder& ir = builder();
+  llvm::Type* words = ir.with_lanes(ir->getInt64Ty());
+  const auto number = [&](double value) {
+    return constant(DType::kFloat64, std::bit_cast<uint64_t>(value));
+  };
+  // Halves that are exact, as is their sum with the shift, whose last 32 bits they are.
+  llvm::Value* whole = unary(Unary::kTrunc, a);
+  llvm::Value* high = unary(Unary::kFloor, ir->CreateFMul(whole, number(1 / kTwoTo32)));
+  llvm::Value* low = fma(high, number(-kTwoTo32), whole);
+  const auto bits = [&](llvm::Value* half) {
+    return ir->CreateBitCast(ir->CreateFAdd(half, number(kShift)), words);
+  };
+  return ir->CreateOr(ir->CreateShl(bits(high), 32),
+                      ir->CreateAnd(bits(low), constant(DType::kInt64, kLowHalf)));
+}
+
+}  // namespace
+
 llvm::Value* convert(DType from, DType to, llvm::Value* a) {
   if (from == to) return a;
   Builder& b = builder();
@@ -225,6 +249,9 @@ llvm::Value* convert(DType from, DType to, llvm::Value* a) {
     return to == DType::kFloat64 ? b->CreateFPExt(a, type) : b->CreateFPTrunc(a, type);
   }
   if (is_float(from)) {
+    if (size_of(to) == sizeof(int64_t) && b.lanes() > 1 && !host().converts_int64) {
+      return to_int64(convert(from, DType::kFloat64, a));
+    }
     return is_signed(to) ? b->CreateFPToSI(a, type) : b->CreateFPToUI(a, type);
   }
   if (is_float(to)) {
