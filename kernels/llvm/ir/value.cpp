@@ -193,11 +193,43 @@ llvm::Value* or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
   return ir.CreateOr(ir.CreateAnd(a, ir.CreateOr(b, rest)), ir.CreateAnd(b, rest));
 }
 
+// Of a vector and of copies of one number: one comparison, which takes `a` where they are
+// equal or either is NaN, and what puts right copies of a zero or NaN: a sum for the greatest, bits
+// that are set for the least. That is the same for all vectors, so computed where the copies are.
+llvm::Value* extreme_with_copies(bool greatest, llvm::Value* a, llvm::Value* copies) {
+  using P = llvm::CmpInst::Predicate;
+  Builder& ir = builder();
+  llvm::IRBuilder<> at_copies(ir->GetInsertBlock());
+  if (auto* made = llvm::dyn_cast<llvm::Instruction>(copies)) {
+    llvm::Instruction* next = made->getNextNode();  // null in a block that is being written
+    next != nullptr ? at_copies.SetInsertPoint(next) : at_copies.SetInsertPoint(made->getParent());
+  }
+  llvm::Type* floats = copies->getType();
+  llvm::Type* words = floats->getWithNewType(ir->getIntNTy(floats->getScalarSizeInBits()));
+  llvm::Constant* zero = llvm::Constant::getNullValue(floats);
+  llvm::Constant* minus_zero = llvm::ConstantFP::getNegativeZero(floats);
+  llvm::Constant* special = greatest ? zero : minus_zero;
+  llvm::Constant* neutral = greatest ? minus_zero : zero;
+  llvm::Value* is_special = at_copies.CreateICmpEQ(at_copies.CreateBitCast(copies, words),
+                                                   at_copies.CreateBitCast(special, words));
+  llvm::Value* correction = at_copies.CreateSelect(is_special, special, neutral);
+  correction = at_copies.CreateSelect(at_copies.CreateFCmpUNO(copies, copies), copies, correction);
+  llvm::Value* result =
+      ir->CreateSelect(ir->CreateFCmp(greatest ? P::FCMP_OGT : P::FCMP_OLT, copies, a), copies, a);
+  if (greatest) return ir->CreateFAdd(result, correction);
+  result = ir->CreateOr(ir->CreateBitCast(result, words), ir->CreateBitCast(correction, words));
+  return ir->CreateBitCast(result, floats);
+}
+
 // Of two comparisons that choose the other operand if either is NaN, or if both are equal, one
 // gives the NaN; of zeros they give both.
 llvm::Value* extreme(bool greatest, llvm::Value* a, llvm::Value* b) {
   using P = llvm::CmpInst::Predicate;
   llvm::IRBuilder<>& ir = *builder();
+  if (a->getType()->isVectorTy()) {
+    if (llvm::getSplatValue(b) != nullptr) return extreme_with_copies(greatest, a, b);
+    if (llvm::getSplatValue(a) != nullptr) return extreme_with_copies(greatest, b, a);
+  }
   const P first = greatest ? P::FCMP_OGT : P::FCMP_OLT;
   const P second = greatest ? P::FCMP_OLT : P::FCMP_OGT;
   llvm::Value* one = ir.CreateSelect(ir.CreateFCmp(first, a, b), a, b);
