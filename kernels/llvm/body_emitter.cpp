@@ -320,6 +320,13 @@ void BodyEmitter::emit(ValueId id) {
     }
     default: break;
   }
+  if (moves_halves_ && is_half(instr.dtype) && is_of_sign(instr.op)) {
+    constexpr uint64_t kSign = 0x8000;
+    llvm::Value* bits = value(instr.operands[0]);
+    values_[id] =
+        instr.op == Op::kNeg ? ir_.CreateXor(bits, kSign) : ir_.CreateAnd(bits, kSign - 1);
+    return;
+  }
   if (!moves_halves_ && is_native_half(program_, instr)) {
     values_[id] = emit_native_half(instr);
     return;

@@ -270,12 +270,14 @@ std::optional<LaneIndex> lane_index(const Program& program, ValueId value) {
   return std::nullopt;
 }
 
+bool is_of_sign(Op op) { return op == Op::kNeg || op == Op::kAbs; }
+
 bool moves_halves(const Program& program) {
   return std::all_of(program.body.begin(), program.body.end(), [&](const Instr& instr) {
-    const bool selects = instr.op == Op::kWhere;
+    const bool moves = instr.op == Op::kWhere || is_of_sign(instr.op);
     const bool reads = instr.op == Op::kLoad || instr.op == Op::kGather || instr.op == Op::kScalar;
-    if (is_half(instr.dtype) && !selects && !reads) return false;
-    return selects ||
+    if (is_half(instr.dtype) && !moves && !reads) return false;
+    return moves ||
            std::none_of(instr.operands, instr.operands + instr.num_operands,
                         [&](ValueId operand) { return is_half(program.body[operand].dtype); });
   });

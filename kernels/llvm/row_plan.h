@@ -20,8 +20,11 @@ struct LaneIndex {
 };
 std::optional<LaneIndex> lane_index(const fusion::Program& program, fusion::ValueId value);
 
-// True if the halves of `program` are only loaded, selected and stored: their bits are moved then,
-// not converted to float32 and back.
+// True for what only changes signs.
+bool is_of_sign(fusion::Op op);
+
+// True if the halves of `program` are only loaded, selected, given other signs and stored: their
+// bits are moved then, not converted to float32 and back.
 bool moves_halves(const fusion::Program& program);
 
 // The dtype in which a leaf of `reduction`, an integer sum, is summed lane by lane, if its elements
