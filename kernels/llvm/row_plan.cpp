@@ -210,9 +210,44 @@ int column_vectors(const Program& program, const std::vector<RowPlan::Stage>& pa
 // operations, and two of them hide each other's latency (measured: a tenth to a fifth).
 constexpr int kPointwiseVectors = 2;
 
-// Interleaved accesses are several vectors side by side as they are.
-int pointwise_vectors(const Program& program) {
-  return program.interleaved.empty() ? kPointwiseVectors : 1;
+// The most values with lanes that are needed at one time.
+int most_alive(const Program& program, const std::vector<bool>& varying) {
+  const size_t end = program.body.size();
+  std::vector<size_t> last_use(end);
+  for (size_t i = 0; i < end; ++i) {
+    const Instr& instr = program.body[i];
+    last_use[i] = i;
+    for (int k = 0; k < instr.num_operands; ++k) last_use[instr.operands[k]] = i;
+  }
+  for (const Store& store : program.stores) last_use[store.value] = end;
+  std::vector<int> dying(end + 1);
+  for (size_t i = 0; i < end; ++i) dying[last_use[i]] += varying[i];
+  int alive = 0, most = 0;
+  for (size_t i = 0; i < end; ++i) {
+    alive += varying[i];
+    most = std::max(most, alive);
+    alive -= dying[i];
+  }
+  return most;
+}
+
+// True for a chain of cheap operations that is longer than the processor looks ahead, but needs so
+// few registers that more than kPointwiseVectors of them fit.
+bool is_long_chain(const Program& program, const std::vector<bool>& uniform) {
+  constexpr int kLong = 12, kMostAlive = 3;
+  if (host().masked_vectors) return false;
+  const std::vector<bool> varying = find_varying(program, uniform);
+  const bool is_cheap = std::none_of(program.body.begin(), program.body.end(), [](const Instr& i) {
+    return fusion::is_costly(i.op) || !is_float(i.dtype) || is_half(i.dtype);
+  });
+  return is_cheap && std::count(varying.begin(), varying.end(), true) >= kLong &&
+         most_alive(program, varying) <= kMostAlive;
+}
+
+int pointwise_vectors(const Program& program, const std::vector<bool>& uniform) {
+  // Interleaved accesses are several vectors side by side as they are.
+  if (!program.interleaved.empty()) return 1;
+  return is_long_chain(program, uniform) ? 2 * kPointwiseVectors : kPointwiseVectors;
 }
 // Packed rows are emitted once for each point of a row: one vector, and no wider one for bytes.
 constexpr int kPackedLanes = 16;
@@ -250,8 +285,8 @@ int lanes_of(const Program& program, const std::vector<bool>& uniform,
   if (packing == Packing::kLanes) return std::min(lanes, kPackedLanes);
   if (packing == Packing::kRow) return lanes_of_row(program);
   const bool is_pointwise = program.schedule == Schedule::kPointwise;
-  return std::min(
-      64, lanes * (is_pointwise ? pointwise_vectors(program) : column_vectors(program, passes)));
+  return std::min(64, lanes * (is_pointwise ? pointwise_vectors(program, uniform)
+                                            : column_vectors(program, passes)));
 }
 
 }  // namespace
