@@ -8,7 +8,7 @@
 #include "kernels/host_isa.h"
 #include "kernels/library/epilogue_loops.h"
 #include "kernels/library/library.h"
-#include "kernels/library/multiply.h"
+#include "kernels/library/multiply/multiply.h"
 #include "kernels/library/scratch.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/integers.h"

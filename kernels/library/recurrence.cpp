@@ -7,7 +7,7 @@
 
 #include "kernels/library/library.h"
 #include "kernels/library/loops/loops.h"
-#include "kernels/library/multiply.h"
+#include "kernels/library/multiply/multiply.h"
 #include "kernels/library/scratch.h"
 #include "kernels/math/cast.h"
 #include "runtime/cpu/parallel.h"

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/library/convolution/block_convolution.h"
+#include "kernels/shuffled.h"
 #include "oneapi/dnnl/dnnl.hpp"
 
 // oneDNN begins a parallel region for each primitive, of the threads that the calling one may have.
@@ -84,17 +85,6 @@ memory::dims numbers_of(const BlockShape& shape, int64_t WindowAxis::*number, in
 }
 
 typedef float Four __attribute__((vector_size(16), aligned(4), may_alias));
-
-// Lanes of x, and from 4 on of y. Spelt lane by lane this would be loaded lane by lane.
-template <int... kFrom>
-Four shuffled(Four x, Four y) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(x, y, kFrom...);
-#else
-  typedef int32_t Places __attribute__((vector_size(16)));
-  return __builtin_shuffle(x, y, Places{kFrom...});
-#endif
-}
 
 // out[j * out_stride + i] = x[i * stride + j] for i < rows, j < columns.
 void transpose(const float* x, int64_t rows, int64_t stride, int64_t columns, float* out,

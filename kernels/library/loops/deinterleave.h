@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/library/products/products_lanes.h"
+#include "kernels/shuffled.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 
@@ -43,11 +44,10 @@ class Deinterleave {
   template <int kKind, int... kLane>
   static Vector part(const Vector* from, std::integer_sequence<int, kLane...>) {
     if constexpr (kStep == 2) {
-      return Vectors::template shuffled<(2 * kLane + kKind)...>(from[0], from[1]);
+      return shuffled<(2 * kLane + kKind)...>(from[0], from[1]);
     } else {
-      const Vector first =
-          Vectors::template shuffled<of_first_two(3 * kLane + kKind)...>(from[0], from[1]);
-      return Vectors::template shuffled<with_third(kLane, 3 * kLane + kKind)...>(first, from[2]);
+      const Vector first = shuffled<of_first_two(3 * kLane + kKind)...>(from[0], from[1]);
+      return shuffled<with_third(kLane, 3 * kLane + kKind)...>(first, from[2]);
     }
   }
   static constexpr int of_first_two(int element) { return element < 2 * kLanes ? element : 0; }

@@ -8,6 +8,7 @@
 
 #include "kernels/library/products/products_lanes.h"
 #include "kernels/library/sort/sort_words.h"
+#include "kernels/shuffled.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 
@@ -24,8 +25,7 @@ struct Squares {
   // Lanes of a and b in turn: those of their first halves, or of their second halves.
   template <int kHalf, int... kLane>
   static Vector zipped(Vector a, Vector b, std::integer_sequence<int, kLane...>) {
-    return Vectors::template shuffled<(kHalf * kCount / 2 + kLane / 2 + kLane % 2 * kCount)...>(a,
-                                                                                                b);
+    return shuffled<(kHalf * kCount / 2 + kLane / 2 + kLane % 2 * kCount)...>(a, b);
   }
   // to[j][i] = from[i][j]
   static void transpose(const Word* from, int64_t from_stride, Word* to, int64_t to_stride) {

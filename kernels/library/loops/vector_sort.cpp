@@ -9,6 +9,7 @@
 
 #include "kernels/library/loops/short_lines.h"
 #include "kernels/library/sort/sort_words.h"
+#include "kernels/shuffled.h"
 #endif
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
@@ -262,7 +263,7 @@ class VectorSort {
   static __m512i flipped_lanes(__m512i v, std::integer_sequence<int, kLane...>) {
     using Vectors = Lanes<Word, Word>;
     const auto x = reinterpret_cast<typename Vectors::Vector>(v);
-    return reinterpret_cast<__m512i>(Vectors::template shuffled<(kLane ^ kFlip)...>(x, x));
+    return reinterpret_cast<__m512i>(shuffled<(kLane ^ kFlip)...>(x, x));
   }
 
   // By Batcher's odd-even merges.

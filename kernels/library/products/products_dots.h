@@ -6,6 +6,7 @@
 
 #include "kernels/library/products/products.h"
 #include "kernels/library/products/products_lanes.h"
+#include "kernels/shuffled.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 
@@ -21,8 +22,7 @@ struct Fold {
     constexpr auto kFrom = [](int i) {
       return i / kGroup * kGroup + i % kHalf + (i % kGroup < kHalf ? 0 : L::kCount);
     };
-    return L::template shuffled<kFrom(lane)...>(x, y) +
-           L::template shuffled<kFrom(lane) + kHalf...>(x, y);
+    return shuffled<kFrom(lane)...>(x, y) + shuffled<kFrom(lane) + kHalf...>(x, y);
   }
   // lines[0] alone, in the same order.
   template <int kGroup = L::kCount>
@@ -72,8 +72,8 @@ struct DenseLines {
         if (place / L::kCount == kVector) return L::kCount + place % L::kCount;
         return kVector == 1 && place < L::kCount ? place : i;
       };
-      return with_vectors<kPlace, kVector + 1>(
-          L::template shuffled<kFrom(lane)...>(found, vectors[kVector]), lanes);
+      return with_vectors<kPlace, kVector + 1>(shuffled<kFrom(lane)...>(found, vectors[kVector]),
+                                               lanes);
     }
   }
 };

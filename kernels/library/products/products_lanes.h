@@ -11,6 +11,7 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/shuffled.h"
 #include "kernels/vector_bytes.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
@@ -187,19 +188,6 @@ struct Lanes : Element<T, S> {
   using Stored = std::conditional_t<kIsHalf<T>, uint16_t, T>;
   typedef Stored Elements __attribute__((vector_size(kCount * sizeof(T)), aligned(alignof(T))));
 
-  // Lanes of x, and from kCount on of y.
-  template <int... kFrom>
-  static Vector shuffled(Vector x, Vector y) {
-#if defined(__clang__) || __GNUC__ >= 12
-    return __builtin_shufflevector(x, y, kFrom...);
-#else
-    using Narrow = std::conditional_t<sizeof(S) == 1, int8_t, int16_t>;
-    using Wide = std::conditional_t<sizeof(S) == 4, int32_t, int64_t>;
-    using Index = std::conditional_t<sizeof(S) <= 2, Narrow, Wide>;
-    typedef Index Indices __attribute__((vector_size(kBytes)));
-    return __builtin_shuffle(x, y, Indices{kFrom...});
-#endif
-  }
   static Vector load_sums(const S* x) { return *reinterpret_cast<const Unaligned*>(x); }
   static Vector load(const T* x) {
     if constexpr (kSame) {
