@@ -340,6 +340,46 @@ struct Dots {
     }
   }
 
+  // Of lines of kWhole vectors and a part of one, and one column. In the order of long_dots().
+  template <int kWhole>
+  static void middling_dots(const ProductDots& given) {
+    constexpr int kPairs = kWhole / 2;
+    const int64_t rest = given.depth - kWhole * kLanes;
+    const typename Widest::Mask mask(rest);
+    const auto dot = [&](const T* x, const Vector(&v)[kWhole + 1]) {
+      Vector sums[2] = {};
+#pragma GCC unroll 4
+      for (int p = 0; p < 2 * kPairs; ++p) sums[p % 2] += Widest::load(x + p * kLanes) * v[p];
+      if (kPairs > 0) sums[0] += sums[1];
+      if (kWhole % 2 != 0) {
+        sums[0] += Widest::load(x + 2 * kPairs * kLanes) * v[2 * kPairs];
+      }
+      if (rest > 0) sums[0] += Widest::load(x + kWhole * kLanes, mask) * v[kWhole];
+      return sums[0];
+    };
+    ProductDots d = given;
+    for (int64_t item = 0; item < given.count; ++item, next(&d)) {
+      Vector v[kWhole + 1];
+      for (int p = 0; p < kWhole; ++p) v[p] = Widest::load_sums(vector_of(d, 0) + p * kLanes);
+      v[kWhole] = Widest::load(vector_of(d, 0) + kWhole * kLanes, mask);
+      const T* x = line_of(d, 0);
+      int64_t line = 0;
+      for (; line + kLanes <= d.lines; line += kLanes) {
+        Vector sums[kLanes];
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i, x += d.line_stride) sums[i] = dot(x, v);
+        // Long sums begin with 0, so that none is -0.
+        store<Widest>(d, line, kLanes, 0, Vector{} + Fold<Widest>::all(sums));
+      }
+      if (line == d.lines) continue;
+      ProductDots left = d;
+      left.lines = d.lines - line;
+      left.x = x;
+      left.y = static_cast<Result*>(d.y) + line * d.y_line_stride;
+      long_dots(left);
+    }
+  }
+
   static void next(ProductDots* d) {
     d->x = static_cast<const T*>(d->x) + d->x_next;
     d->v = static_cast<const S*>(d->v) + d->v_next;
@@ -364,6 +404,15 @@ struct Dots {
         if (bytes <= 32) return short_dots<Lanes<T, S, 32>>(given);
       }
       if (bytes <= kVectorBytes) return short_dots<Widest>(given);
+      if (given.columns == 1 && given.lines >= kLanes) {
+        switch (given.depth / kLanes) {
+          case 1: return middling_dots<1>(given);
+          case 2: return middling_dots<2>(given);
+          case 3: return middling_dots<3>(given);
+          case 4: return middling_dots<4>(given);
+          default: break;
+        }
+      }
     }
     ProductDots d = given;
     for (int64_t item = 0; item < given.count; ++item, next(&d)) long_dots(d);

@@ -62,9 +62,10 @@ struct LaneMask {
   typedef Lane Lanes __attribute__((vector_size(kBytes)));
   typedef Bits Unaligned __attribute__((aligned(1), may_alias));
   Lanes lanes;
-  bool all;  // an ordinary store is several times faster on some processors
+  int64_t count;
+  bool all;
 
-  explicit LaneMask(int64_t count) : all(count == kBytes / kSize) {
+  explicit LaneMask(int64_t count) : count(count), all(count == kBytes / kSize) {
     Lanes places;
 #pragma GCC unroll 8
     for (int i = 0; i < kBytes / kSize; ++i) places[i] = i;
@@ -89,26 +90,31 @@ struct LaneMask {
       }
     }
   }
+  // In parts of halving size: a masked store is microcode on Zen.
   void store(void* x, Bits bits) const {
     if (all) {
       *static_cast<Unaligned*>(x) = bits;
-    } else if constexpr (kSize == 4) {
-      auto* const to = static_cast<int*>(x);
-      if constexpr (kBytes == 32) {
-        _mm256_maskstore_epi32(to, reinterpret_cast<__m256i>(lanes),
-                               reinterpret_cast<__m256i>(bits));
-      } else {
-        _mm_maskstore_epi32(to, reinterpret_cast<__m128i>(lanes), reinterpret_cast<__m128i>(bits));
+      return;
+    }
+    char* to = static_cast<char*>(x);
+    __m128i left;
+    if constexpr (kBytes == 32) {
+      const auto both = reinterpret_cast<__m256i>(bits);
+      left = _mm256_castsi256_si128(both);
+      if ((count * kSize & 16) != 0) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to), left);
+        left = _mm256_extracti128_si256(both, 1);
+        to += 16;
       }
     } else {
-      auto* const to = static_cast<long long*>(x);
-      if constexpr (kBytes == 32) {
-        _mm256_maskstore_epi64(to, reinterpret_cast<__m256i>(lanes),
-                               reinterpret_cast<__m256i>(bits));
-      } else {
-        _mm_maskstore_epi64(to, reinterpret_cast<__m128i>(lanes), reinterpret_cast<__m128i>(bits));
-      }
+      left = reinterpret_cast<__m128i>(bits);
     }
+    if ((count * kSize & 8) != 0) {
+      _mm_storeu_si64(to, left);
+      left = _mm_unpackhi_epi64(left, left);
+      to += 8;
+    }
+    if (kSize == 4 && count % 2 != 0) _mm_storeu_si32(to, left);
   }
 };
 #else

@@ -7,6 +7,7 @@
 
 #include "kernels/library/products/products.h"
 #include "kernels/library/products/products_lanes.h"
+#include "kernels/shuffled.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 
@@ -18,6 +19,7 @@ inline constexpr int64_t kFetchedDepth = 16;
 template <typename T, typename S>
 struct Tiles {
   using Widest = Lanes<T, S>;
+  using Vector = typename Widest::Vector;
 
   template <typename L, int kRows, int kVectors>
   static void tile_of(const ProductTile& t) {
@@ -141,9 +143,49 @@ struct Tiles {
     kTiles[t.rows - 1](t);
   }
 
+#if defined(__AVX2__)
+  // Many products of 4 x 4, of which a vector of 32 bytes has two rows.
+  static constexpr bool kHasSquares = Widest::kMasks && kVectorBytes == 32 && sizeof(S) == 4;
+  static bool are_squares(const ProductTile& t) {
+    return t.rows == 4 && t.columns == 4 && t.depth == 4 && !t.adds && t.a_stride == 1 &&
+           t.a_line_stride == 4 && t.b_stride == 4 && t.c_stride == 4;
+  }
+  static void squares(const ProductTile& t) {
+    const S* a = static_cast<const S*>(t.a);
+    const S* b = static_cast<const S*>(t.b);
+    T* c = static_cast<T*>(t.c);
+    for (int64_t tiles = t.count; tiles > 0; --tiles, a += t.a_next, b += t.b_next, c += t.c_next) {
+      Vector sums[2] = {};
+      const Vector rows[2] = {Widest::load_sums(a), Widest::load_sums(a + 8)};
+      add_products<0>(rows, b, sums);
+      add_products<1>(rows, b, sums);
+      add_products<2>(rows, b, sums);
+      add_products<3>(rows, b, sums);
+      // Not by an `auto*`, which loses the alignment of the vector type.
+      *reinterpret_cast<typename Widest::Unaligned*>(c) = Widest::canonical(sums[0]);
+      *reinterpret_cast<typename Widest::Unaligned*>(c + 8) = Widest::canonical(sums[1]);
+    }
+  }
+  // Of element p of each row of a, and row p of b.
+  template <int p>
+  static void add_products(const Vector (&rows)[2], const S* b, Vector* sums) {
+    const auto row_twice =
+        reinterpret_cast<Vector>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(b + 4 * p)));
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      sums[i] += shuffled<p, p, p, p, 4 + p, 4 + p, 4 + p, 4 + p>(rows[i], rows[i]) * row_twice;
+    }
+  }
+#endif
+
   // In the narrowest vectors: stores of others that cross a cache line take longer, even where
   // masks leave nothing beyond it.
   static void tile(const ProductTile& t) {
+#if defined(__AVX2__)
+    if constexpr (kHasSquares) {
+      if (are_squares(t)) return squares(t);
+    }
+#endif
     const int64_t bytes = t.columns * static_cast<int64_t>(sizeof(S));
     if constexpr (Widest::kMasks && kVectorBytes > 16) {
       if (bytes <= 16) return run<Lanes<T, S, 16>, 1>(t);
