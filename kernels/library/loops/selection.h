@@ -48,12 +48,10 @@ class Selection {
       const Bits limit_key = Codec::key(limit);
       int64_t more = count;
       for (; i < end && more + kFiltered <= room(); i += kFiltered) {
-        const int64_t tried = least(kFiltered, end - i);
-        if (!any_up_to<kFiltered>(limit_key, x, i, i + tried)) continue;
-        for (int64_t j = i; j < i + tried; ++j) {
-          found[more] = word_of(x, j);
+        for_each_up_to(limit_key, x, i, least(end, i + kFiltered), [&](int64_t element) {
+          found[more] = word_of(x, element);
           more += found[more] < limit;
-        }
+        });
       }
       sort_words(found, more);
     }
@@ -63,18 +61,14 @@ class Selection {
  private:
   Word word_of(const Bits* x, int64_t i) const { return Codec::word(x[i * stride_], i, flip_); }
 
-  // Calls f(i) for elements [begin, end) of a line, in order, but not for runs of them that are all
-  // greater than limit().
-  template <typename Limit, typename F>
-  void for_each_candidate(const Bits* x, int64_t begin, int64_t end, Limit limit, F f) const {
-    for (int64_t i = begin; i < end; i += kFiltered) {
-      const int64_t tried = least(end, i + kFiltered);
-      if (!any_up_to<kFiltered>(limit(), x, i, tried)) continue;
-      for (int64_t j = i; j < tried; j += kFilteredOnce) {
-        const int64_t last = least(tried, j + kFilteredOnce);
-        if (!any_up_to<kFilteredOnce>(limit(), x, j, last)) continue;
-        for (int64_t element = j; element < last; ++element) f(element);
-      }
+  // Calls f(i), in order, for those of elements [begin, end) of a line, at most kFiltered, whose
+  // keys are at most `limit`.
+  template <typename F>
+  void for_each_up_to(Bits limit, const Bits* x, int64_t begin, int64_t end, F f) const {
+    if (end - begin == kFiltered && !any_up_to(limit, x, begin)) return;
+    for (int64_t i = begin; i < end; i += kFilteredOnce) {
+      uint32_t found = which_up_to(limit, x, i, least(end, i + kFilteredOnce));
+      for (; found != 0; found &= found - 1) f(i + __builtin_ctz(found));
     }
   }
 
@@ -92,45 +86,63 @@ class Selection {
         least_keys[j] = key < least_keys[j] ? key : least_keys[j];
       }
     }
-    sort_words(least_keys, kParts);
-    return least_keys[count_ - 1];
+    // Without a library's sort, which takes longer than all else here.
+    Bits first[kFew];
+    for (int64_t j = 0; j < kParts; ++j) insert(first, least(j, count_), least_keys[j], count_);
+    return first[count_ - 1];
   }
 
   // find_first(), of few.
   int64_t find_few(const Bits* x, int64_t begin, int64_t end, Word* found) const {
     const int64_t count = least(count_, end - begin);
-    const auto insert = [&](Word word, int64_t place) {
-      for (; place > 0 && word < found[place - 1]; --place) found[place] = found[place - 1];
-      found[place] = word;
-    };
-    for (int64_t i = 0; i < count; ++i) insert(word_of(x, begin + i), i);
+    for (int64_t i = 0; i < count; ++i) insert(found, i, word_of(x, begin + i), count);
     const Bits limit = limit_of_few(x, begin, end);
-    for_each_candidate(
-        x, begin + count, end,
-        [&] {
-          const Bits last = Codec::key(found[count - 1]);
-          return last < limit ? last : limit;
-        },
-        [&](int64_t i) {
-          const Word word = word_of(x, i);
-          if (word < found[count - 1]) insert(word, count - 1);
-        });
+    for (int64_t i = begin + count; i < end; i += kFiltered) {
+      const Bits last = Codec::key(found[count - 1]);
+      for_each_up_to(least_of(last, limit), x, i, least(end, i + kFiltered),
+                     [&](int64_t element) { insert(found, count, word_of(x, element), count); });
+    }
     return count;
   }
 
-  // Whether any key of elements [begin, end), mostly kCount of them, is at most `limit`.
-  template <int64_t kCount>
-  bool any_up_to(Bits limit, const Bits* x, int64_t begin, int64_t end) const {
+  static Bits least_of(Bits a, Bits b) { return a < b ? a : b; }
+
+  // Puts one more into `first`, which are `count` in order; at most `most` of them stay.
+  template <typename Ordered>
+  static void insert(Ordered* first, int64_t count, Ordered one, int64_t most) {
+    if (count == most && !(one < first[--count])) return;
+    for (; count > 0 && one < first[count - 1]; --count) first[count] = first[count - 1];
+    first[count] = one;
+  }
+
+  // Whether any key of kFiltered elements is at most `limit`.
+  bool any_up_to(Bits limit, const Bits* x, int64_t begin) const {
     x += begin * stride_;
     int any = 0;
-    if (stride_ == 1 && end - begin == kCount) {
-      for (int64_t i = 0; i < kCount; ++i) any |= Order::joined_key(x[i], flip_) <= limit;
+    if (stride_ == 1) {
+      for (int64_t i = 0; i < kFiltered; ++i) any |= Order::joined_key(x[i], flip_) <= limit;
     } else {
-      for (int64_t i = 0; i < end - begin; ++i) {
+      for (int64_t i = 0; i < kFiltered; ++i) {
         any |= Order::joined_key(x[i * stride_], flip_) <= limit;
       }
     }
     return any != 0;
+  }
+  // Of elements [begin, end), at most kFilteredOnce, a bit each: whether its key is.
+  uint32_t which_up_to(Bits limit, const Bits* x, int64_t begin, int64_t end) const {
+    x += begin * stride_;
+    uint32_t which = 0;
+    if (stride_ == 1 && end - begin == kFilteredOnce) {
+#pragma GCC unroll 1  // which would come before vectors do
+      for (int i = 0; i < kFilteredOnce; ++i) {
+        which |= uint32_t{Order::joined_key(x[i], flip_) <= limit} << i;
+      }
+    } else {
+      for (int64_t i = 0; i < end - begin; ++i) {
+        which |= uint32_t{Order::joined_key(x[i * stride_], flip_) <= limit} << i;
+      }
+    }
+    return which;
   }
 
   const int64_t count_, stride_;
