@@ -208,7 +208,7 @@ void KernelEmitter::set_active_between(llvm::Value* from, llvm::Value* to) {
 
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,
                                              const Values& carried,
-                                             const ir::Builder::LoopBody& body) {
+                                             const ir::Builder::LoopBody& body, bool may_repeat) {
   llvm::Value* lanes = builder_.index(builder_.lanes());
   auto masked = [&](llvm::Value* i, const Values& in) {
     set_active_below(i, last);
@@ -221,13 +221,23 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
   llvm::Value* tail = ir_.CreateAdd(first, whole);
   body_->set_active(nullptr);
-  const Values after = builder_.loop(first, tail, lanes, carried, body);
+  Values after;
+  if (may_repeat && !host().masked_vectors) {
+    // The last vector ends with the row.
+    llvm::Value* start_of_last = ir_.CreateSub(last, lanes);
+    tail = ir_.CreateSelect(ir_.CreateICmpSLE(first, start_of_last), last, first);
+    after = builder_.loop(first, tail, lanes, carried, [&](llvm::Value* i, const Values& in) {
+      return body(builder_.min(i, start_of_last), in);
+    });
+  } else {
+    after = builder_.loop(first, tail, lanes, carried, body);
+  }
   return builder_.loop(tail, last, lanes, after, masked);
 }
 
 ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* last,
                                             const Values& carried,
-                                            const ir::Builder::LoopBody& body) {
+                                            const ir::Builder::LoopBody& body, bool may_repeat) {
   const size_t dims = program_.reduced_rank - 1;
   // Of a row of no elements any extent may be 0: there is no run, but a division.
   auto extent = [&](size_t d) {
@@ -259,33 +269,25 @@ ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* las
     llvm::Value* begin = builder_.max(run, first);
     llvm::Value* end = builder_.min(ir_.CreateAdd(run, length), last);
     auto emit_vector = [&](llvm::Value* i, const Values& state) {
+      if (may_repeat && !host().masked_vectors) {
+        // The last vector ends with the run, if it has one.
+        i = builder_.max(builder_.min(i, ir_.CreateSub(end, lanes)), begin);
+      }
       llvm::Value* from = ir_.CreateSub(begin, i);
       llvm::Value* to = ir_.CreateSub(end, i);
       llvm::Value* whole =
           ir_.CreateAnd(ir_.CreateICmpSLE(from, builder_.index(0)), ir_.CreateICmpSGE(to, lanes));
-      std::pair<Values, llvm::BasicBlock*> results[2];
-      auto emit_in = [&](int k) {
-        results[k].first = body(i, state);
-        results[k].second = ir_.GetInsertBlock();
-      };
-      builder_.if_then_else(
+      return builder_.choose(
           whole,
           [&] {
             body_->set_active(nullptr);
-            emit_in(0);
+            return body(i, state);
           },
           [&] {
             // The run has elements in the vector: it begins before the last lane's end.
             set_active_between(builder_.max(from, builder_.index(0)), builder_.min(to, lanes));
-            emit_in(1);
+            return body(i, state);
           });
-      Values next;
-      for (size_t k = 0; k < state.size(); ++k) {
-        llvm::PHINode* phi = ir_.CreatePHI(state[k]->getType(), 2);
-        for (const auto& [values, block] : results) phi->addIncoming(values[k], block);
-        next.push_back(phi);
-      }
-      return next;
     };
     Values next = builder_.loop(first_of_vector(begin), end, lanes,
                                 Values(in.begin(), in.end() - dims), emit_vector);

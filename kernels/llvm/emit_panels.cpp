@@ -52,16 +52,21 @@ llvm::Value* KernelEmitter::width_of_panels() {
 
 void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   const auto [begin, end] = element_range();
+  llvm::Value* one = builder_.index(1);
+  auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
+    return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one)), b);
+  };
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
+  if (lanes_reduced() && is_in_any_order(plan_.passes[0])) {
+    // Whole runs, whose ends cut vectors.
+    llvm::Value* run = builder_.max(body_->extent(program_.rank() - 1), one);
+    size = ir_.CreateMul(run, ceil_div(size, run));
+  }
   if (lanes_reduced() && turns_runs(plan_.passes[0])) {
     llvm::Value* runs =
         ir_.CreateMul(body_->extent(program_.rank() - 1), builder_.index(kTurnedRuns));
     size = ir_.CreateSelect(are_short_runs(), builder_.max(runs, size), size);
   }
-  llvm::Value* one = builder_.index(1);
-  auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
-    return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one)), b);
-  };
   llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
   llvm::Value* lanes = builder_.index(row_lanes());
   llvm::Value* most = width_of_panels();
@@ -89,18 +94,35 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
           return Values{};
         });
       };
+      // Where the order is free, what a column has so far is all that its tree holds.
+      const bool is_free = !pass.reductions.empty() && is_in_any_order(pass);
+      if (is_free) {
+        builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
+          write_total(trees[p], column, identities(pass.reductions));
+          return Values{};
+        });
+      }
       builder_.loop(builder_.index(0), leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
         llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
         llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
         take_turns([&](llvm::Value* column, llvm::Value*) {
           const Accumulators result = emit_leaf(pass, from, to);
-          if (!result.empty()) add_to_tree(trees[p], column, leaf, result);
+          if (is_free) {
+            const Accumulators before = read_total(trees[p], column);
+            write_total(trees[p], column, combine(pass.reductions, before, result));
+          } else if (!result.empty()) {
+            add_to_tree(trees[p], column, leaf, result);
+          }
         });
         return Values{};
       });
       take_turns([&](llvm::Value* column, llvm::Value* i) {
         Accumulators totals;
-        if (!pass.reductions.empty()) totals = total_of(trees[p], column, leaves);
+        if (is_free) {
+          totals = read_total(trees[p], column);
+        } else if (!pass.reductions.empty()) {
+          totals = total_of(trees[p], column, leaves);
+        }
         if (p + 1 < passes) write_total(trees[p], column, totals);
         emit_totals(p, totals, ir_.CreateAdd(row, ir_.CreateSub(i, first)));
       });

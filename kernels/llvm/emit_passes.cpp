@@ -75,6 +75,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_pass(const RowPlan::Stage& pass)
   const bool reads_tiles = !tiles_of(pass).empty();
   if (reads_tiles && lanes_reduced()) return emit_staged_rows(pass);
   const auto [first, last] = element_range();
+  if (searches_positions(pass)) return emit_searched_row(pass, first, last);
   const bool has_leaves = !pass.reductions.empty() || reads_tiles || scans_columns(pass);
   return has_leaves ? emit_leaves(pass, first, last) : emit_leaf(pass, first, last);
 }
@@ -95,7 +96,7 @@ void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
 KernelEmitter::Accumulators KernelEmitter::leaf_start(const std::vector<ValueId>& reductions) {
   Accumulators result;
   for (const ValueId id : reductions) {
-    result.push_back(ir::emit_identity(program_.body[id].op, leaf_type_of(id)));
+    result.push_back(ir::emit_identity(combining_op(id), leaf_type_of(id)));
   }
   for (size_t k = 0; k < result.size(); ++k) {
     if (!is_arg_reduction(program_.body[reductions[k]].op)) continue;
@@ -108,6 +109,8 @@ KernelEmitter::Accumulators KernelEmitter::leaf_start(const std::vector<ValueId>
 
 llvm::Value* KernelEmitter::value_of_element(ValueId reduction) {
   llvm::Value* value = body_->value(program_.body[reduction].operands[0]);
+  if (is_negated(reduction)) value = ir_.CreateFNeg(value);
+  if (is_of_bytes(reduction)) value = builder_.to_memory(value);
   return type_of(reduction) == DType::kFloat16 ? body_->narrowed(value) : value;
 }
 
@@ -173,7 +176,7 @@ KernelEmitter::Accumulators KernelEmitter::add_element(const RowPlan::Stage& pas
   emit_element(pass, r);
   for (size_t k = 0; k < state.size(); ++k) {
     const ValueId id = pass.reductions[k];
-    const Op op = program_.body[id].op;
+    const Op op = combining_op(id);
     const ir::ContractionScope contraction(program_.contracts && op == Op::kSum);
     const ReductionState next =
         ir::emit_combine_next(op, leaf_type_of(id), state[k], leaf_element(id, r, first));
@@ -224,9 +227,12 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   LaneScope wide(plan_.lanes);
   body_->splat_operands(pass.instrs, pass.stores);
   const Values start = flatten(leaf_start(pass.reductions));
-  const Values lanes = follow_one_another ? lane_loop(first, last, start, emit_elements)
-                       : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
-                                          : run_loop(first, last, start, emit_elements);
+  const Values lanes =
+      follow_one_another ? leaves_early(pass)
+                               ? leaving_loop(pass, first, last, start, emit_elements)
+                               : lane_loop(first, last, start, emit_elements, may_repeat(pass))
+      : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
+                         : run_loop(first, last, start, emit_elements, may_repeat(pass));
   body_->set_active(nullptr);
   return unflatten(pass.reductions, program_, lanes);
 }
@@ -253,7 +259,7 @@ void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm:
   for (const uint16_t access : streams) {
     const int64_t size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
     llvm::Value* start = body_->pointer_in_row(access, {r});
-    for (int64_t at = 0; at < plan_.lanes * size; at += kLine) {
+    for (int64_t at = 0; at < builder_.lanes() * size; at += kLine) {
       builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, builder_.index(kBytesAhead + at)));
     }
   }
@@ -320,6 +326,8 @@ ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) cons
 llvm::Value* KernelEmitter::finished(const Instr& instr, const ReductionState& total) {
   if (is_arg_reduction(instr.op)) return total.position;
   llvm::Value* value = total.value;
+  if (is_negated(instr)) value = ir_.CreateFNeg(value);
+  if (is_of_bytes(instr)) return builder_.from_memory(DType::kBool, value);
   if (value->getType()->getScalarType()->isHalfTy()) return body_->widened(value);
   if (is_zero_if_empty(instr.op, instr.dtype)) {
     llvm::Value* empty = ir_.CreateICmpEQ(reduced_extent_, builder_.index(0));
@@ -331,6 +339,7 @@ llvm::Value* KernelEmitter::finished(const Instr& instr, const ReductionState& t
 DType KernelEmitter::type_of(ValueId reduction) const {
   const Instr& instr = program_.body[reduction];
   if (is_reduction(instr.op) && is_native_half(program_, instr)) return DType::kFloat16;
+  if (is_of_bytes(instr)) return DType::kUInt8;
   return fusion::expression_dtype(program_, instr);
 }
 
@@ -338,14 +347,14 @@ KernelEmitter::Accumulators KernelEmitter::identities(
     const std::vector<ValueId>& reductions) const {
   Accumulators result;
   for (const ValueId id : reductions) {
-    result.push_back(ir::emit_identity(program_.body[id].op, type_of(id)));
+    result.push_back(ir::emit_identity(combining_op(id), type_of(id)));
   }
   return result;
 }
 
 ReductionState KernelEmitter::combine(ValueId reduction, const ReductionState& a,
                                       const ReductionState& b) const {
-  const Op op = program_.body[reduction].op;
+  const Op op = combining_op(reduction);
   const ir::ContractionScope contraction(program_.contracts && op == Op::kSum);
   return ir::emit_combine(op, type_of(reduction), a, b);
 }

@@ -42,8 +42,8 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
   llvm::Type* vector = llvm::FixedVectorType::get(type, rows);
   llvm::Value* memory = builder_.stack(llvm::ArrayType::get(vector, rows));
   // As many lanes as there are rows.
-  auto narrowed = [&](llvm::Value* lanes) {
-    for (int width = kLanes / 2; width >= rows; width /= 2) {
+  auto narrowed = [&](llvm::Value* lanes, int count = kLanes) {
+    for (int width = count / 2; width >= rows; width /= 2) {
       LaneScope narrow(width);
       std::vector<int> low, high;
       for (int i = 0; i < width; ++i) {
@@ -69,24 +69,47 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
     body_->set_active(nullptr);
     return lanes;
   };
+  // Of a row of so many elements, or up to twice as many: its first and its last.
+  auto emit_ends = [&](int lanes) {
+    LaneScope scope(lanes);
+    body_->splat_operands(pass.instrs, pass.stores);
+    auto vector_at = [&](llvm::Value* r) {
+      emit_element(pass, r);
+      return leaf_element(id, r, begin);
+    };
+    const ReductionState head = vector_at(begin);
+    const ReductionState tail = vector_at(ir_.CreateSub(end, builder_.index(lanes)));
+    return combine(id, head, tail).value;
+  };
   auto emit_group = [&](llvm::Value* group, const Values&) {
     auto for_each_row = [&](const std::function<llvm::Value*()>& lanes_of_row) {
       builder_.loop(zero, builder_.index(rows), one, {}, [&](llvm::Value* r, const Values&) {
         body_->set_row(ir_.CreateAdd(group, r));
-        llvm::Value* lanes = narrowed(lanes_of_row());
+        llvm::Value* lanes = lanes_of_row();
         LaneScope wide(rows);
         ir_.CreateStore(builder_.to_memory(lanes), ir_.CreateGEP(vector, memory, r));
         return Values{};
       });
     };
     auto emit_rows = [&] {
-      for_each_row([&] { return emit_lanes_of_leaf(pass, begin, end)[0].value; });
+      for_each_row([&] { return narrowed(emit_lanes_of_leaf(pass, begin, end)[0].value); });
     };
     if (masks_rows) {
       // Not of no elements: no mask has none.
       llvm::Value* is_vector = ir_.CreateICmpULT(ir_.CreateSub(end, one), builder_.index(kLanes));
       builder_.if_then_else(
-          is_vector, [&] { for_each_row(emit_vector); }, emit_rows);
+          is_vector, [&] { for_each_row([&] { return narrowed(emit_vector()); }); }, emit_rows);
+    } else if (program_.reduced_rank == 1) {
+      llvm::Value* count = ir_.CreateSub(end, begin);
+      std::function<void(int)> emit_from = [&](int lanes) {
+        if (lanes >= kLanes) return emit_rows();
+        llvm::Value* fits = ir_.CreateAnd(ir_.CreateICmpSGE(count, builder_.index(lanes)),
+                                          ir_.CreateICmpSLE(count, builder_.index(2 * lanes)));
+        builder_.if_then_else(
+            fits, [&] { for_each_row([&] { return narrowed(emit_ends(lanes), lanes); }); },
+            [&] { emit_from(2 * lanes); });
+      };
+      emit_from(rows);
     } else {
       emit_rows();
     }

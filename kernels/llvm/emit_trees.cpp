@@ -2,20 +2,24 @@
 #include <algorithm>
 
 #include "fusion/ir/any_order.h"
+#include "fusion/ir/scan.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
 
 using fusion::ValueId;
 
+bool KernelEmitter::is_in_any_order(const RowPlan::Stage& pass) const {
+  return std::all_of(pass.reductions.begin(), pass.reductions.end(), [&](ValueId id) {
+    return fusion::takes_any_order(program_.body[id]) && leaf_type_of(id) == type_of(id);
+  });
+}
+
 KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pass,
                                                        llvm::Value* first, llvm::Value* last) {
   // Where the order is free one leaf may take all, unless its sums are narrow.
-  const bool is_free =
-      lanes_reduced() &&
-      std::all_of(pass.reductions.begin(), pass.reductions.end(), [&](ValueId id) {
-        return fusion::takes_any_order(program_.body[id]) && leaf_type_of(id) == type_of(id);
-      });
+  const bool may_be_long = !program_.lanes_across_rows && (lanes_reduced() || !program_.tiled);
+  const bool is_free = may_be_long && is_in_any_order(pass) && !has_scans(program_);
   if (program_.one_leaf || is_free) return emit_leaf(pass, first, last);
   const int64_t size = fusion::leaf_size(program_.schedule);
   llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, first), builder_.index(size - 1));

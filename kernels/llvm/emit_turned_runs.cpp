@@ -54,7 +54,7 @@ ir::Builder::Values KernelEmitter::turned_run_loop(const RowPlan::Stage& pass, l
     emit_element(pass, r);
     for (size_t k = 0; k < state.size(); ++k) {
       const ValueId id = pass.reductions[k];
-      state[k] = ir::emit_combine_next(program_.body[id].op, leaf_type_of(id), state[k],
+      state[k] = ir::emit_combine_next(combining_op(id), leaf_type_of(id), state[k],
                                        leaf_element(id, r, first));
     }
     return state;

@@ -27,6 +27,7 @@ class KernelEmitter {
 
  private:
   using Instr = fusion::Instr;
+  using Op = fusion::Op;
   using Program = fusion::Program;
   using ValueId = fusion::ValueId;
   using ReductionState = ir::ReductionState;
@@ -103,15 +104,18 @@ class KernelEmitter {
   void set_active_below(llvm::Value* i, llvm::Value* last);
   // The lanes [from, to), both at most the number of lanes.
   void set_active_between(llvm::Value* from, llvm::Value* to);
-  // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`.
+  // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`. If
+  // it `may_repeat` points, a loop without free masks needs none from a vector's lanes on.
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
-                   const ir::Builder::LoopBody& body);
+                   const ir::Builder::LoopBody& body, bool may_repeat = false);
+  // Whether all that `pass` gives is the same if it takes elements twice.
+  bool may_repeat(const RowPlan::Stage& pass) const;
 
   // Likewise along several reduced dims, of which the last is walked run by run: vectors begin at
   // multiples of the lanes, and of one that several runs share, each run's lanes are active in
   // turn.
   Values run_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
-                  const ir::Builder::LoopBody& body);
+                  const ir::Builder::LoopBody& body, bool may_repeat = false);
   // Likewise where the order is free (emit_turned_runs.cpp): of short runs, so many at a time,
   // first vectors are taken before second ones.
   static constexpr int kTurnedRuns = 64;
@@ -208,9 +212,20 @@ class KernelEmitter {
   // Lanes along the row: the results of each lane.
   Accumulators emit_lanes_of_leaf(const RowPlan::Stage& pass, llvm::Value* first,
                                   llvm::Value* last);
+  // Of long rows: any() and all() are known from the first element that decides, after which the
+  // rest of a row is not looked at.
+  bool leaves_early(const RowPlan::Stage& pass) const;
+  Values leaving_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                      const Values& start, const ir::Builder::LoopBody& body);
   // Memory that a pass over a long row reads from end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
+  // Whether positions are searched for once extremes are known (emit_selections.cpp), without
+  // masks.
+  bool searches_positions(const RowPlan::Stage& pass) const;
+  Accumulators emit_searched_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
+  // Of at least as many elements as the current lanes.
+  ReductionState find_extreme(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   // Short rows that are folded together (emit_row_groups.cpp); 1 if each is by itself.
   int rows_of_group() const;
   void emit_row_groups(llvm::Value* first, llvm::Value* last, llvm::Value* row);
@@ -254,6 +269,8 @@ class KernelEmitter {
   bool has_panels_across_rows() const;
   // Whole vectors of rows.
   void emit_panels_across_rows(llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // Whether the leaves of `pass` need no tree.
+  bool is_in_any_order(const RowPlan::Stage& pass) const;
   // Results that wait for their partners, as a binary counter: level k holds the result of 2^k
   // leaves where bit k of the number of leaves so far is set. For each of `width` columns of
   // leaves, which are told apart by number.
@@ -302,6 +319,15 @@ class KernelEmitter {
   void store_partials(const Accumulators& partials, llvm::Value* row);
   llvm::Value* partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane, DType dtype);
   llvm::Value* finished(const Instr& instr, const ReductionState& total);
+
+  // The greatest of floats is found as the least of their negatives, which without AVX-512's
+  // ternary logic takes fewer operations: from value_of_element() until finished().
+  bool is_negated(const Instr& reduction) const;
+  bool is_negated(ValueId reduction) const { return is_negated(program_.body[reduction]); }
+  // Likewise bools are found as the extremes of bytes, where masks have no registers of their own.
+  bool is_of_bytes(const Instr& reduction) const;
+  bool is_of_bytes(ValueId reduction) const { return is_of_bytes(program_.body[reduction]); }
+  Op combining_op(ValueId reduction) const;
 
   // The type that a reduction accumulates in: a compute type, or float16 (halves.h).
   DType type_of(ValueId reduction) const;

@@ -274,12 +274,19 @@ int lanes_of(const Program& program, const std::vector<bool>& uniform,
     // Where the order is free, so many that their chains of operations overlap.
     constexpr int kVectors = 4, kMostLanes = 64;
     constexpr size_t kMaxInstrs = 8;
-    const bool is_free = fusion::takes_any_order(program) && !program.one_leaf && !program.tiled &&
-                         program.body.size() <= kMaxInstrs;
+    const bool is_free =
+        fusion::takes_any_order(program) && !program.tiled && program.body.size() <= kMaxInstrs;
+    if (!is_free) return static_cast<int>(kLanes);
+    // More than these would not fit the registers; a lane of a narrow sum takes no more of a leaf.
+    const bool is_narrow = std::any_of(
+        program.body.begin(), program.body.end(),
+        [&](const Instr& i) { return is_reduction(i.op) && dtype_in_leaf(program, i) != i.dtype; });
+    const auto most = static_cast<int>(kLanes);
+    const int fewest = is_narrow ? most : std::min(kVectors * lanes, most);
+    if (program.one_leaf) return fewest;
     // Runs of several dims are short, mostly.
     const int vectors = program.reduced_rank == 1 ? kVectors : 1;
-    return is_free ? std::clamp(vectors * lanes, static_cast<int>(kLanes), kMostLanes)
-                   : static_cast<int>(kLanes);
+    return std::clamp(vectors * lanes, fewest, kMostLanes);
   }
   const Packing packing = packing_of(program);
   if (packing == Packing::kLanes) return std::min(lanes, kPackedLanes);

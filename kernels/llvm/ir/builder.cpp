@@ -181,6 +181,23 @@ void Builder::walk(llvm::Value* begin, llvm::Value* end,
   builder_.SetInsertPoint(after);
 }
 
+llvm::Value* Builder::search(llvm::Value* begin, llvm::Value* step,
+                             const std::function<llvm::Value*(llvm::Value* i)>& test) {
+  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "search", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(head);
+  llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
+  i->addIncoming(begin, before);
+  llvm::Value* found = test(i);
+  i->addIncoming(builder_.CreateAdd(i, step), builder_.GetInsertBlock());
+  builder_.CreateCondBr(found, after, head);
+  builder_.SetInsertPoint(after);
+  return i;
+}
+
 void Builder::prefetch(llvm::Value* pointer) {
   constexpr int kRead = 0, kSecondLevel = 2, kData = 1;
   builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
@@ -212,19 +229,29 @@ void Builder::if_then_else(llvm::Value* condition, const std::function<void()>& 
   builder_.SetInsertPoint(after);
 }
 
-llvm::Value* Builder::choose(llvm::Value* condition,
-                             const std::function<llvm::Value*()>& then_value,
-                             const std::function<llvm::Value*()>& else_value) {
-  std::pair<llvm::Value*, llvm::BasicBlock*> in[2];
-  auto take = [&](int k, const std::function<llvm::Value*()>& value) {
-    in[k].first = value();
+Builder::Values Builder::choose(llvm::Value* condition, const std::function<Values()>& then_values,
+                                const std::function<Values()>& else_values) {
+  std::pair<Values, llvm::BasicBlock*> in[2];
+  auto take = [&](int k, const std::function<Values()>& values) {
+    in[k].first = values();
     in[k].second = builder_.GetInsertBlock();
   };
   if_then_else(
-      condition, [&] { take(0, then_value); }, [&] { take(1, else_value); });
-  llvm::PHINode* phi = builder_.CreatePHI(in[0].first->getType(), 2);
-  for (const auto& [value, block] : in) phi->addIncoming(value, block);
-  return phi;
+      condition, [&] { take(0, then_values); }, [&] { take(1, else_values); });
+  Values chosen;
+  for (size_t k = 0; k < in[0].first.size(); ++k) {
+    llvm::PHINode* phi = builder_.CreatePHI(in[0].first[k]->getType(), 2);
+    for (const auto& [values, block] : in) phi->addIncoming(values[k], block);
+    chosen.push_back(phi);
+  }
+  return chosen;
+}
+
+llvm::Value* Builder::choose(llvm::Value* condition,
+                             const std::function<llvm::Value*()>& then_value,
+                             const std::function<llvm::Value*()>& else_value) {
+  return choose(
+      condition, [&] { return Values{then_value()}; }, [&] { return Values{else_value()}; })[0];
 }
 
 void Builder::if_then(llvm::Value* condition, bool likely, const std::function<void()>& body) {

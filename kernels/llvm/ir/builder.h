@@ -68,6 +68,9 @@ class Builder {
   // for (i = begin; i < end; i = body(i)), signed.
   void walk(llvm::Value* begin, llvm::Value* end,
             const std::function<llvm::Value*(llvm::Value* i)>& body);
+  // The first of begin, begin + step, ... for which the i1 `test` holds.
+  llvm::Value* search(llvm::Value* begin, llvm::Value* step,
+                      const std::function<llvm::Value*(llvm::Value* i)>& test);
   // Asks for the cache line at `pointer`, which may be any address, in the second-level cache.
   void prefetch(llvm::Value* pointer);
   // Orders non-temporal stores before later stores, as other threads see them.
@@ -76,7 +79,9 @@ class Builder {
   void if_then(llvm::Value* condition, bool likely, const std::function<void()>& body);
   void if_then_else(llvm::Value* condition, const std::function<void()>& then_body,
                     const std::function<void()>& else_body);
-  // One of two values, of which only the one wanted is computed.
+  // One of two values, or lists of values, of which only the one wanted is computed.
+  Values choose(llvm::Value* condition, const std::function<Values()>& then_values,
+                const std::function<Values()>& else_values);
   llvm::Value* choose(llvm::Value* condition, const std::function<llvm::Value*()>& then_value,
                       const std::function<llvm::Value*()>& else_value);
 

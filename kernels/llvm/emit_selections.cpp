@@ -1,0 +1,226 @@
+// Reductions that select: extremes, their positions, any() and all(). Positions along rows are
+// found in two steps. Of a chunk of the row the extreme alone is found, and only if that is better
+// than all before it, where it is: in the first element that equals it.
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "fusion/ir/cost.h"
+#include "fusion/ir/scan.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/kernel_emitter.h"
+
+namespace sluice::kernels {
+
+using fusion::Op;
+using fusion::ValueId;
+using ir::LaneScope;
+
+bool KernelEmitter::is_negated(const Instr& reduction) const {
+  return reduction.op == Op::kMax && is_float(reduction.dtype) && !host().masked_vectors;
+}
+
+bool KernelEmitter::is_of_bytes(const Instr& reduction) const {
+  return is_reduction(reduction.op) && !is_arg_reduction(reduction.op) &&
+         reduction.dtype == DType::kBool && !host().masked_vectors &&
+         program_.body[reduction.operands[0]].op == Op::kLoad;
+}
+
+Op KernelEmitter::combining_op(ValueId reduction) const {
+  const Op op = program_.body[reduction].op;
+  if (is_of_bytes(reduction)) return op == Op::kAny || op == Op::kMax ? Op::kMax : Op::kMin;
+  return is_negated(reduction) ? Op::kMin : op;
+}
+
+bool KernelEmitter::may_repeat(const RowPlan::Stage& pass) const {
+  auto is_idempotent = [&](ValueId id) {
+    const Op op = program_.body[id].op;
+    return op == Op::kMax || op == Op::kMin || op == Op::kAny || op == Op::kAll;
+  };
+  return pass.stores.empty() && pass.to_cache.empty() && !pass.reductions.empty() &&
+         std::all_of(pass.reductions.begin(), pass.reductions.end(), is_idempotent) &&
+         std::none_of(pass.instrs.begin(), pass.instrs.end(),
+                      [&](ValueId id) { return fusion::is_scan(program_.body[id].op); });
+}
+
+bool KernelEmitter::leaves_early(const RowPlan::Stage& pass) const {
+  return !program_.one_leaf && may_repeat(pass) && pass.reductions.size() == 1 &&
+         is_of_bytes(pass.reductions[0]) &&
+         std::none_of(pass.instrs.begin(), pass.instrs.end(),
+                      [&](ValueId id) { return program_.body[id].op == Op::kCheckIndex; });
+}
+
+ir::Builder::Values KernelEmitter::leaving_loop(const RowPlan::Stage& pass, llvm::Value* first,
+                                                llvm::Value* last, const Values& start,
+                                                const ir::Builder::LoopBody& body) {
+  // So much is taken between questions; what is left of a row then passes without work.
+  constexpr int64_t kPart = 4096;
+  llvm::Value* part = builder_.index(kPart);
+  const bool is_any = combining_op(pass.reductions[0]) == Op::kMax;
+  return builder_.loop(first, last, part, start, [&](llvm::Value* begin, const Values& in) {
+    llvm::Value* zero = llvm::Constant::getNullValue(in[0]->getType());
+    llvm::Value* decides = is_any ? ir_.CreateICmpNE(in[0], zero) : ir_.CreateICmpEQ(in[0], zero);
+    return builder_.choose(
+        builder_.any(decides), [&] { return in; },
+        [&] {
+          llvm::Value* end = builder_.min(ir_.CreateAdd(begin, part), last);
+          // The last part has a whole vector, if the row does.
+          llvm::Value* vector = ir_.CreateSub(last, builder_.index(builder_.lanes()));
+          begin = builder_.max(builder_.min(begin, vector), first);
+          return lane_loop(begin, end, in, body, /*may_repeat=*/true);
+        });
+  });
+}
+
+bool KernelEmitter::searches_positions(const RowPlan::Stage& pass) const {
+  // What a pass computes is computed again where it is searched.
+  constexpr size_t kMaxInstrs = 8;
+  if (host().masked_vectors || !lanes_reduced() || program_.reduced_rank != 1) return false;
+  if (pass.reductions.size() != 1 || !pass.stores.empty() || !plan_.cached.empty()) return false;
+  const Instr& reduction = program_.body[pass.reductions[0]];
+  return is_arg_reduction(reduction.op) && type_of(pass.reductions[0]) != DType::kBool &&
+         !has_scans(program_) && pass.instrs.size() <= kMaxInstrs &&
+         std::none_of(pass.instrs.begin(), pass.instrs.end(),
+                      [&](ValueId id) { return fusion::is_costly(program_.body[id].op); });
+}
+
+KernelEmitter::Accumulators KernelEmitter::emit_searched_row(const RowPlan::Stage& pass,
+                                                             llvm::Value* first,
+                                                             llvm::Value* last) {
+  constexpr int kVectors = 4;  // with what else a loop needs, as many as fit the registers
+  const int vector = host().vector_bytes / static_cast<int>(size_of(type_of(pass.reductions[0])));
+  const int lanes = std::min(kVectors * vector, static_cast<int>(kLanes));
+  auto search = [&] {
+    LaneScope wide(lanes);
+    return flatten({find_extreme(pass, first, last)});
+  };
+  // Shorter ones are one leaf.
+  auto short_row = [&] { return flatten(emit_leaf(pass, first, last)); };
+  llvm::Value* is_long = ir_.CreateICmpSGE(ir_.CreateSub(last, first), builder_.index(lanes));
+  return unflatten(pass.reductions, program_, builder_.choose(is_long, search, short_row));
+}
+
+KernelEmitter::ReductionState KernelEmitter::find_extreme(const RowPlan::Stage& pass,
+                                                          llvm::Value* first, llvm::Value* last) {
+  using P = llvm::CmpInst::Predicate;
+  constexpr int64_t kChunk = 1024;
+  const ValueId id = pass.reductions[0];
+  const Op op = program_.body[id].op;
+  const DType type = type_of(id);
+  const bool is_max = op == Op::kArgMax;
+  const bool of_floats = is_float(type);
+  const int lanes = builder_.lanes();
+  auto better = [&](llvm::Value* a, llvm::Value* b) {
+    if (of_floats) return ir_.CreateFCmp(is_max ? P::FCMP_OGT : P::FCMP_OLT, a, b);
+    const bool is_signed = kind_of(type) == DTypeKind::kSigned;
+    if (is_max) return is_signed ? ir_.CreateICmpSGT(a, b) : ir_.CreateICmpUGT(a, b);
+    return is_signed ? ir_.CreateICmpSLT(a, b) : ir_.CreateICmpULT(a, b);
+  };
+  auto best_of = [&](llvm::Value* a, llvm::Value* b) {
+    return ir_.CreateSelect(better(a, b), a, b);
+  };
+  auto part = [&](llvm::Value* vector, int from, int count) {
+    std::vector<int> places;
+    for (int i = 0; i < count; ++i) places.push_back(from + i);
+    return ir_.CreateShuffleVector(vector, places);
+  };
+  llvm::Value* step = builder_.index(lanes);
+  // A vector that ends with the row, or chunk, has elements that were taken before: these are no
+  // better.
+  llvm::Value* start_of_last = ir_.CreateSub(last, step);
+  body_->set_active(nullptr);
+  body_->splat_operands(pass.instrs, pass.stores);
+  auto element_at = [&](llvm::Value* i) {
+    emit_element(pass, i);
+    return body_->value(program_.body[id].operands[0]);
+  };
+  const std::vector<uint16_t> streams = streams_of(pass);
+  llvm::Value* are_far = streams.empty() ? nullptr : is_far();
+  llvm::Value* worst = ir::emit_identity(op, type).value;
+  // NaNs are told apart by comparing the two halves of a vector.
+  llvm::Type* words = llvm::FixedVectorType::get(
+      ir_.getIntNTy(8 * static_cast<unsigned>(size_of(type))), lanes / 2);
+  Values lanes_start = {worst};
+  if (of_floats) lanes_start.push_back(llvm::Constant::getNullValue(words));
+  // The extreme of a chunk, NaN if there is one.
+  auto extreme_of = [&](llvm::Value* begin, llvm::Value* end) {
+    Values state =
+        builder_.loop(begin, end, step, lanes_start, [&](llvm::Value* r, const Values& in) {
+          if (are_far != nullptr) {
+            builder_.if_then(are_far, /*likely=*/true, [&] { prefetch_streams(streams, r); });
+          }
+          llvm::Value* value = element_at(builder_.min(r, start_of_last));
+          Values next = {best_of(value, in[0])};
+          if (of_floats) {
+            llvm::Value* unordered =
+                ir_.CreateFCmpUNO(part(value, 0, lanes / 2), part(value, lanes / 2, lanes / 2));
+            next.push_back(ir_.CreateOr(in[1], ir_.CreateSExt(unordered, words)));
+          }
+          return next;
+        });
+    llvm::Value* best = state[0];
+    for (int half = lanes / 2; half > 1; half /= 2) {
+      best = best_of(part(best, 0, half), part(best, half, half));
+    }
+    best = best_of(ir_.CreateExtractElement(best, uint64_t{0}),
+                   ir_.CreateExtractElement(best, uint64_t{1}));
+    if (!of_floats) return best;
+    llvm::Type* bits = ir_.getIntNTy(words->getPrimitiveSizeInBits().getFixedValue());
+    llvm::Value* has_nan =
+        ir_.CreateICmpNE(ir_.CreateBitCast(state[1], bits), llvm::Constant::getNullValue(bits));
+    return ir_.CreateSelect(has_nan, llvm::ConstantFP::getNaN(best->getType()), best);
+  };
+  // The first element from `begin` on for which `test` holds, as it does for one.
+  auto first_where = [&](llvm::Value* begin,
+                         const std::function<llvm::Value*(llvm::Value*)>& test) {
+    auto lanes_at = [&](llvm::Value* i) {
+      return test(element_at(builder_.min(i, start_of_last)));
+    };
+    llvm::Value* i =
+        builder_.search(begin, step, [&](llvm::Value* r) { return builder_.any(lanes_at(r)); });
+    llvm::Value* found = ir_.CreateBitCast(lanes_at(i), ir_.getIntNTy(lanes));
+    llvm::Value* lane = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, found, ir_.getTrue());
+    return ir_.CreateAdd(builder_.min(i, start_of_last),
+                         ir_.CreateZExtOrTrunc(lane, ir_.getInt64Ty()));
+  };
+  auto position_of = [&](llvm::Value* extreme, llvm::Value* begin) -> llvm::Value* {
+    llvm::Value* wanted = builder_.splat(extreme, lanes);
+    if (!of_floats) {
+      return first_where(begin, [&](llvm::Value* x) { return ir_.CreateICmpEQ(x, wanted); });
+    }
+    auto number = [&] {
+      return first_where(begin, [&](llvm::Value* x) { return ir_.CreateFCmpOEQ(x, wanted); });
+    };
+    auto nan = [&] {
+      return first_where(begin, [&](llvm::Value* x) { return ir_.CreateFCmpUNO(x, x); });
+    };
+    return builder_.choose(ir_.CreateFCmpORD(extreme, extreme), number, nan);
+  };
+  llvm::Value* start = nullptr;
+  {
+    LaneScope scalar(1);
+    start = ir::emit_identity(op, type).value;
+  }
+  const Values result = builder_.loop(
+      first, last, builder_.index(kChunk), {start, first},
+      [&](llvm::Value* begin, const Values& in) {
+        llvm::Value* end = builder_.min(ir_.CreateAdd(begin, builder_.index(kChunk)), last);
+        llvm::Value* extreme = extreme_of(begin, end);
+        llvm::Value* is_better = better(extreme, in[0]);
+        if (of_floats) {
+          // NaN is better than any number.
+          is_better =
+              ir_.CreateAnd(ir_.CreateFCmp(is_max ? P::FCMP_UGT : P::FCMP_ULT, extreme, in[0]),
+                            ir_.CreateFCmpORD(in[0], in[0]));
+        }
+        return builder_.choose(
+            is_better,
+            [&] {
+              return Values{extreme, position_of(extreme, begin)};
+            },
+            [&] { return in; });
+      });
+  return {result[0], result[1]};
+}
+
+}  // namespace sluice::kernels
