@@ -9,6 +9,7 @@
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
+#include "kernels/llvm/instr_order.h"
 #include "kernels/llvm/packed_plan.h"
 #include "kernels/reduction.h"
 
@@ -210,30 +211,10 @@ int column_vectors(const Program& program, const std::vector<RowPlan::Stage>& pa
 // operations, and two of them hide each other's latency (measured: a tenth to a fifth).
 constexpr int kPointwiseVectors = 2;
 
-// The most values with lanes that are needed at one time.
-int most_alive(const Program& program, const std::vector<bool>& varying) {
-  const size_t end = program.body.size();
-  std::vector<size_t> last_use(end);
-  for (size_t i = 0; i < end; ++i) {
-    const Instr& instr = program.body[i];
-    last_use[i] = i;
-    for (int k = 0; k < instr.num_operands; ++k) last_use[instr.operands[k]] = i;
-  }
-  for (const Store& store : program.stores) last_use[store.value] = end;
-  std::vector<int> dying(end + 1);
-  for (size_t i = 0; i < end; ++i) dying[last_use[i]] += varying[i];
-  int alive = 0, most = 0;
-  for (size_t i = 0; i < end; ++i) {
-    alive += varying[i];
-    most = std::max(most, alive);
-    alive -= dying[i];
-  }
-  return most;
-}
-
 // True for a chain of cheap operations that is longer than the processor looks ahead, but needs so
 // few registers that more than kPointwiseVectors of them fit.
-bool is_long_chain(const Program& program, const std::vector<bool>& uniform) {
+bool is_long_chain(const Program& program, const std::vector<ValueId>& instrs,
+                   const std::vector<bool>& uniform) {
   constexpr int kLong = 12, kMostAlive = 3;
   if (host().masked_vectors) return false;
   const std::vector<bool> varying = find_varying(program, uniform);
@@ -241,13 +222,14 @@ bool is_long_chain(const Program& program, const std::vector<bool>& uniform) {
     return fusion::is_costly(i.op) || !is_float(i.dtype) || is_half(i.dtype);
   });
   return is_cheap && std::count(varying.begin(), varying.end(), true) >= kLong &&
-         most_alive(program, varying) <= kMostAlive;
+         most_alive(program, instrs, varying) <= kMostAlive;
 }
 
-int pointwise_vectors(const Program& program, const std::vector<bool>& uniform) {
+int pointwise_vectors(const Program& program, const std::vector<ValueId>& instrs,
+                      const std::vector<bool>& uniform) {
   // Interleaved accesses are several vectors side by side as they are.
   if (!program.interleaved.empty()) return 1;
-  return is_long_chain(program, uniform) ? 2 * kPointwiseVectors : kPointwiseVectors;
+  return is_long_chain(program, instrs, uniform) ? 2 * kPointwiseVectors : kPointwiseVectors;
 }
 // Packed rows are emitted once for each point of a row: one vector, and no wider one for bytes.
 constexpr int kPackedLanes = 16;
@@ -268,7 +250,7 @@ int lanes_of_row(const Program& program) {
 
 // `uniform`: by value, the same in all lanes of nearly every vector.
 int lanes_of(const Program& program, const std::vector<bool>& uniform,
-             const std::vector<RowPlan::Stage>& passes) {
+             const std::vector<ValueId>& instrs, const std::vector<RowPlan::Stage>& passes) {
   const int lanes = lanes_of_vector(program, uniform);
   if (program.lanes_reduced()) {
     // Where the order is free, so many that their chains of operations overlap.
@@ -292,7 +274,7 @@ int lanes_of(const Program& program, const std::vector<bool>& uniform,
   if (packing == Packing::kLanes) return std::min(lanes, kPackedLanes);
   if (packing == Packing::kRow) return lanes_of_row(program);
   const bool is_pointwise = program.schedule == Schedule::kPointwise;
-  return std::min(64, lanes * (is_pointwise ? pointwise_vectors(program, uniform)
+  return std::min(64, lanes * (is_pointwise ? pointwise_vectors(program, instrs, uniform)
                                             : column_vectors(program, passes)));
 }
 
@@ -376,9 +358,12 @@ RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
     passes[p].stores = std::move(pass.stores);
   }
   if (program.schedule == Schedule::kPointwise && packing_of(program) == Packing::kNone) {
+    save_registers(program, find_varying(program, is_invariant), kPointwiseVectors,
+                   &before[0].instrs);
     ranges = find_ranges(program, is_invariant, before[0].instrs);
   }
-  lanes = lanes_of(program, ranges.values.empty() ? is_invariant : ranges.uniform, passes);
+  lanes = lanes_of(program, ranges.values.empty() ? is_invariant : ranges.uniform, before[0].instrs,
+                   passes);
 }
 
 }  // namespace sluice::kernels

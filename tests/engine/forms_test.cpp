@@ -259,6 +259,28 @@ TEST(Forms, FunctionsOfStrangeNumbers) {
   check_functions<double>();
 }
 
+// What is gathered along a recurrence is computed with its steps: a body that needs too many
+// registers is emitted in another order than it has.
+TEST(Forms, CountsAlongARecurrence) {
+  const Tensor start = tensor_of(std::vector<double>{-1.7, -0.9, -0.1, 0.0, 0.25, 0.6, 1.1});
+  for (const Tensor& re : {start, start.astype(DType::kFloat32)}) {
+    const Tensor im = expand_dims(re * 0.7f, 1);
+    expect_alike(
+        [&] {
+          Tensor x = re + 0 * im, y = im + 0 * re, count = zeros_like(x), path = x;
+          for (int i = 0; i < 20; ++i) {
+            const Tensor next = x * x - y * y + re;
+            y = clip(2 * x * y + im, -4, 4);
+            x = clip(next, -4, 4);
+            count = where(x * x + y * y < 4, count + 1, count);
+            path = path - x * y;
+          }
+          return concat({count, path}, 0);
+        },
+        "counts");
+  }
+}
+
 // Bits of halves, which are not converted: NaN becomes canonical all the same.
 TEST(Forms, SignsOfHalves) {
   auto check = [&]<typename Half>() {
