@@ -37,6 +37,10 @@ llvm::Value* BodyEmitter::extent(int dim) {
 }
 
 llvm::Value* BodyEmitter::stride(uint16_t access, int dim) {
+  const auto group = interleaved_of_.find(access);
+  if (group != interleaved_of_.end() && dim == program_.lane_dim()) {
+    return builder_.index(static_cast<int64_t>(interleaved_[group->second].accesses->size()));
+  }
   const size_t index = size_t{access} * (program_.rank() + 1) + dim;
   return argument(offsetof(KernelArgs, accesses), index, ir_.getInt64Ty());
 }

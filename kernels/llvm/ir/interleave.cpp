@@ -1,6 +1,9 @@
 #include "kernels/llvm/ir/interleave.h"
 
 #include <functional>
+#include <utility>
+
+#include "kernels/llvm/host.h"
 
 namespace sluice::kernels::ir {
 namespace {
@@ -42,6 +45,18 @@ llvm::Value* gather_lanes(llvm::IRBuilder<>& ir, const Values& vectors, int lane
   return result;
 }
 
+// The vector whose lane j is that of vectors[source(j)].
+llvm::Value* blend(llvm::IRBuilder<>& ir, const Values& vectors, int lanes,
+                   const std::function<int(int)>& source) {
+  llvm::Value* result = vectors[0];
+  for (int v = 1; v < static_cast<int>(vectors.size()); ++v) {
+    std::vector<int> mask(lanes);
+    for (int j = 0; j < lanes; ++j) mask[j] = source(j) == v ? lanes + j : j;
+    result = ir.CreateShuffleVector(result, vectors[v], mask);
+  }
+  return result;
+}
+
 int lanes_of(llvm::Value* vector) {
   return static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
 }
@@ -51,6 +66,55 @@ int least_factor(int n) {
     if (n % p == 0) return p;
   }
   return n;
+}
+
+// Every p-th element from the q-th on has a lane of its own, where p and the number of lanes have
+// no common factor: p vectors are blended before, or after, their lanes are moved. Only AVX-512
+// moves lanes of two vectors at a time.
+bool blends_lanes(int p, int lanes) { return !host().masked_vectors && p % 2 != 0 && lanes > 1; }
+
+// What makes lane j of a vector lane (j * p + q) % lanes, and the other way around.
+std::vector<int> every(int p, int q, int lanes) {
+  std::vector<int> from(lanes);
+  for (int j = 0; j < lanes; ++j) from[j] = (j * p + q) % lanes;
+  return from;
+}
+std::vector<int> back_to_every(int p, int q, int lanes) {
+  std::vector<int> from(lanes);
+  for (int j = 0; j < lanes; ++j) from[(j * p + q) % lanes] = j;
+  return from;
+}
+
+// Of p neighbouring vectors every p-th element, from the q-th on.
+llvm::Value* take_every(llvm::IRBuilder<>& ir, const Values& neighbours, int q, int lanes) {
+  const int p = static_cast<int>(neighbours.size());
+  if (!blends_lanes(p, lanes)) {
+    return gather_lanes(ir, neighbours, lanes, [&](int j) {
+      return Source{(j * p + q) / lanes, (j * p + q) % lanes};
+    });
+  }
+  const std::vector<int> back = back_to_every(p, q, lanes);
+  llvm::Value* blended =
+      blend(ir, neighbours, lanes, [&](int lane) { return (back[lane] * p + q) / lanes; });
+  return ir.CreateShuffleVector(blended, every(p, q, lanes));
+}
+
+// The p neighbouring vectors of which parts[q] is every p-th element, from the q-th on.
+Values put_every(llvm::IRBuilder<>& ir, Values parts, int lanes) {
+  const int p = static_cast<int>(parts.size());
+  const bool blends = blends_lanes(p, lanes);
+  for (int q = 0; blends && q < p; ++q) {
+    parts[q] = ir.CreateShuffleVector(parts[q], back_to_every(p, q, lanes));
+  }
+  Values result;
+  for (int t = 0; t < p; ++t) {
+    const int first = t * lanes;
+    result.push_back(blends ? blend(ir, parts, lanes, [&](int j) { return (first + j) % p; })
+                            : gather_lanes(ir, parts, lanes, [&](int j) {
+                                return Source{(first + j) % p, (first + j) / p};
+                              }));
+  }
+  return result;
 }
 
 }  // namespace
@@ -67,9 +131,7 @@ Values deinterleave(llvm::IRBuilder<>& ir, Values vectors) {
   for (int group = 0; group < n; group += p) {
     const Values neighbours(vectors.begin() + group, vectors.begin() + group + p);
     for (int q = 0; q < p; ++q) {
-      by_remainder[q].push_back(gather_lanes(ir, neighbours, lanes, [&](int j) {
-        return Source{(j * p + q) / lanes, (j * p + q) % lanes};
-      }));
+      by_remainder[q].push_back(take_every(ir, neighbours, q, lanes));
     }
   }
   for (int q = 0; q < p; ++q) {
@@ -94,11 +156,8 @@ Values interleave(llvm::IRBuilder<>& ir, Values vectors) {
   for (int group = 0; group < n / p; ++group) {
     Values parts;
     for (int q = 0; q < p; ++q) parts.push_back(by_remainder[q][group]);
-    for (int t = 0; t < p; ++t) {
-      result.push_back(gather_lanes(ir, parts, lanes, [&](int j) {
-        return Source{(t * lanes + j) % p, (t * lanes + j) / p};
-      }));
-    }
+    const Values neighbours = put_every(ir, std::move(parts), lanes);
+    result.insert(result.end(), neighbours.begin(), neighbours.end());
   }
   return result;
 }
