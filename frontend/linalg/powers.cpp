@@ -122,11 +122,12 @@ Tensor cross(Arg a, Arg b, int axis) {
       fail(kOp, "needs 3 elements along axis ", axis, ": ", describe(x), ", ", describe(y));
     }
     const Tensor left = moveaxis(x, in_x, -1), right = moveaxis(y, in_y, -1);
-    auto of = [](const Tensor& v, int64_t k) { return slice(v, -1, k, k + 1); };
-    const Tensor result = concat({of(left, 1) * of(right, 2) - of(left, 2) * of(right, 1),
-                                  of(left, 2) * of(right, 0) - of(left, 0) * of(right, 2),
-                                  of(left, 0) * of(right, 1) - of(left, 1) * of(right, 0)},
-                                 -1);
+    auto components = [](const Tensor& v) {
+      return std::array{slice(v, -1, 0, 1), slice(v, -1, 1, 2), slice(v, -1, 2, 3)};
+    };
+    const auto [a0, a1, a2] = components(left);
+    const auto [b0, b1, b2] = components(right);
+    const Tensor result = concat({a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0}, -1);
     return moveaxis(result, -1, axis < 0 ? result.ndim() + axis : axis);
   });
 }

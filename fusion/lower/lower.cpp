@@ -7,6 +7,7 @@
 #include "fusion/lower/group_lowering.h"
 #include "fusion/lower/schedule.h"
 #include "fusion/partition/row_facts.h"
+#include "fusion/partition/short_rows.h"
 
 namespace sluice::fusion {
 namespace {
@@ -57,6 +58,34 @@ bool lower_call(const Graph& graph, const Partition& partition, const Group& gro
   }
 }
 
+// True if no access of the program takes its lanes one by one.
+bool has_whole_vectors(const Program& program) {
+  auto strided = std::count_if(program.accesses.begin(), program.accesses.end(),
+                               [](const Access& x) { return x.lanes == StrideClass::kAny; });
+  for (const std::vector<uint16_t>& run : program.interleaved) {
+    strided -= std::count_if(run.begin(), run.end(), [](uint16_t x) { return x != kNoAccess; });
+  }
+  return strided == 0;
+}
+
+// The columns that the group joins computed at each point, if these are then read and written by
+// whole vectors.
+bool lower_columns(const Graph& graph, const Partition& partition, const Group& group,
+                   const MemoryMap& memory, const Constraints& constraints, Step* step) {
+  std::vector<int> axis = axis_of_columns(graph, partition, group);
+  if (axis.empty()) return false;
+  Group unrolled = group;
+  unrolled.unrolled = std::move(axis);
+  Constraints added = constraints;  // not the caller's: the group can be lowered otherwise
+  Step columns;
+  if (!lower_call(graph, partition, unrolled, nullptr, memory, &added, &columns) ||
+      !has_whole_vectors(columns.kernels[0].program)) {
+    return false;
+  }
+  *step = std::move(columns);
+  return true;
+}
+
 bool lower_parts(const Graph& graph, const Partition& partition, Group group,
                  const MemoryMap& memory, Constraints* constraints, Step* step) {
   ConcatPart part;
@@ -86,8 +115,10 @@ Schedule schedule_of(const Shape& space, const std::vector<int>& axes) {
 
 bool lower(const Graph& graph, const Partition& partition, const Group& group,
            const MemoryMap& memory, Constraints* constraints, Step* step) {
-  return group.by_parts ? lower_parts(graph, partition, group, memory, constraints, step)
-                        : lower_call(graph, partition, group, nullptr, memory, constraints, step);
+  if (group.by_parts) return lower_parts(graph, partition, group, memory, constraints, step);
+  return (constraints->unrolls_rows &&
+          lower_columns(graph, partition, group, memory, *constraints, step)) ||
+         lower_call(graph, partition, group, nullptr, memory, constraints, step);
 }
 
 }  // namespace sluice::fusion

@@ -18,6 +18,25 @@ bool is_short_row(const Shape& space, const std::vector<int>& axes, int64_t most
   return length > 1 && length <= most && space.numel() / length >= kMinUnrolledRows;
 }
 
+int64_t weight_of_members(const Graph& graph, const Group& group) {
+  int64_t weight = 0;
+  for (const NodeId member : group.members) {
+    weight += weight_of(graph.nodes[member].op, graph.nodes[member].dtype);
+  }
+  return weight;
+}
+
+// True if its value at a point depends on operands alone, at places that are known there.
+bool is_placed(Op op) {
+  switch (class_of(op)) {
+    case OpClass::kSource:
+    case OpClass::kPointwise:
+    case OpClass::kConcat:
+    case OpClass::kView: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 bool is_short_row(const Shape& space, const std::vector<int>& axes) {
@@ -43,11 +62,29 @@ void unroll_short_rows(const Graph& graph, Group* group) {
   }
   const int64_t most = finds_positions ? kMaxUnrolledPositions : kMaxUnrolled;
   if (!is_short_row(group->space, group->axes, most)) return;
-  int64_t weight = 0;
-  for (const NodeId member : group->members)
-    weight += weight_of(graph.nodes[member].op, graph.nodes[member].dtype);
-  if (weight * row_length(group->space, group->axes) > kMaxUnrolledWeight) return;
+  const int64_t length = row_length(group->space, group->axes);
+  if (weight_of_members(graph, *group) * length > kMaxUnrolledWeight) return;
   std::swap(group->axes, group->unrolled);
+}
+
+std::vector<int> axis_of_columns(const Graph& graph, const Partition& partition,
+                                 const Group& group) {
+  // Vectors of more take more shuffles than they are worth.
+  constexpr int64_t kMaxColumns = 8;
+  if (!group.axes.empty() || !group.unrolled.empty() || group.space.rank() < 2) return {};
+  std::vector<int> last = {group.space.rank() - 1};
+  if (!is_short_row(group.space, last, kMaxColumns)) return {};
+  bool joins_columns = false;
+  for (const NodeId member : group.members) {
+    const GraphNode& node = graph.nodes[member];
+    if (!is_placed(node.op)) return {};
+    if (partition.stored[member] && node.shape != group.space) return {};
+    joins_columns = joins_columns || (class_of(node.op) == OpClass::kConcat &&
+                                      node.shape == group.space && node.attrs[0] == last[0]);
+  }
+  const int64_t length = row_length(group.space, last);
+  if (!joins_columns || weight_of_members(graph, group) * length > kMaxUnrolledWeight) return {};
+  return last;
 }
 
 }  // namespace sluice::fusion

@@ -21,6 +21,12 @@ bool can_unroll(const Rows& rows, const std::vector<int>& axes);
 // Makes the reduced axes of `group` unrolled ones if its rows are short and the kernel stays small.
 void unroll_short_rows(const Graph& graph, Group* group);
 
+// Of a pointwise group that joins a few columns by a concat along the last axis, as `stack` of the
+// components of vectors does: that axis, if the kernel stays small when it is unrolled. Then each
+// point computes all columns, none under a condition. Empty if there is none.
+std::vector<int> axis_of_columns(const Graph& graph, const Partition& partition,
+                                 const Group& group);
+
 }  // namespace sluice::fusion
 
 #endif  // SLUICE_FUSION_PARTITION_SHORT_ROWS_H_
