@@ -7,6 +7,7 @@
 #include "kernels/compiled/symbols.h"
 #include "kernels/executable.h"
 #include "kernels/llvm/halves.h"
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/ir/ops.h"
 #include "kernels/llvm/row_plan.h"
 
@@ -370,6 +371,8 @@ void BodyEmitter::emit_store(const fusion::Store& store) {
           llvm::LLVMContext::MD_nontemporal,
           llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
     }
+  } else if (active_count_ != nullptr && !host().masked_vectors) {
+    store_first(encoded, scalar_pointer(at, access.dtype), access.dtype);
   } else {
     ir_.CreateMaskedStore(encoded, scalar_pointer(at, access.dtype), align, active_);
   }

@@ -133,6 +133,8 @@ class BodyEmitter {
   llvm::Value* load_lanes(llvm::Value* pointers, DType dtype, llvm::Value* mask,
                           bool mostly_same = false);
   llvm::Value* gather_narrow(llvm::Value* pointers, DType dtype, llvm::Value* mask);
+  // The active lanes, which are the first so many.
+  void store_first(llvm::Value* lanes, llvm::Value* pointer, DType dtype);
   void store_lanes(llvm::Value* value, llvm::Value* pointers, DType dtype, llvm::Value* mask);
   // Between memory and compute types.
   llvm::Value* decode(DType dtype, llvm::Value* stored);

@@ -2,7 +2,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <tuple>
+#include <vector>
 
 #include "kernels/executable.h"
 #include "kernels/llvm/body_emitter.h"
@@ -347,6 +349,32 @@ llvm::Value* BodyEmitter::gather_narrow(llvm::Value* pointers, DType dtype, llvm
   llvm::Value* distance = ir_.CreateMul(in_word, builder_.splat(ir_.getInt32(kBitsOfByte), lanes));
   return ir_.CreateTrunc(ir_.CreateLShr(gathered, distance),
                          builder_.with_lanes(builder_.memory_type(dtype)));
+}
+
+// By halves: the bits of their number say which.
+void BodyEmitter::store_first(llvm::Value* lanes, llvm::Value* pointer, DType dtype) {
+  const llvm::Align align(size_of(dtype));
+  auto is_set = [&](int bit) {
+    return ir_.CreateICmpNE(ir_.CreateAnd(active_count_, ir_.getInt32(bit)), ir_.getInt32(0));
+  };
+  builder_.if_then(is_set(builder_.lanes()), /*likely=*/false,
+                   [&] { ir_.CreateAlignedStore(lanes, pointer, align); });
+  for (int half = builder_.lanes() / 2; half >= 1; half /= 2) {
+    std::vector<int> low(half), high(half);
+    std::iota(low.begin(), low.end(), 0);
+    std::iota(high.begin(), high.end(), half);
+    llvm::Value* is_stored = is_set(half);
+    llvm::Value* rest = builder_.choose(
+        is_stored,
+        [&] {
+          ir_.CreateAlignedStore(ir_.CreateShuffleVector(lanes, low), pointer, align);
+          return ir_.CreateShuffleVector(lanes, high);
+        },
+        [&] { return ir_.CreateShuffleVector(lanes, low); });
+    llvm::Value* next = ir_.CreateGEP(builder_.memory_type(dtype), pointer, builder_.index(half));
+    pointer = ir_.CreateSelect(is_stored, next, pointer);
+    lanes = rest;
+  }
 }
 
 void BodyEmitter::store_lanes(llvm::Value* value, llvm::Value* pointers, DType dtype,

@@ -1,0 +1,59 @@
+// Runs of elements of all lengths, which kernels take in whole vectors and what these leave: they
+// have the bits of interpreted ones.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+// The ends of rows are stored under masks.
+TEST(Runs, OfLongBodies) {
+  const ConfigGuard guard;
+  std::mt19937_64 rng(33);
+  for (const DType dtype : all_dtypes()) {
+    for (int64_t length = 1; length <= 70; length += length < 20 ? 1 : 7) {
+      const Tensor x = to_tensor(random_array(rng, dtype, {5, length}, 0.1));
+      const Tensor row = to_tensor(random_array(rng, dtype, {length}, 0.1));
+      const Tensor of_row = to_tensor(random_array(rng, dtype, {5, 1}, 0.1));
+      const auto f = [&] {
+        Tensor value = x;
+        for (int i = 0; i < 9; ++i) value = where(value == of_row, row, value * x + row);
+        return value;
+      };
+      config().compile = CompileMode::kOff;
+      const auto interpreted = read_bytes(f()),
+                 of_rows = read_bytes(x / (sum(x, 1, true) + of_row));
+      config().compile = CompileMode::kBlocking;
+      EXPECT_EQ(read_bytes(f()), interpreted) << name_of(dtype) << " " << length;
+      EXPECT_EQ(read_bytes(x / (sum(x, 1, true) + of_row)), of_rows)
+          << name_of(dtype) << " " << length;
+    }
+  }
+}
+
+// A long chain, which takes more vectors side by side.
+TEST(Runs, OfChains) {
+  const ConfigGuard guard;
+  std::mt19937_64 rng(34);
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t length : {1, 15, 16, 33, 70, 1001}) {
+      const Tensor x = to_tensor(random_array(rng, dtype, {3, length}, 0.1));
+      const Tensor y = to_tensor(random_array(rng, dtype, {3, 1}, 0.1));
+      const auto f = [&] {
+        Tensor value = x;
+        for (int i = 0; i < 12; ++i) value = clip(value * x + y, -4, 4);
+        return value;
+      };
+      config().compile = CompileMode::kOff;
+      const auto interpreted = read_bytes(f());
+      config().compile = CompileMode::kBlocking;
+      EXPECT_EQ(read_bytes(f()), interpreted) << name_of(dtype) << " " << length;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::test
