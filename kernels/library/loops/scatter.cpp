@@ -115,9 +115,9 @@ class Scatter {
           if (has_runs()) {
             int64_t i = 0;
             for (; i + kBlock <= a_.count; i += kBlock) {
-              if (!put_ascending(begin, end, i)) put_runs(begin, end, i, i + kBlock);
+              if (!put_ascending(begin, end, i)) put_runs<1>(begin, end, i, i + kBlock);
             }
-            put_runs(begin, end, i, a_.count);
+            put_runs<1>(begin, end, i, a_.count);
           } else {
             put_rows<1>(begin, end);
           }
@@ -141,6 +141,10 @@ class Scatter {
   }
   template <int64_t kColumns>
   void put_rows(int64_t begin, int64_t end) const {
+    // Sums only: each is as many instantiations as there are dtypes.
+    if constexpr (kColumns > 1 && std::is_same_v<Combine, Add>) {
+      if (has_runs()) return put_runs<kColumns>(begin, end, 0, a_.count);
+    }
     for_each_row(begin, end, std::integral_constant<int64_t, kColumns>(),
                  [this](T* to, const T* from) { put_some<kColumns>(to, from); });
   }
@@ -157,8 +161,9 @@ class Scatter {
     }
     return same > kSampled / 2;
   }
-  // Rows of one element, each in a register as long as it is the next, too: to read what has just
+  // Rows of few elements, each in registers as long as it is the next, too: to read what has just
   // been written takes as long as several additions.
+  template <int64_t kColumns>
   void put_runs(int64_t begin, int64_t end, int64_t first, int64_t count) const {
     const int64_t step = a_.positions.row, stride = a_.updates.row;
     const auto rows = static_cast<uint64_t>(end - begin);
@@ -168,11 +173,14 @@ class Scatter {
         ++i;
         continue;
       }
-      T value = y_[row];
+      T* const to = y_ + row * kColumns;
+      T values[kColumns];
+      for (int64_t k = 0; k < kColumns; ++k) values[k] = to[k];
       for (; i < count && positions_[i * step] == row; ++i) {
-        value = combine_(value, updates_[i * stride]);
+        const T* const from = updates_ + i * stride;
+        for (int64_t k = 0; k < kColumns; ++k) values[k] = combine_(values[k], from[k]);
       }
-      y_[row] = value;
+      for (int64_t k = 0; k < kColumns; ++k) to[k] = values[k];
     }
   }
 
@@ -232,12 +240,13 @@ class Scatter {
     }
   }
 
-  // Through an array of their own: the compiler makes vectors of them.
+  // Through an array of their own: the compiler makes vectors of them. (With memcpy() GCC writes
+  // halves of vectors, and the next row of the same position waits until both are in the cache.)
   template <int64_t kCount>
   void put_some(T* to, const T* from) const {
     T results[kCount];
     for (int64_t k = 0; k < kCount; ++k) results[k] = combine_(to[k], from[k]);
-    std::memcpy(to, results, sizeof(results));
+    for (int64_t k = 0; k < kCount; ++k) to[k] = results[k];
   }
   void put_run(T* to, const T* from, int64_t count) const {
     int64_t j = 0;
