@@ -108,12 +108,13 @@ def driver_text():
         return "unknown"
 
 
-def environment(rehearse):
+def environment(bundle, rehearse):
     """What the programs get: settings of the engine's that would change what is checked go."""
     kept = ("SLUICE_NVRTC", "SLUICE_CUBLASLT", "SLUICE_CUDNN", "SLUICE_EMULATED_CUDA")
     env = {k: v for k, v in os.environ.items() if not k.startswith("SLUICE_") or k in kept}
     # Tests count compilations and windows, and the bench times them.
-    env.update(SLUICE_DISK_CACHE="off", SLUICE_DETERMINISTIC="1", SLUICE_DEVICE="cuda")
+    env.update(SLUICE_DISK_CACHE="off", SLUICE_DETERMINISTIC="1", SLUICE_DEVICE="cuda",
+               SLUICE_GOLDEN=str(bundle / "golden"))
     if rehearse:
         env.setdefault("SLUICE_EMULATED_CUDA", "1")
     else:
@@ -138,7 +139,7 @@ class Check:
     def __init__(self, bundle, options):
         self.bundle, self.options = pathlib.Path(bundle), options
         self.manifest = json.loads((self.bundle / "manifest.json").read_text())
-        self.env = environment(options.rehearse)
+        self.env = environment(self.bundle, options.rehearse)
         self.clock = Clock(options.minutes * 60)
         self.rows, self.outcomes, self.findings, self.results = [], [], [], []
         self.device = {}

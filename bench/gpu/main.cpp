@@ -19,7 +19,7 @@ struct Group {
 constexpr Group kGroups[] = {
     {"copies", bench_copies},     {"pointwise", bench_pointwise}, {"rows", bench_rows},
     {"matmul", bench_matmul},     {"step", bench_step},           {"host", bench_host},
-    {"compiler", bench_compiler},
+    {"compiler", bench_compiler}, {"layers", bench_layers},       {"arrays", bench_arrays},
 };
 
 constexpr const char* kUsage =

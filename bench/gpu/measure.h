@@ -81,6 +81,8 @@ void bench_matmul(const Bench& bench);
 void bench_step(const Bench& bench);
 void bench_host(const Bench& bench);
 void bench_compiler(const Bench& bench);
+void bench_layers(const Bench& bench);
+void bench_arrays(const Bench& bench);
 
 // The first check, as one line of JSON. Throws Error if the device does not compute.
 void probe(const Settings& settings);

@@ -47,6 +47,30 @@ class Torch:
     def sum(self, x, axis=None):
         return x.sum() if axis is None else x.sum(axis)
 
+    def allow_tf32(self, allow):
+        self.torch.set_float32_matmul_precision("high" if allow else "highest")
+
+    def attention(self, q, k, v):
+        return self.torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    def convolution(self, x, weight):
+        return self.torch.nn.functional.conv2d(x, weight, padding=1)
+
+    def gelu(self, x):
+        return self.torch.nn.functional.gelu(x)
+
+    def integers(self, high, count):
+        return self.torch.randint(0, high, (count,), device=self.device)
+
+    def sort(self, x):
+        return x.sort(-1)[0]
+
+    def cumsum(self, x):
+        return x.cumsum(-1)
+
+    def scatter_add(self, x, indices, updates):
+        return x.index_add(0, indices, updates)
+
     def training_step(self, rows, width):
         torch = self.torch
         nn = torch.nn
@@ -76,6 +100,12 @@ class LikeNumPy:
     def sum(self, x, axis=None):
         return x.sum(axis)
 
+    def sort(self, x):
+        return self.np.sort(x, -1)
+
+    def cumsum(self, x):
+        return self.np.cumsum(x, -1)
+
 
 class Jax(LikeNumPy):
     compiles = True
@@ -101,6 +131,25 @@ class Jax(LikeNumPy):
 
     def softmax(self, x):
         return self.jax.nn.softmax(x, axis=1)
+
+    def allow_tf32(self, allow):
+        self.jax.config.update("jax_default_matmul_precision", "tensorfloat32" if allow else "highest")
+
+    def attention(self, q, k, v):
+        q, k, v = (x[:, :, None, :] for x in (q, k, v))
+        return self.jax.nn.dot_product_attention(q, k, v)
+
+    def convolution(self, x, weight):
+        return self.jax.lax.conv(x, weight, (1, 1), "SAME")
+
+    def gelu(self, x):
+        return self.jax.nn.gelu(x, approximate=False)
+
+    def integers(self, high, count):
+        return self.jax.random.randint(self.key, (count,), 0, high)
+
+    def scatter_add(self, x, indices, updates):
+        return x.at[indices].add(updates)
 
     def training_step(self, rows, width):
         jax, np = self.jax, self.np
@@ -235,11 +284,52 @@ class Bench:
         add = peer.jit(lambda x, y: x.T + y)
         self.time("transposed add", f"{n}x{n}", lambda: add(x, y))
 
-    def matmul(self, n):
+    def matmul(self, n, dtype, name="matmul"):
         n = n // 32 if self.quick else n
-        a, b = self.peer.uniform((n, n)), self.peer.uniform((n, n))
+        a, b = self.peer.uniform((n, n), dtype), self.peer.uniform((n, n), dtype)
         f = self.peer.jit(lambda a, b: a @ b)
-        self.time("matmul", f"{n}x{n}", lambda: f(a, b))
+        self.time(name, f"{n}x{n}", lambda: f(a, b), dtype)
+
+    def matmul_tf32(self, n):
+        self.peer.allow_tf32(True)
+        try:
+            self.matmul(n, "float32", "matmul, TF32")
+        finally:
+            self.peer.allow_tf32(False)
+
+    def layers(self, dtype):
+        """The same as in bench/gpu/layers.cpp."""
+        peer = self.peer
+        heads, length, n, images, channels = (
+            (2, 16, 32, 1, 4) if self.quick else (64, 1024, 4096, 32, 128))
+        q, k, v = (peer.uniform((heads, length, 64), dtype) for _ in range(3))
+        attention = peer.jit(peer.attention)
+        self.time("attention", f"{heads}x{length}x64", lambda: attention(q, k, v), dtype)
+        x = peer.uniform((images, channels, 28, 28), dtype)
+        weight = peer.uniform((channels, channels, 3, 3), dtype)
+        convolution = peer.jit(peer.convolution)
+        self.time("convolution 3x3", f"{images}x{channels}x28x28",
+                  lambda: convolution(x, weight), dtype)
+        a, b, bias = (peer.uniform(s, dtype) for s in ((n, n), (n, n), (n,)))
+        linear = peer.jit(lambda a, b, bias: peer.gelu(a @ b + bias))
+        self.time("linear and gelu", f"{n}x{n}", lambda: linear(a, b, bias), dtype)
+
+    def arrays(self):
+        """The same as in bench/gpu/arrays.cpp."""
+        peer = self.peer
+        mebi, rows, words, width = (
+            (16 << 10, 64, 128, 16) if self.quick else (16 * MEBI, 4096, 65536, 512))
+        x, matrix = peer.uniform((mebi,)), peer.uniform((rows, rows))
+        size = str(mebi) if self.quick else f"{mebi // MEBI}M"
+        for name in ("sort", "cumsum"):
+            f = peer.jit(getattr(peer, name))
+            self.time(name, size, lambda f=f: f(x))
+            self.time(f"{name} of rows", f"{rows}x{rows}", lambda f=f: f(matrix))
+        table, indices = peer.uniform((words, width)), peer.integers(words, words)
+        take = peer.jit(lambda table, indices: table[indices])
+        self.time("take rows", f"{words}x{width}", lambda: take(table, indices))
+        add = peer.jit(peer.scatter_add)
+        self.time("scatter add rows", f"{words}x{width}", lambda: add(table, indices, table))
 
     def training_step(self):
         rows, width = (32, 32) if self.quick else (512, 1024)
@@ -278,7 +368,12 @@ class Bench:
             self.attempt(f"matrices of {dtype}", lambda: self.matrices(dtype))
         self.attempt("sums", self.sums)
         for n in (1024, 4096):
-            self.attempt("matmul", lambda: self.matmul(n))
+            for dtype in ("float32", "float16", "bfloat16"):
+                self.attempt("matmul", lambda: self.matmul(n, dtype))
+            self.attempt("matmul, TF32", lambda: self.matmul_tf32(n))
+        for dtype in ("float32", "float16", "bfloat16"):
+            self.attempt(f"layers of {dtype}", lambda: self.layers(dtype))
+        self.attempt("arrays", self.arrays)
         self.attempt("training step", self.training_step)
         if self.peer.compiles:
             self.attempt("first result, compiled", self.first_result)

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/golden_calls.h"
+#include "tests/support/golden_file.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -72,7 +73,7 @@ const GoldenForms& forms() {
 TEST(ArrayApi, FunctionsGiveWhatNumPyGives) {
   const ConfigGuard guard;
   config().compile = CompileMode::kOff;  // 10,000 calls
-  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/arrayapi.txt", forms()), 9500);
+  EXPECT_GT(expect_golden_calls(golden_file("arrayapi.txt"), forms()), 9500);
 }
 
 // Many columns are taken where they are, few as rows.
@@ -87,7 +88,7 @@ TEST(ArrayApi, CovariancesOfColumnsAreThoseOfRows) {
 TEST(ArrayApi, OpsGiveWhatNumPyAndSciPyGive) {
   const ConfigGuard guard;
   config().compile = CompileMode::kOff;
-  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/ops.txt", forms()), 8000);
+  EXPECT_GT(expect_golden_calls(golden_file("ops.txt"), forms()), 8000);
 }
 
 class Costs : public testing::Test {

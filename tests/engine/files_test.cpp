@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 
+#include "tests/support/golden_file.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -16,9 +17,7 @@ namespace {
 
 using Code = ErrorCode;
 
-std::string golden(const std::string& name) {
-  return std::string(SLUICE_TEST_GOLDEN) + "/files/" + name;
-}
+std::string golden(const std::string& name) { return golden_file("files/" + name); }
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

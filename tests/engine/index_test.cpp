@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "tests/support/golden.h"
+#include "tests/support/golden_file.h"
 
 namespace sluice {
 namespace {
@@ -52,7 +53,7 @@ Index index_of(absl::string_view word) {
 }
 
 TEST(Index, ReadsSetsAndAddsWhatNumPyDoes) {
-  std::ifstream file(SLUICE_TEST_GOLDEN "/index.txt");
+  std::ifstream file(test::golden_file("index.txt"));
   std::string line;
   int cases = 0;
   while (std::getline(file, line)) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/golden_calls.h"
+#include "tests/support/golden_file.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -121,7 +122,7 @@ const GoldenForms& forms() {
 }
 
 TEST(LinalgGolden, FunctionsGiveWhatNumPyAndSciPyGive) {
-  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/linalg.txt", forms()), 2000);
+  EXPECT_GT(expect_golden_calls(golden_file("linalg.txt"), forms()), 2000);
 }
 
 }  // namespace

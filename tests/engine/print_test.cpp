@@ -9,6 +9,7 @@
 #include <sluice/format.h>
 #include <sluice/sluice.h>
 #include "tests/support/golden.h"
+#include "tests/support/golden_file.h"
 
 namespace sluice {
 namespace {
@@ -22,7 +23,7 @@ Tensor from_bytes(const std::string& bytes, DType dtype, const Shape& shape) {
 }
 
 TEST(Print, TensorsAreWrittenAsNumPyWritesThem) {
-  std::ifstream file(SLUICE_TEST_GOLDEN "/print.txt");
+  std::ifstream file(test::golden_file("print.txt"));
   std::string head, line;
   int cases = 0;
   while (std::getline(file, head)) {

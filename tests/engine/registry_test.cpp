@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/engine/fuzz_ops.h"
+#include "tests/support/golden_file.h"
 
 namespace sluice::test {
 namespace {
@@ -22,8 +23,7 @@ const AttributeInfo* find_attribute(const OpInfo& info, const std::string& name)
 bool is_golden(const std::string& name) {
   static const auto* names = [] {
     auto* found = new std::set<std::string>;
-    for (const char* path :
-         {SLUICE_TEST_GOLDEN "/arrayapi.txt", SLUICE_TEST_GOLDEN "/layers.txt"}) {
+    for (const std::string& path : {golden_file("arrayapi.txt"), golden_file("layers.txt")}) {
       std::ifstream file(path);
       for (std::string line; std::getline(file, line);) {
         found->insert(line.substr(0, line.find(' ')));

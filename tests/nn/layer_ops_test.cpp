@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/golden_calls.h"
+#include "tests/support/golden_file.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -14,7 +15,7 @@ namespace {
 TEST(LayerOps, GiveWhatPyTorchGives) {
   const ConfigGuard guard;
   config().compile = CompileMode::kOff;
-  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/layers.txt", {}), 300);
+  EXPECT_GT(expect_golden_calls(golden_file("layers.txt"), {}), 300);
 }
 
 int64_t kernels_of(const std::function<Tensor()>& f) {

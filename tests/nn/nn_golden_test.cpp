@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/golden_calls.h"
+#include "tests/support/golden_file.h"
 
 namespace sluice::test {
 namespace {
@@ -213,7 +214,7 @@ TEST(NnGolden, LossesLayersAndOptimisersGiveWhatPyTorchGives) {
   GoldenForms forms = losses();
   forms.merge(layers());
   forms.merge(optimizers());
-  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/nn.txt", forms), 200);
+  EXPECT_GT(expect_golden_calls(golden_file("nn.txt"), forms), 200);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/golden_calls.h"
+#include "tests/support/golden_file.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -43,7 +44,7 @@ TEST(Onnx, NodesGiveWhatItsTestsSay) {
                              {"lstm", last_state<nn::LSTM>},
                              {"gru", last_state<nn::GRU>},
                              {"rnn", last_state<nn::RNN>}};
-  EXPECT_GT(expect_golden_calls(SLUICE_TEST_GOLDEN "/onnx.txt", forms), 200);
+  EXPECT_GT(expect_golden_calls(golden_file("onnx.txt"), forms), 200);
 }
 
 }  // namespace

@@ -21,12 +21,16 @@ case "$1" in
     shift 3
     for target in "$@"; do echo > "build/gpu/tests/$target"; done
     echo > build/gpu/bench/gpu_bench
+    echo > build/gpu/libsluice.so
     rm -f "build/gpu/tests/{lost}"
     exit {build} ;;
 esac
 """
 OBJDUMP = """#!/bin/sh
 echo "0 DF *UND* 0 (GLIBC_2.34) memcpy"
+"""
+LDD = """#!/bin/sh
+echo "libc.so.6 => /lib/libc.so.6 (0x0)"
 """
 FAILS = "#!/bin/sh\nexit 1\n"
 KERNEL_DRIVER = pathlib.Path("/proc/driver/nvidia")  # the driver's library makes /dev/nvidiactl itself
@@ -40,9 +44,10 @@ class GpuCheck(unittest.TestCase):
         self.tools = pathlib.Path(self.folder.name) / "tools"
         self.tools.mkdir()
         (self.root / "bench/gpu").mkdir(parents=True)
+        (self.root / "tests/engine/golden").mkdir(parents=True)
         shutil.copytree(ROOT / "scripts", self.root / "scripts")
         shutil.copy(ROOT / "bench/gpu/peers.py", self.root / "bench/gpu")
-        self.use(cmake=CMAKE.format(configure=0, build=0, lost="none"), objdump=OBJDUMP)
+        self.use(cmake=CMAKE.format(configure=0, build=0, lost="none"), objdump=OBJDUMP, ldd=LDD)
         self.bundle = self.root / "build/gpu-bundle"
         for version in ("12.9", "13.5"):
             major = version[:2]
@@ -79,7 +84,7 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertIn('"glibc": "2.34"', (self.bundle / "manifest.json").read_text())
         programs = {path.name for path in (self.bundle / "bin").iterdir()}
-        self.assertLessEqual({"ops_test", "gpu_bench", "libnvrtc.so.12", "libnvrtc.so.13",
+        self.assertLessEqual({"ops_test", "gpu_bench", "libsluice.so", "libnvrtc.so.12", "libnvrtc.so.13",
                               "libnvrtc-builtins.so.12.9"}, programs)
 
     def test_configuring_fails(self):

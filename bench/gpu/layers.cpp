@@ -1,0 +1,55 @@
+// What networks are made of beside products and rows.
+#include <string>
+#include <utility>
+
+#include "bench/gpu/measure.h"
+
+namespace sluice::bench {
+namespace {
+
+// Times f(), which takes `flops`.
+template <typename F>
+void time_layer(const Bench& bench, const std::string& workload, const Tensor& x, double flops,
+                F f) {
+  bench.time({.workload = workload,
+              .dtype = name_of(x.dtype()),
+              .size = size_text(x.shape()),
+              .flops = flops},
+             [&] { f().eval(); });
+}
+
+void bench_attention(const Bench& bench, DType dtype) {
+  const int64_t heads = bench.settings.size(64, 2), length = bench.settings.size(1024, 16);
+  const Shape shape{heads, length, 64};
+  const Tensor q = uniform(shape, dtype), k = uniform(shape, dtype), v = uniform(shape, dtype);
+  const double flops = 4.0 * static_cast<double>(heads * length * length * 64);
+  time_layer(bench, "attention", q, flops, [&] { return scaled_dot_product_attention(q, k, v); });
+}
+
+void bench_convolution(const Bench& bench, DType dtype) {
+  const int64_t n = bench.settings.size(32, 1), c = bench.settings.size(128, 4);
+  const Tensor x = uniform({n, c, 28, 28}, dtype), weight = uniform({c, c, 3, 3}, dtype);
+  const double flops = 2.0 * 9.0 * 28.0 * 28.0 * static_cast<double>(n * c * c);
+  time_layer(bench, "convolution 3x3", x, flops, [&] { return conv2d(x, weight, {.padding = 1}); });
+}
+
+void bench_linear(const Bench& bench, DType dtype) {
+  const int64_t n = bench.settings.size(4096, 32);
+  const Tensor x = uniform({n, n}, dtype), weight = uniform({n, n}, dtype),
+               bias = uniform({n}, dtype);
+  time_layer(bench, "linear and gelu", x, 2.0 * static_cast<double>(n * n * n),
+             [&] { return gelu(matmul(x, weight) + bias); });
+}
+
+}  // namespace
+
+void bench_layers(const Bench& bench) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    const std::string of = std::string(" of ") + name_of(dtype);
+    bench.attempt("attention" + of, [&] { bench_attention(bench, dtype); });
+    bench.attempt("convolution 3x3" + of, [&] { bench_convolution(bench, dtype); });
+    bench.attempt("linear and gelu" + of, [&] { bench_linear(bench, dtype); });
+  }
+}
+
+}  // namespace sluice::bench
