@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/compile/source_kernels.h"
@@ -10,20 +11,28 @@
 #include "kernels/cuda/library/lines.h"
 #include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/run/call.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/integers.h"
 
 namespace sluice::kernels::cuda {
 namespace {
 
-// Lines of at least this length are scanned by a block each, others by a thread each. The order in
-// which elements combine depends on the length alone.
+// Lines of at least this length are scanned by blocks, others by a thread each. A block takes a
+// line by pieces of kItems consecutive elements a thread. Of a line of more than kFewPieces the
+// pieces' totals are scanned as a line is, of fewer they are combined one after another. So the
+// order in which elements combine depends on the length alone, whether one block takes a line or
+// several.
 constexpr int64_t kBlockLine = 1024;
-constexpr int kItems = 8;  // consecutive elements of a line that a thread of a block has at a time
+constexpr int kItems = 8;
+constexpr int64_t kPiece = kItems * kThreads;
+constexpr int64_t kFewPieces = 16;
 
 constexpr const char* kScanText = R"sluice(
 // ---- Scans. kernels/cuda/library/scan.cpp fills in sl_scan.
 
 struct sl_scan : sl_lines {
+  sl_i64 pieces;       // of a line
+  void* totals;        // of all lines' pieces; then what comes before each
   sl_i64 first_block;  // of this launch
 };
 
@@ -100,64 +109,166 @@ SL_INLINE void sl_scan_by_thread(const sl_scan& p) {
   }
 }
 
-// A block for each line. It goes through the line by pieces of kItems elements a thread: each thread
-// scans its own, then their totals are scanned in shared memory.
+// A block's part of a line: kItems consecutive elements for each thread, up to `length`.
+template <typename Op, typename T, int kItems>
+struct sl_piece {
+  static constexpr int kWarps = SL_THREADS / 32;
+  struct Warps { T total[kWarps]; };
+  T values[kItems];  // what this thread's elements combine to, up to each
+  T before;          // what earlier threads' do
+  T total;           // what all do
+
+  SL_INLINE static sl_i64 first_of(sl_i64 piece) {
+    return (piece * SL_THREADS + sl_thread()) * kItems;
+  }
+  template <typename M>
+  SL_INLINE void load(const M* x, sl_i64 stride, sl_i64 first, sl_i64 length) {
+    constexpr int kPack = 16 / sizeof(M) < kItems ? 16 / sizeof(M) : kItems;
+    struct alignas(16) Pack { M of[16 / sizeof(M)]; };
+    if (stride == 1 && first + kItems <= length && (sl_u64)(x + first) % 16 == 0) {
+      SL_UNROLL
+      for (int i = 0; i < kItems; i += kPack) {
+        const Pack pack = *sl_aligned<const Pack>(x + first + i);
+        SL_UNROLL
+        for (int k = 0; k < kPack; ++k) values[i + k] = sl_decode(pack.of[k]);
+      }
+    } else {
+      SL_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        values[i] = Op::template identity<T>();
+        if (first + i < length) values[i] = sl_load(x + (first + i) * stride);
+      }
+    }
+  }
+  template <typename M>
+  SL_INLINE void store(M* y, sl_i64 stride, sl_i64 first, sl_i64 length, T earlier) const {
+    const T all = Op::combine(earlier, before);
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      if (first + i < length) sl_store(y + (first + i) * stride, Op::combine(all, values[i]));
+    }
+  }
+  // All threads of the block.
+  SL_INLINE void scan(Warps& warps) {
+    SL_UNROLL
+    for (int i = 1; i < kItems; ++i) values[i] = Op::combine(values[i - 1], values[i]);
+    const int lane = sl_thread() % 32, warp = sl_thread() / 32;
+    T upto = values[kItems - 1];
+    SL_UNROLL
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const T other = sl_shuffle(upto, lane - distance);
+      if (lane >= distance) upto = Op::combine(other, upto);
+    }
+    if (lane == 31) warps.total[warp] = upto;
+    before = sl_shuffle(upto, lane - 1);
+    if (lane == 0) before = Op::template identity<T>();
+    sl_sync();
+    total = Op::template identity<T>();
+    T earlier = total;
+    SL_UNROLL
+    for (int k = 0; k < kWarps; ++k) {
+      if (k == warp) earlier = total;
+      total = Op::combine(total, warps.total[k]);
+    }
+    before = Op::combine(earlier, before);
+    sl_sync();  // the totals are read
+  }
+};
+
+// A block for each line of few pieces.
 template <typename M, typename Op, int kItems>
 SL_INLINE void sl_scan_by_block(const sl_scan& p) {
   typedef decltype(sl_decode(M())) T;
-  struct Totals { T of[2][SL_THREADS]; };
-  SL_SHARED Totals totals;
+  typedef sl_piece<Op, T, kItems> Piece;
+  SL_SHARED typename Piece::Warps warps;
   const sl_line<M> line(p, p.first_block + sl_block());
-  sl_groups<sl_combine<T, Op>> pieces;  // all earlier ones
+  T earlier = Op::template identity<T>();
   SL_UNROLL_BY(1)
-  for (sl_i64 piece = 0; piece < p.length; piece += SL_THREADS * kItems) {
-    const sl_i64 first = piece + sl_thread() * kItems;
-    T values[kItems];
-    T total = Op::template identity<T>();
-    SL_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      if (first + i < p.length) total = Op::combine(total, sl_load(line.x + (first + i) * p.stride));
-      values[i] = total;
-    }
-    int half = 0;
-    totals.of[0][sl_thread()] = total;
-    sl_sync();
-    SL_UNROLL_BY(1)
-    for (int distance = 1; distance < SL_THREADS; distance *= 2) {
-      T sum = totals.of[half][sl_thread()];
-      if (sl_thread() >= distance) {
-        sum = Op::combine(totals.of[half][sl_thread() - distance], sum);
-      }
-      half ^= 1;
-      totals.of[half][sl_thread()] = sum;
-      sl_sync();
-    }
-    T earlier = pieces.total();
-    if (sl_thread() > 0) earlier = Op::combine(earlier, totals.of[half][sl_thread() - 1]);
-    pieces.add(totals.of[half][SL_THREADS - 1]);
-    SL_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      if (first + i < p.length) {
-        sl_store(line.y + (first + i) * p.inner, Op::combine(earlier, values[i]));
-      }
-    }
-    sl_sync();  // the totals are read
+  for (sl_i64 k = 0; k < p.pieces; ++k) {
+    Piece piece;
+    const sl_i64 first = Piece::first_of(k);
+    piece.load(line.x, p.stride, first, p.length);
+    piece.scan(warps);
+    piece.store(line.y, p.inner, first, p.length, earlier);
+    earlier = Op::combine(earlier, piece.total);
   }
+}
+
+// A block for each piece: its total.
+template <typename M, typename Op, int kItems>
+SL_INLINE void sl_scan_totals(const sl_scan& p) {
+  typedef decltype(sl_decode(M())) T;
+  typedef sl_piece<Op, T, kItems> Piece;
+  SL_SHARED typename Piece::Warps warps;
+  const sl_i64 block = p.first_block + sl_block();
+  const sl_line<M> line(p, block / p.pieces);
+  Piece piece;
+  piece.load(line.x, p.stride, Piece::first_of(block % p.pieces), p.length);
+  piece.scan(warps);
+  if (sl_thread() == 0) ((T*)p.totals)[block] = piece.total;
+}
+
+// A block for each line of many pieces: what comes before each, in place of its total.
+template <typename M, typename Op, int kItems>
+SL_INLINE void sl_scan_before(const sl_scan& p) {
+  typedef decltype(sl_decode(M())) T;
+  typedef sl_piece<Op, T, kItems> Piece;
+  SL_SHARED typename Piece::Warps warps;
+  T* const totals = (T*)p.totals + (p.first_block + sl_block()) * p.pieces;
+  sl_groups<sl_combine<T, Op>> groups;  // of pieces before this one
+  SL_UNROLL_BY(1)
+  for (sl_i64 k = 0; k * SL_THREADS * kItems < p.pieces; ++k) {
+    Piece piece;
+    const sl_i64 first = Piece::first_of(k);
+    piece.load(totals, 1, first, p.pieces);
+    piece.scan(warps);
+    const T earlier = Op::combine(groups.total(), piece.before);
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      if (first + i >= p.pieces) break;
+      totals[first + i] = i == 0 ? earlier : Op::combine(earlier, piece.values[i - 1]);
+    }
+    groups.add(piece.total);
+  }
+}
+
+// A block for each piece, which knows what comes before it.
+template <typename M, typename Op, int kItems>
+SL_INLINE void sl_scan_pieces(const sl_scan& p) {
+  typedef decltype(sl_decode(M())) T;
+  typedef sl_piece<Op, T, kItems> Piece;
+  SL_SHARED typename Piece::Warps warps;
+  const sl_i64 block = p.first_block + sl_block(), number = block % p.pieces;
+  const sl_line<M> line(p, block / p.pieces);
+  const T* const totals = (const T*)p.totals + block - number;
+  T earlier = Op::template identity<T>();
+  if (p.pieces > kFewPieces) {
+    earlier = totals[number];
+  } else {
+    SL_UNROLL_BY(4)
+    for (sl_i64 k = 0; k < number; ++k) earlier = Op::combine(earlier, totals[k]);
+  }
+  Piece piece;
+  const sl_i64 first = Piece::first_of(number);
+  piece.load(line.x, p.stride, first, p.length);
+  piece.scan(warps);
+  piece.store(line.y, p.inner, first, p.length, earlier);
 }
 )sluice";
 
 // sl_scan of the text.
 struct ScanArguments : LinesArguments {
+  int64_t pieces;
+  void* totals = nullptr;
   int64_t first_block = 0;
 
   ScanArguments(const fusion::ScanAttributes& attributes, absl::Span<void* const> buffers)
       : LinesArguments(attributes.shape,
                        static_cast<const char*>(buffers[0]) +
                            attributes.offset * static_cast<int64_t>(size_of(attributes.dtype)),
-                       buffers[1]) {}
+                       buffers[1]),
+        pieces(ceil_div(attributes.shape.length, kPiece)) {}
 };
-
-bool is_by_block(const fusion::ScanShape& shape) { return shape.length >= kBlockLine; }
 
 struct Kind {
   const char* name;
@@ -173,49 +284,81 @@ Kind kind_of(fusion::ScanKind kind) {
   }
 }
 
-// "scan_sum_float32_by_block".
-std::string name_of(const fusion::ScanAttributes& attributes) {
-  return absl::StrCat("scan_", kind_of(attributes.shape.kind).name, "_",
-                      sluice::name_of(attributes.dtype),
-                      is_by_block(attributes.shape) ? "_by_block" : "_by_thread");
-}
-
-std::string text_of(const std::string& name, const fusion::ScanAttributes& attributes) {
-  const bool by_block = is_by_block(attributes.shape);
-  // Signed integers wrap as unsigned ones do.
-  const bool wraps = attributes.shape.kind == fusion::ScanKind::kSum ||
-                     attributes.shape.kind == fusion::ScanKind::kProduct;
-  const DType dtype =
-      wraps && attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
-  return absl::StrCat(kLinesText, kScanText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_by_",
-                      by_block ? "block" : "thread", "<", memory_type(dtype), ", ",
-                      kind_of(attributes.shape.kind).type,
-                      by_block ? absl::StrCat(", ", kItems) : "", ">(p); }\n");
-}
+// The kernels; `kBlock` and `kThread` do all of it.
+enum class Pass { kThread, kBlock, kTotals, kBefore, kPieces };
+constexpr const char* kPassNames[] = {"by_thread", "by_block", "totals", "before", "pieces"};
 
 class ScanRunner : public LibraryRunner {
  public:
-  explicit ScanRunner(const LibraryDevice& device) : kernels_(device.context, device.compiler) {}
+  explicit ScanRunner(const LibraryDevice& device)
+      : context_(*device.context), kernels_(device.context, device.compiler) {}
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
-    return kernel(fusion::scan_of(call)).compile();
+    const fusion::ScanAttributes& attributes = fusion::scan_of(call);
+    for (const Pass pass : passes(attributes.shape)) {
+      const absl::Status status = kernel(attributes, pass).compile();
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
   }
 
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ScanAttributes& attributes = fusion::scan_of(call);
+    const int64_t lines = attributes.shape.lines;
     ScanArguments arguments(attributes, buffers);
-    const int64_t lines_of_block = is_by_block(attributes.shape) ? 1 : kThreads;
-    return kernel(attributes)
-        .launch(stream, &arguments, ceil_div(attributes.shape.lines, lines_of_block), label);
+    const std::vector<Pass> passes = this->passes(attributes.shape);
+    runtime::cuda::DeviceAllocator& allocator = stream->device().allocator();
+    if (passes.size() > 1) {
+      const auto bytes = static_cast<size_t>(lines * arguments.pieces) * sizeof(int64_t);
+      const absl::StatusOr<void*> memory = allocator.allocate(bytes, stream);
+      if (!memory.ok()) return memory.status();
+      arguments.totals = *memory;
+    }
+    absl::Status status;
+    for (size_t i = 0; status.ok() && i < passes.size(); ++i) {
+      arguments.first_block = 0;
+      const int64_t blocks = passes[i] == Pass::kThread ? ceil_div(lines, int64_t{kThreads})
+                             : is_of_pieces(passes[i])  ? lines * arguments.pieces
+                                                        : lines;
+      status = kernel(attributes, passes[i]).launch(stream, &arguments, blocks, label);
+    }
+    // Later work on the stream may reuse it.
+    if (arguments.totals != nullptr) allocator.free(arguments.totals);
+    return status;
   }
 
  private:
-  SourceKernel& kernel(const fusion::ScanAttributes& attributes) {
-    const std::string name = name_of(attributes);
-    return kernels_.get(name, text_of(name, attributes));
+  static bool is_of_pieces(Pass pass) { return pass == Pass::kTotals || pass == Pass::kPieces; }
+
+  std::vector<Pass> passes(const fusion::ScanShape& shape) const {
+    if (shape.length < kBlockLine) return {Pass::kThread};
+    const int64_t pieces = ceil_div(shape.length, kPiece);
+    const bool fills_device = shape.lines >= 2 * context_.info().multiprocessors;
+    if (pieces == 1 || (pieces <= kFewPieces && fills_device)) return {Pass::kBlock};
+    if (pieces <= kFewPieces) return {Pass::kTotals, Pass::kPieces};
+    return {Pass::kTotals, Pass::kBefore, Pass::kPieces};
   }
 
+  // "scan_sum_float32_by_block".
+  SourceKernel& kernel(const fusion::ScanAttributes& attributes, Pass pass) {
+    const char* const what = kPassNames[static_cast<int>(pass)];
+    const Kind kind = kind_of(attributes.shape.kind);
+    const std::string name =
+        absl::StrCat("scan_", kind.name, "_", sluice::name_of(attributes.dtype), "_", what);
+    // Signed integers wrap as unsigned ones do.
+    const bool wraps = attributes.shape.kind == fusion::ScanKind::kSum ||
+                       attributes.shape.kind == fusion::ScanKind::kProduct;
+    const DType dtype =
+        wraps && attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
+    return kernels_.get(
+        name, absl::StrCat(kLinesText, "constexpr sl_i64 kFewPieces = ", kFewPieces, ";\n",
+                           kScanText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_", what, "<",
+                           memory_type(dtype), ", ", kind.type,
+                           pass == Pass::kThread ? "" : absl::StrCat(", ", kItems), ">(p); }\n"));
+  }
+
+  runtime::cuda::Context& context_;
   SourceKernels kernels_;
 };
 
