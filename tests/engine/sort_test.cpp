@@ -172,6 +172,15 @@ TEST_P(Sort, LongLines) {
   check(sample({300001}, GetParam()), 0, 100);
 }
 
+// On a GPU by their bits: one line of many pieces, and several lines of few.
+TEST(SortOnAGpu, LongLines) {
+  check(sample({140001}, kUInt16), 0, 100);
+  for (const DType dtype : {kFloat32, kInt64, kFloat16, kUInt8}) {
+    check(sample({23000, 3}, dtype), 0, 100);
+  }
+  check(transpose(sample({23000, 3}, kFloat16)), 1, 100);
+}
+
 // Numbers of 64 bits of which only the last bits differ, or the first and the last.
 TEST(SortOf64Bits, CloseNumbers) {
   for (const int64_t length : {1, 2, 17, 40, 64, 65, 1000, 3000}) {

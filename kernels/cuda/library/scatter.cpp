@@ -1,19 +1,26 @@
 // Scatters on a GPU.
 //
-// A block has a range of rows. It copies them and then goes through all positions, in order, for
-// those of its own: no two blocks write an element, and the order of additions is the same as on
-// the CPU. Of a block's elements each belongs to one thread.
+// The order in which an element's updates are combined is that of the positions, as on the CPU.
+//
+// Where there are few positions or few rows, a block has a range of rows. It copies them and then
+// goes through all positions, in order, for those of its own: no two blocks write an element. Of a
+// block's elements each belongs to one thread. Else positions are sorted, and each thread combines
+// an element with the updates of its row.
 #include "fusion/library/scatter.h"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/compile/source_kernels.h"
 #include "kernels/cuda/library/library.h"
+#include "kernels/cuda/library/radix_sort.h"
 #include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/run/call.h"
+#include "runtime/cuda/cuda_device.h"
 #include "runtime/integers.h"
 
 namespace sluice::kernels::cuda {
@@ -21,6 +28,8 @@ namespace {
 
 // Every block reads all positions: so many blocks fill a GPU, more would only read more.
 constexpr int64_t kMaxBlocks = 1024;
+// From so many on they are sorted, if each row has few.
+constexpr int64_t kManyPositions = 4096, kManyRows = 64;
 
 using fusion::ScatterMode;
 
@@ -36,22 +45,29 @@ struct sl_scatter {
   void* y;
   sl_i64 rows, columns, count;
   sl_i64 rows_of_block;
+  sl_u32* keys;    // the positions; `rows` stands for those outside
+  sl_i64* order;   // of the positions, sorted
+  sl_u32* starts;  // of the rows there, and where the last one ends
   sl_i64 first_block;  // of this launch
 };
 
 struct sl_set {
+  static constexpr bool kLastWins = true;
   template <typename T> SL_INLINE static T combine(T, T b) { return b; }
 };
 struct sl_add {
+  static constexpr bool kLastWins = false;
   template <typename T> SL_INLINE static T combine(T a, T b) { return a + b; }
 };
 // As maximum and minimum: NaN wins, and +0 is greater than -0, as is the sum of both.
 struct sl_max {
+  static constexpr bool kLastWins = false;
   template <typename T> SL_INLINE static T combine(T a, T b) {
     return a < b || b != b ? b : a == 0 && b == 0 ? T(a + b) : a;
   }
 };
 struct sl_min {
+  static constexpr bool kLastWins = false;
   template <typename T> SL_INLINE static T combine(T a, T b) {
     return b < a || b != b ? b : a == 0 && b == 0 ? T(-(-a - b)) : a;
   }
@@ -121,6 +137,43 @@ SL_INLINE void sl_scatter_rows(const sl_scatter& p) {
     sl_sync();  // what is found is read
   }
 }
+
+SL_INLINE sl_i64 sl_number(const sl_scatter& p) {
+  return (p.first_block + sl_block()) * SL_THREADS + sl_thread();
+}
+SL_INLINE void sl_scatter_keys(const sl_scatter& p) {
+  const sl_i64 i = sl_number(p);
+  if (i >= p.count) return;
+  const sl_i64 row = ((const sl_i64*)p.positions.base)[i * p.positions.row];
+  p.keys[i] = sl_u32(row >= 0 && row < p.rows ? row : p.rows);
+}
+SL_INLINE void sl_scatter_starts(const sl_scatter& p) {
+  const sl_i64 row = sl_number(p);
+  if (row > p.rows) return;
+  sl_i64 low = 0, high = p.count;
+  while (low < high) {
+    const sl_i64 middle = (low + high) / 2;
+    if (p.keys[p.order[middle]] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  p.starts[row] = sl_u32(low);
+}
+template <typename M, typename Op>
+SL_INLINE void sl_scatter_elements(const sl_scatter& p) {
+  const sl_i64 e = sl_number(p);
+  if (e >= p.rows * p.columns) return;
+  const sl_i64 row = e / p.columns, column = e - row * p.columns;
+  const M* const updates = (const M*)p.updates.base + column * p.updates.column;
+  auto y = sl_load((const M*)p.x.base + row * p.x.row + column * p.x.column);
+  const sl_i64 end = p.starts[row + 1];
+  sl_i64 k = p.starts[row];
+  if (Op::kLastWins && k < end) k = end - 1;
+  SL_UNROLL_BY(4)
+  for (; k < end; ++k) y = Op::combine(y, sl_load(updates + p.order[k] * p.updates.row));
+  sl_store((M*)p.y + e, y);
+}
 )sluice";
 
 // sl_scatter of the text.
@@ -139,6 +192,9 @@ struct ScatterArguments {
   void* y;
   int64_t rows, columns, count;
   int64_t rows_of_block;
+  uint32_t* keys = nullptr;
+  int64_t* order = nullptr;
+  uint32_t* starts = nullptr;
   int64_t first_block = 0;
 
   ScatterArguments(const fusion::ScatterAttributes& attributes, absl::Span<void* const> buffers)
@@ -166,33 +222,97 @@ DType stored_dtype(const fusion::ScatterAttributes& attributes) {
   }
 }
 
+bool sorts_positions(const fusion::ScatterAttributes& attributes) {
+  return attributes.count >= kManyPositions && attributes.rows >= kManyRows &&
+         std::max(attributes.count, attributes.rows) < std::numeric_limits<uint32_t>::max();
+}
+
+// Of the keys, to be sorted.
+fusion::SortAttributes keys_of(const fusion::ScatterAttributes& attributes) {
+  fusion::SortAttributes keys;
+  keys.dtype = DType::kUInt32;
+  keys.result = fusion::SortResult::kPositions;
+  keys.count = keys.lines.length = attributes.count;
+  keys.lines.stride = keys.lines.inner = keys.lines.lines = 1;
+  return keys;
+}
+
+enum class Pass { kRows, kKeys, kStarts, kElements };
+
 class ScatterRunner : public LibraryRunner {
  public:
-  explicit ScatterRunner(const LibraryDevice& device) : kernels_(device.context, device.compiler) {}
+  explicit ScatterRunner(const LibraryDevice& device)
+      : radix_(device), kernels_(device.context, device.compiler) {}
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
-    return kernel(fusion::scatter_of(call)).compile();
+    const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
+    if (!sorts_positions(attributes)) return kernel(attributes, Pass::kRows).compile();
+    absl::Status status = radix_.prepare(keys_of(attributes));
+    for (const Pass pass : {Pass::kKeys, Pass::kStarts, Pass::kElements}) {
+      if (status.ok()) status = kernel(attributes, pass).compile();
+    }
+    return status;
   }
 
   absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
     ScatterArguments arguments(attributes, buffers);
-    return kernel(attributes)
+    if (sorts_positions(attributes)) return enqueue_sorted(stream, attributes, arguments, label);
+    return kernel(attributes, Pass::kRows)
         .launch(stream, &arguments, ceil_div(arguments.rows, arguments.rows_of_block), label);
   }
 
  private:
-  SourceKernel& kernel(const fusion::ScatterAttributes& attributes) {
-    const DType dtype = stored_dtype(attributes);
-    constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
-    const char* const op = kOps[static_cast<int>(attributes.mode)];
-    const std::string name = absl::StrCat("scatter_", op + 3, "_", sluice::name_of(dtype));
-    return kernels_.get(
-        name, absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_rows<",
-                           memory_type(dtype), ", ", op, ">(p); }\n"));
+  absl::Status enqueue_sorted(runtime::cuda::CudaStream* stream,
+                              const fusion::ScatterAttributes& attributes,
+                              ScatterArguments arguments, absl::string_view label) {
+    const auto count = static_cast<size_t>(attributes.count);
+    const auto rows = static_cast<size_t>(attributes.rows);
+    runtime::cuda::DeviceAllocator& allocator = stream->device().allocator();
+    const absl::StatusOr<void*> memory = allocator.allocate(12 * count + 4 * (rows + 1), stream);
+    if (!memory.ok()) return memory.status();
+    arguments.order = static_cast<int64_t*>(*memory);
+    arguments.keys = reinterpret_cast<uint32_t*>(arguments.order + count);
+    arguments.starts = arguments.keys + count;
+
+    absl::Status status;
+    const auto launch = [&](Pass pass, int64_t threads) {
+      arguments.first_block = 0;
+      if (!status.ok()) return;
+      status = kernel(attributes, pass)
+                   .launch(stream, &arguments, ceil_div(threads, int64_t{kThreads}), label);
+    };
+    launch(Pass::kKeys, attributes.count);
+    if (status.ok()) {
+      void* const of_keys[] = {arguments.keys, arguments.order};
+      status = radix_.enqueue(stream, keys_of(attributes), of_keys, label, std::bit_width(rows));
+    }
+    launch(Pass::kStarts, attributes.rows + 1);
+    launch(Pass::kElements, attributes.rows * attributes.columns);
+    // Later work on the stream may reuse it.
+    allocator.free(*memory);
+    return status;
   }
 
+  SourceKernel& kernel(const fusion::ScatterAttributes& attributes, Pass pass) {
+    if (pass == Pass::kKeys || pass == Pass::kStarts) {
+      const std::string name = pass == Pass::kKeys ? "scatter_keys" : "scatter_starts";
+      return kernels_.get(name, absl::StrCat(kScatterText, "SL_KERNEL(", name,
+                                             ", sl_scatter) { sl_", name, "(p); }\n"));
+    }
+    const DType dtype = stored_dtype(attributes);
+    const char* const what = pass == Pass::kRows ? "rows" : "elements";
+    constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
+    const char* const op = kOps[static_cast<int>(attributes.mode)];
+    const std::string name =
+        absl::StrCat("scatter_", what, "_", op + 3, "_", sluice::name_of(dtype));
+    return kernels_.get(
+        name, absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_", what,
+                           "<", memory_type(dtype), ", ", op, ">(p); }\n"));
+  }
+
+  RadixSort radix_;
   SourceKernels kernels_;
 };
 

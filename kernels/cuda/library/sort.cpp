@@ -1,4 +1,5 @@
-// Sorts on a GPU, by Batcher's bitonic network in place: no memory beside the result.
+// Sorts on a GPU: of long lines by their bits (radix_sort.h), else by Batcher's bitonic network in
+// place, with no memory beside the result.
 //
 // What is compared is keys, or keys and then positions: no two are equal, so that the network's
 // lack of stability does not show. In all comparisons the lesser goes to the front, so that what a
@@ -15,6 +16,7 @@
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/library/lines.h"
 #include "kernels/cuda/library/order_text.h"
+#include "kernels/cuda/library/radix_sort.h"
 #include "kernels/gpu/run/call.h"
 #include "runtime/integers.h"
 
@@ -235,10 +237,12 @@ constexpr const char* kPassNames[] = {"tiles", "step", "zeros"};
 
 class SortRunner : public LibraryRunner {
  public:
-  explicit SortRunner(const LibraryDevice& device) : kernels_(device.context, device.compiler) {}
+  explicit SortRunner(const LibraryDevice& device)
+      : radix_(device), kernels_(device.context, device.compiler) {}
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
     const SortAttributes& attributes = fusion::sort_of(call);
+    if (RadixSort::is_for(attributes)) return radix_.prepare(attributes);
     absl::Status status = kernel(attributes, Pass::kTiles).compile();
     if (status.ok() && attributes.lines.length > kTile) {
       status = kernel(attributes, Pass::kStep).compile();
@@ -252,6 +256,7 @@ class SortRunner : public LibraryRunner {
     const SortAttributes& attributes = fusion::sort_of(call);
     const int64_t length = attributes.lines.length, lines = attributes.lines.lines;
     if (length == 0 || lines == 0) return absl::OkStatus();
+    if (RadixSort::is_for(attributes)) return radix_.enqueue(stream, attributes, buffers, label);
     const SortArguments all(attributes, buffers);
     auto launch = [&](Pass pass, SortArguments arguments, int64_t blocks) {
       return kernel(attributes, pass).launch(stream, &arguments, blocks, label);
@@ -295,6 +300,7 @@ class SortRunner : public LibraryRunner {
                            pass == Pass::kTiles ? absl::StrCat(", ", kTile) : "", ">(p); }\n"));
   }
 
+  RadixSort radix_;
   SourceKernels kernels_;
 };
 
