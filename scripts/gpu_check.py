@@ -322,18 +322,21 @@ class Check:
             env["SLUICE_DEVICE"] = "cpu"
         program = self.program("gpu_bench")
         _, output, _ = gpu_suites.run([program, "--list"], 20, env)
-        for group in output.split():
+        wanted = self.options.group
+        groups = [group for group in output.split() if wanted is None or group in wanted]
+        for group in groups:
             self.bench_command(f"bench: {group}", [program, "--only", group, *device], env,
                                BENCH_LIMIT)
-        self.bench_command("bench: own matmul", [program, "--only", "matmul", *device],
-                           dict(env, SLUICE_CUBLASLT="off"), BENCH_LIMIT)
+        if "matmul" in groups:
+            self.bench_command("bench: own matmul", [program, "--only", "matmul", *device],
+                               dict(env, SLUICE_CUBLASLT="off"), BENCH_LIMIT)
         peers = list(gpu_table.PEERS)
         for number, peer in enumerate(peers):
             limit = self.clock.left() / (len(peers) - number)
             code = self.bench_command(
                 f"bench: {gpu_table.PEERS[peer]}",
-                [sys.executable, str(self.bundle / "peers.py"), "--who", peer, *device], env,
-                limit)
+                [sys.executable, str(self.bundle / "peers.py"), "--who", peer, "--only",
+                 ",".join(groups), *device], env, limit)
             if code == 4:
                 self.rows.append(Row(f"bench: {gpu_table.PEERS[peer]}", "not installed"))
         self.rows += gpu_table.bench_rows(self.results, judge=not self.options.rehearse,
@@ -390,6 +393,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="scripts/gpu-check", add_help=False)
     parser.add_argument("--only", default=",".join(PARTS), type=lambda t: t.split(","))
     parser.add_argument("--suite", type=lambda t: t.split(","))
+    parser.add_argument("--group", type=lambda t: t.split(","))
     parser.add_argument("--minutes", type=float, default=9.5)
     parser.add_argument("--jobs", type=int,
                         default=max(1, min(8, len(os.sched_getaffinity(0)) // 2)))

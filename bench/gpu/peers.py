@@ -1,6 +1,7 @@
 """The workloads of the GPU bench in other frameworks, timed in the same way.
 
-peers.py --who torch|compile|jax|cupy [--device cuda|cpu] [--quick] [--json FILE]
+peers.py --who torch|compile|jax|cupy [--device cuda|cpu] [--only GROUP,...] [--quick]
+         [--json FILE]
 
 Writes a line of JSON for each result, as gpu_bench does. Exit code 4: the framework is not installed.
 """
@@ -24,6 +25,7 @@ class Torch:
             raise ImportError("torch sees no GPU")
         self.torch, self.device, self.compiles = torch, device, compiles
         torch.set_float32_matmul_precision("highest")
+        torch.backends.cudnn.allow_tf32 = False
 
     def jit(self, f):
         if not self.compiles:
@@ -51,6 +53,7 @@ class Torch:
         self.torch.set_float32_matmul_precision("high" if allow else "highest")
 
     def attention(self, q, k, v):
+        q, k, v = (x[None] for x in (q, k, v))  # three dims have no kernel of their own
         return self.torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
     def convolution(self, x, weight):
@@ -116,6 +119,7 @@ class Jax(LikeNumPy):
 
         if jax.default_backend() not in (device, "gpu" if device == "cuda" else device):
             raise ImportError(f"JAX runs on {jax.default_backend()}")
+        self.on_gpu = device == "cuda"
         jax.config.update("jax_default_matmul_precision", "highest")
         self.jax, self.np, self.key = jax, jax.numpy, jax.random.key(1)
 
@@ -133,11 +137,13 @@ class Jax(LikeNumPy):
         return self.jax.nn.softmax(x, axis=1)
 
     def allow_tf32(self, allow):
-        self.jax.config.update("jax_default_matmul_precision", "tensorfloat32" if allow else "highest")
+        self.jax.config.update("jax_default_matmul_precision",
+                               "tensorfloat32" if allow else "highest")
 
     def attention(self, q, k, v):
         q, k, v = (x[:, :, None, :] for x in (q, k, v))
-        return self.jax.nn.dot_product_attention(q, k, v)
+        library = "cudnn" if self.on_gpu and q.dtype != self.np.float32 else None
+        return self.jax.nn.dot_product_attention(q, k, v, implementation=library)
 
     def convolution(self, x, weight):
         return self.jax.lax.conv(x, weight, (1, 1), "SAME")
@@ -297,22 +303,25 @@ class Bench:
         finally:
             self.peer.allow_tf32(False)
 
-    def layers(self, dtype):
-        """The same as in bench/gpu/layers.cpp."""
-        peer = self.peer
-        heads, length, n, images, channels = (
-            (2, 16, 32, 1, 4) if self.quick else (64, 1024, 4096, 32, 128))
-        q, k, v = (peer.uniform((heads, length, 64), dtype) for _ in range(3))
-        attention = peer.jit(peer.attention)
-        self.time("attention", f"{heads}x{length}x64", lambda: attention(q, k, v), dtype)
-        x = peer.uniform((images, channels, 28, 28), dtype)
-        weight = peer.uniform((channels, channels, 3, 3), dtype)
-        convolution = peer.jit(peer.convolution)
-        self.time("convolution 3x3", f"{images}x{channels}x28x28",
-                  lambda: convolution(x, weight), dtype)
-        a, b, bias = (peer.uniform(s, dtype) for s in ((n, n), (n, n), (n,)))
-        linear = peer.jit(lambda a, b, bias: peer.gelu(a @ b + bias))
-        self.time("linear and gelu", f"{n}x{n}", lambda: linear(a, b, bias), dtype)
+    # These three are the same as in bench/gpu/layers.cpp.
+    def attention(self, dtype):
+        heads, length = (2, 16) if self.quick else (64, 1024)
+        q, k, v = (self.peer.uniform((heads, length, 64), dtype) for _ in range(3))
+        f = self.peer.jit(self.peer.attention)
+        self.time("attention", f"{heads}x{length}x64", lambda: f(q, k, v), dtype)
+
+    def convolution(self, dtype):
+        images, channels = (1, 4) if self.quick else (32, 128)
+        x = self.peer.uniform((images, channels, 28, 28), dtype)
+        weight = self.peer.uniform((channels, channels, 3, 3), dtype)
+        f = self.peer.jit(self.peer.convolution)
+        self.time("convolution 3x3", f"{images}x{channels}x28x28", lambda: f(x, weight), dtype)
+
+    def linear(self, dtype):
+        n = 32 if self.quick else 4096
+        a, b, bias = (self.peer.uniform(s, dtype) for s in ((n, n), (n, n), (n,)))
+        f = self.peer.jit(lambda a, b, bias: self.peer.gelu(a @ b + bias))
+        self.time("linear and gelu", f"{n}x{n}", lambda: f(a, b, bias), dtype)
 
     def arrays(self):
         """The same as in bench/gpu/arrays.cpp."""
@@ -357,28 +366,53 @@ class Bench:
         self.write(workload="first result, compiled", dtype="float32", size="64K",
                    seconds=statistics.median(samples), best=min(samples))
 
-    def run(self):
+    def pointwise(self):
         for ops, mebi, dtype in (
                 (10, 1, "float32"), (10, 16, "float32"), (10, 64, "float32"),
                 (10, 256, "float32"), (1, 64, "float32"), (3, 64, "float32"),
                 (10, 64, "float16"), (10, 256, "float16"), (10, 64, "bfloat16"),
                 (10, 256, "bfloat16")):
             self.attempt(f"chain of {ops}", lambda: self.chains(ops, mebi, dtype))
+
+    def rows(self):
         for dtype in ("float32", "float16"):
             self.attempt(f"matrices of {dtype}", lambda: self.matrices(dtype))
         self.attempt("sums", self.sums)
+
+    def products(self):
         for n in (1024, 4096):
             for dtype in ("float32", "float16", "bfloat16"):
                 self.attempt("matmul", lambda: self.matmul(n, dtype))
             self.attempt("matmul, TF32", lambda: self.matmul_tf32(n))
-        for dtype in ("float32", "float16", "bfloat16"):
-            self.attempt(f"layers of {dtype}", lambda: self.layers(dtype))
-        self.attempt("arrays", self.arrays)
-        self.attempt("training step", self.training_step)
+
+    def host(self):
+        # A compiled chain is told what to fuse: it is no answer to recording one.
+        if not self.peer.compiles:
+            self.attempt("small tensors", self.small_tensors)
+
+    def compiler(self):
         if self.peer.compiles:
             self.attempt("first result, compiled", self.first_result)
-        else:  # a compiled chain is told what to fuse: it is no answer to recording one
-            self.attempt("small tensors", self.small_tensors)
+
+    def layers(self):
+        for dtype in ("float32", "float16", "bfloat16"):
+            for layer in (self.attention, self.convolution, self.linear):
+                self.attempt(f"{layer.__name__} of {dtype}", lambda: layer(dtype))
+
+    def run(self, only):
+        groups = {
+            "pointwise": self.pointwise,
+            "rows": self.rows,
+            "matmul": self.products,
+            "step": lambda: self.attempt("training step", self.training_step),
+            "host": self.host,
+            "compiler": self.compiler,
+            "layers": self.layers,
+            "arrays": lambda: self.attempt("arrays", self.arrays),
+        }
+        for name, run in groups.items():
+            if not only or name in only:
+                run()
 
 
 def main():
@@ -386,6 +420,7 @@ def main():
     parser.add_argument("--who", choices=PEERS, required=True)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", type=lambda t: t.split(","))  # of gpu_bench's groups
     parser.add_argument("--json")
     options = parser.parse_args()
     try:
@@ -393,7 +428,7 @@ def main():
     except ImportError as reason:
         print(reason, file=sys.stderr)
         return NOT_THERE
-    Bench(peer, options.who, options.quick, options.json).run()
+    Bench(peer, options.who, options.quick, options.json).run(options.only)
     return 0
 
 
