@@ -159,10 +159,13 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
     }
     const llvm::Align align(size);
     // Of short elements each vector is put together from parts of as many lines as it has, so that
-    // elements change places inside of parts only: other shuffles of them are slow. Wide ones are
-    // better loaded as whole lines, which may leave the cache between two loads.
+    // elements change places inside of parts only: other shuffles of them are slow. So are those of
+    // wider ones across the parts of a vector of 32 bytes, where there is none of two vectors by
+    // any indices: loads of parts save half of the shuffles. With it wide ones are better loaded as
+    // whole lines, which may leave the cache between two loads.
     constexpr int kPartBytes = 16, kShortBytes = 2;
-    const int part = size <= kShortBytes ? std::min(kPartBytes / size, n) : n;
+    const bool in_parts = size <= kShortBytes || !host().masked_vectors;
+    const int part = in_parts ? std::min(kPartBytes / size, n) : n;
     auto load_whole = [&](llvm::Value* line) {
       llvm::Type* type = llvm::FixedVectorType::get(element, part);
       std::vector<llvm::Value*> transposed;
