@@ -41,8 +41,8 @@ size_t KernelEmitter::find_interleaved() const {
 }
 
 llvm::Value* KernelEmitter::width_of_panels() {
-  constexpr int kVectors = 8, kRows = kWidestPanel;
-  if (!lanes_reduced()) return builder_.index(kVectors);
+  constexpr int kBytes = 512, kRows = kWidestPanel;
+  if (!lanes_reduced()) return builder_.index(kBytes / host().vector_bytes);
   // Rows that follow one another in memory are read one by one.
   const auto access = static_cast<uint16_t>(find_interleaved());
   llvm::Value* are_interleaved = ir_.CreateICmpSLT(body_->stride(access, program_.outer_rank - 1),

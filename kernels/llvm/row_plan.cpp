@@ -193,18 +193,20 @@ int lanes_of_vector(const Program& program, const std::vector<bool>& uniform) {
 // read; fewer in long bodies, which would run out of registers.
 int column_vectors(const Program& program, const std::vector<RowPlan::Stage>& passes) {
   constexpr size_t kMaxInstrs = 8, kMaxOfPass = 4;
-  // Of what is read by tiles each column is a stream of its own. Positions are a chain of
-  // operations each, of which several are better under way.
+  // Of what is read by tiles each column is a stream of its own: no more than two short vectors, or
+  // a long one. Positions are a chain of operations each, of which several are better under way.
+  constexpr int kLongBytes = 64;
   const bool has_positions = std::any_of(program.body.begin(), program.body.end(),
                                          [](const Instr& i) { return is_arg_reduction(i.op); });
-  if (program.tiled && !has_positions) return 1;
-  if (program.body.size() <= kMaxInstrs) return 4;
+  int most = 4;
+  if (program.tiled && !has_positions) most = host().vector_bytes < kLongBytes ? 2 : 1;
+  if (program.body.size() <= kMaxInstrs) return most;
   const bool fits = std::all_of(passes.begin(), passes.end(), [&](const RowPlan::Stage& pass) {
     return pass.instrs.size() <= kMaxOfPass &&
            std::none_of(pass.instrs.begin(), pass.instrs.end(),
                         [&](ValueId id) { return fusion::is_costly(program.body[id].op); });
   });
-  return fits ? 4 : 1;
+  return fits ? most : 1;
 }
 
 // Vectors side by side in a pointwise loop: an elementary function is one long chain of dependent
