@@ -155,6 +155,7 @@ class KernelEmitter {
                        llvm::Value* last);
   // Where leaves begin anywhere in runs (emit_skewed_runs.cpp).
   bool suits_skewed_runs(const RowPlan::Stage& pass) const;
+  int skewed_runs_of_vector(const RowPlan::Stage& pass) const;
   llvm::Value* are_skewed_runs(const RowPlan::Stage& pass);
   void emit_skewed_runs(const RowPlan::Stage& pass, const Tree& tree, llvm::Value* begin,
                         llvm::Value* last);

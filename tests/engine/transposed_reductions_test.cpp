@@ -85,6 +85,11 @@ const Layout kLayouts[] = {
     {{520, 1400}, {1, 0}, {0, 1}},
     {{2100, 17}, {1, 0}, {0, 1}},
     {{3, 2049, 20}, {0, 2, 1}, {0, 1, 2}},
+    // Likewise of several leaves: panels that leave less than a vector, and of more than one.
+    {{2100, 75}, {1, 0}, {0, 1}},
+    {{2050, 128}, {1, 0}, {0, 1}},
+    {{3, 2304, 97}, {0, 2, 1}, {0, 1, 2}},
+    {{2, 2600, 35}, {0, 2, 1}, {1, 2}},
     // Short runs, of a row that ends in a leaf or after several; two dims beside the runs.
     {{3, 7, 1}, {0, 1, 2}, {0, 2}},
     {{21, 5, 3}, {0, 1, 2}, {0, 2}},
