@@ -7,15 +7,13 @@
 namespace sluice::fusion {
 
 bool takes_any_order(const Instr& reduction) {
-  switch (reduction.op) {
-    case Op::kSum:
-    case Op::kProd: return !is_float(reduction.dtype);
-    case Op::kMax:
-    case Op::kMin:
-    case Op::kAny:
-    case Op::kAll: return true;
-    default: return false;
-  }
+  const bool is_sum = reduction.op == Op::kSum || reduction.op == Op::kProd;
+  return is_sum ? !is_float(reduction.dtype) : may_repeat(reduction);
+}
+
+bool may_repeat(const Instr& reduction) {
+  return reduction.op == Op::kMax || reduction.op == Op::kMin || reduction.op == Op::kAny ||
+         reduction.op == Op::kAll;
 }
 
 bool takes_any_order(const Program& program) {

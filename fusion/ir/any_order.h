@@ -9,6 +9,9 @@ namespace sluice::fusion {
 
 bool takes_any_order(const Instr& reduction);
 
+// True of a reduction that gives the same if it takes elements twice.
+bool may_repeat(const Instr& reduction);
+
 // True if all that a program gives are results of such reductions, or made of them.
 bool takes_any_order(const Program& program);
 

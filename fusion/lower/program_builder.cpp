@@ -203,8 +203,13 @@ void ProgramBuilder::classify_rows() {
     if (dim.reduced) elements *= dim.extent;
   }
   const int64_t run = nest_.dims.back().extent;
+  // Vectors that end with the run take some of its elements twice.
+  const bool overlaps =
+      run >= kLanesOfRow &&
+      std::all_of(program.body.begin(), program.body.end(),
+                  [](const Instr& instr) { return !is_reduction(instr.op) || may_repeat(instr); });
   program.short_runs = program.lanes_reduced() && program.reduced_rank > 1 && run < kLongRun &&
-                       run % kLanesOfRow != 0 && elements >= kMinElementsOfRuns;
+                       run % kLanesOfRow != 0 && elements >= kMinElementsOfRuns && !overlaps;
   program.one_leaf = elements <= leaf_size(program.schedule);
   if (!program.lanes_reduced()) elements *= kLanesOfColumn;
   program.caches_rows = num_passes(program) > 1 && elements <= kMaxCachedElements;

@@ -268,11 +268,7 @@ ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* las
     body_->set_run(index, run);
     llvm::Value* begin = builder_.max(run, first);
     llvm::Value* end = builder_.min(ir_.CreateAdd(run, length), last);
-    auto emit_vector = [&](llvm::Value* i, const Values& state) {
-      if (may_repeat && !host().masked_vectors) {
-        // The last vector ends with the run, if it has one.
-        i = builder_.max(builder_.min(i, ir_.CreateSub(end, lanes)), begin);
-      }
+    auto emit_vector = [&](llvm::Value* i, const Values& before) {
       llvm::Value* from = ir_.CreateSub(begin, i);
       llvm::Value* to = ir_.CreateSub(end, i);
       llvm::Value* whole =
@@ -281,16 +277,18 @@ ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* las
           whole,
           [&] {
             body_->set_active(nullptr);
-            return body(i, state);
+            return body(i, before);
           },
           [&] {
             // The run has elements in the vector: it begins before the last lane's end.
             set_active_between(builder_.max(from, builder_.index(0)), builder_.min(to, lanes));
-            return body(i, state);
+            return body(i, before);
           });
     };
-    Values next = builder_.loop(first_of_vector(begin), end, lanes,
-                                Values(in.begin(), in.end() - dims), emit_vector);
+    const Values state(in.begin(), in.end() - dims);
+    Values next = may_repeat && !host().masked_vectors
+                      ? lane_loop(begin, end, state, body, may_repeat)
+                      : builder_.loop(first_of_vector(begin), end, lanes, state, emit_vector);
     llvm::Value* carry = ir_.getTrue();
     for (size_t d = dims; d-- > 0;) {
       index[d] = ir_.CreateAdd(index[d], ir_.CreateZExt(carry, ir_.getInt64Ty()));

@@ -67,13 +67,24 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
         ir_.CreateMul(body_->extent(program_.rank() - 1), builder_.index(kTurnedRuns));
     size = ir_.CreateSelect(are_short_runs(), builder_.max(runs, size), size);
   }
+  llvm::Value* most = width_of_panels();
+  const bool is_free =
+      std::all_of(plan_.passes.begin(), plan_.passes.end(),
+                  [&](const RowPlan::Stage& pass) { return is_in_any_order(pass); });
+  if (is_free && !lanes_reduced() && !host().masked_vectors) {
+    // A few rows at a time, as far as they are wide, are read from end to end.
+    constexpr int kRows = 8;
+    size = builder_.index(kRows);
+    most = builder_.index(kWidestPanel);
+  }
   llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
   llvm::Value* lanes = builder_.index(row_lanes());
-  llvm::Value* most = width_of_panels();
   const size_t passes = entry_ == Entry::kBlock ? 1 : plan_.passes.size();
   std::vector<Tree> trees;
   for (size_t p = 0; p < passes; ++p) {
-    trees.push_back(make_tree(plan_.passes[p].reductions, kWidestPanel));
+    // Where the order is free, what a column has so far is all that its tree holds.
+    const int height = is_in_any_order(plan_.passes[p]) ? 1 : kTreeLevels;
+    trees.push_back(make_tree(plan_.passes[p].reductions, kWidestPanel, height));
   }
   auto emit_panel = [&](llvm::Value* panel, const Values&) {
     llvm::Value* width = builder_.min(ceil_div(ir_.CreateSub(last, panel), lanes), most);
@@ -94,9 +105,8 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
           return Values{};
         });
       };
-      // Where the order is free, what a column has so far is all that its tree holds.
-      const bool is_free = !pass.reductions.empty() && is_in_any_order(pass);
-      if (is_free) {
+      const bool is_known = !pass.reductions.empty() && is_in_any_order(pass);
+      if (is_known) {
         builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
           write_total(trees[p], column, identities(pass.reductions));
           return Values{};
@@ -107,7 +117,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
         llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
         take_turns([&](llvm::Value* column, llvm::Value*) {
           const Accumulators result = emit_leaf(pass, from, to);
-          if (is_free) {
+          if (is_known) {
             const Accumulators before = read_total(trees[p], column);
             write_total(trees[p], column, combine(pass.reductions, before, result));
           } else if (!result.empty()) {
@@ -118,7 +128,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
       });
       take_turns([&](llvm::Value* column, llvm::Value* i) {
         Accumulators totals;
-        if (is_free) {
+        if (is_known) {
           totals = read_total(trees[p], column);
         } else if (!pass.reductions.empty()) {
           totals = total_of(trees[p], column, leaves);

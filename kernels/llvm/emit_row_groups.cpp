@@ -23,12 +23,17 @@ int KernelEmitter::rows_of_group() const {
                          !has_scans(program_) && tiles_of(pass).empty();
   if (!is_simple || plan_.lanes != kLanes) return 1;
   const ValueId id = pass.reductions[0];
-  const fusion::Op op = program_.body[id].op;
-  // Of other sums and extremes a step is an instruction or two, and shuffles are what it costs.
-  const bool is_extreme = op == fusion::Op::kMax || op == fusion::Op::kMin;
+  const fusion::Op op = combining_op(id);
+  if (op != fusion::Op::kMax && op != fusion::Op::kMin) return 1;
   const DType type = type_of(id);
-  if (!is_extreme || (type != DType::kFloat32 && type != DType::kFloat16)) return 1;
-  return std::min<int>(host().vector_bytes / static_cast<int>(size_of(type)), kLanes);
+  if (type == DType::kFloat32 || type == DType::kFloat16) {
+    return std::min<int>(host().vector_bytes / static_cast<int>(size_of(type)), kLanes);
+  }
+  // Of other sums and extremes a step is an instruction or two, and shuffles are what it costs. But
+  // short elements under masks that are not free would be taken one by one.
+  constexpr int kShort = 2;
+  const bool is_short = static_cast<int>(size_of(type)) <= kShort && type != DType::kBool;
+  return is_short && !host().masked_vectors ? kLanes / 2 : 1;
 }
 
 void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
@@ -41,8 +46,13 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
   llvm::Type* type = builder_.memory_type(type_of(id));
   llvm::Type* vector = llvm::FixedVectorType::get(type, rows);
   llvm::Value* memory = builder_.stack(llvm::ArrayType::get(vector, rows));
-  // As many lanes as there are rows.
+  // As many lanes as there are rows; of fewer, each several times.
   auto narrowed = [&](llvm::Value* lanes, int count = kLanes) {
+    if (count < rows) {
+      std::vector<int> repeated;
+      for (int i = 0; i < rows; ++i) repeated.push_back(i % count);
+      return ir_.CreateShuffleVector(lanes, repeated);
+    }
     for (int width = count / 2; width >= rows; width /= 2) {
       LaneScope narrow(width);
       std::vector<int> low, high;
@@ -109,7 +119,8 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
             fits, [&] { for_each_row([&] { return narrowed(emit_ends(lanes), lanes); }); },
             [&] { emit_from(2 * lanes); });
       };
-      emit_from(rows);
+      constexpr int kFewest = 4;
+      emit_from(kFewest);
     } else {
       emit_rows();
     }

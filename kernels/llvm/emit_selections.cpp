@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "fusion/ir/any_order.h"
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
@@ -33,12 +34,9 @@ Op KernelEmitter::combining_op(ValueId reduction) const {
 }
 
 bool KernelEmitter::may_repeat(const RowPlan::Stage& pass) const {
-  auto is_idempotent = [&](ValueId id) {
-    const Op op = program_.body[id].op;
-    return op == Op::kMax || op == Op::kMin || op == Op::kAny || op == Op::kAll;
-  };
   return pass.stores.empty() && pass.to_cache.empty() && !pass.reductions.empty() &&
-         std::all_of(pass.reductions.begin(), pass.reductions.end(), is_idempotent) &&
+         std::all_of(pass.reductions.begin(), pass.reductions.end(),
+                     [&](ValueId id) { return fusion::may_repeat(program_.body[id]); }) &&
          std::none_of(pass.instrs.begin(), pass.instrs.end(),
                       [&](ValueId id) { return fusion::is_scan(program_.body[id].op); });
 }
@@ -88,20 +86,30 @@ KernelEmitter::Accumulators KernelEmitter::emit_searched_row(const RowPlan::Stag
                                                              llvm::Value* first,
                                                              llvm::Value* last) {
   constexpr int kVectors = 4;  // with what else a loop needs, as many as fit the registers
+  constexpr int kMostOfOne = 16;
   const int vector = host().vector_bytes / static_cast<int>(size_of(type_of(pass.reductions[0])));
-  const int lanes = std::min(kVectors * vector, static_cast<int>(kLanes));
-  auto search = [&] {
-    LaneScope wide(lanes);
-    return flatten({find_extreme(pass, first, last)});
+  const auto all = static_cast<int>(kLanes);
+  llvm::Value* count = ir_.CreateSub(last, first);
+  auto search_by = [&](int lanes, bool is_few, const std::function<Values()>& shorter) {
+    return builder_.choose(
+        ir_.CreateICmpSGE(count, builder_.index(lanes)),
+        [&] {
+          LaneScope wide(lanes);
+          return flatten({find_extreme(pass, first, last, is_few)});
+        },
+        shorter);
   };
-  // Shorter ones are one leaf.
-  auto short_row = [&] { return flatten(emit_leaf(pass, first, last)); };
-  llvm::Value* is_long = ir_.CreateICmpSGE(ir_.CreateSub(last, first), builder_.index(lanes));
-  return unflatten(pass.reductions, program_, builder_.choose(is_long, search, short_row));
+  auto of_one_leaf = [&] { return flatten(emit_leaf(pass, first, last)); };
+  auto of_few = [&] {
+    return search_by(std::min(vector, kMostOfOne), /*is_few=*/true, of_one_leaf);
+  };
+  return unflatten(pass.reductions, program_,
+                   search_by(std::min(kVectors * vector, all), /*is_few=*/false, of_few));
 }
 
 KernelEmitter::ReductionState KernelEmitter::find_extreme(const RowPlan::Stage& pass,
-                                                          llvm::Value* first, llvm::Value* last) {
+                                                          llvm::Value* first, llvm::Value* last,
+                                                          bool is_few) {
   using P = llvm::CmpInst::Predicate;
   constexpr int64_t kChunk = 1024;
   const ValueId id = pass.reductions[0];
@@ -124,6 +132,7 @@ KernelEmitter::ReductionState KernelEmitter::find_extreme(const RowPlan::Stage& 
     for (int i = 0; i < count; ++i) places.push_back(from + i);
     return ir_.CreateShuffleVector(vector, places);
   };
+  constexpr int64_t kMostFew = 64;
   llvm::Value* step = builder_.index(lanes);
   // A vector that ends with the row, or chunk, has elements that were taken before: these are no
   // better.
@@ -170,18 +179,31 @@ KernelEmitter::ReductionState KernelEmitter::find_extreme(const RowPlan::Stage& 
         ir_.CreateICmpNE(ir_.CreateBitCast(state[1], bits), llvm::Constant::getNullValue(bits));
     return ir_.CreateSelect(has_nan, llvm::ConstantFP::getNaN(best->getType()), best);
   };
-  // The first element from `begin` on for which `test` holds, as it does for one.
+  // The first element from `begin` on for which `test` holds, as it does for one. Of few all are
+  // asked: where to stop could not be foreseen.
   auto first_where = [&](llvm::Value* begin,
                          const std::function<llvm::Value*(llvm::Value*)>& test) {
     auto lanes_at = [&](llvm::Value* i) {
       return test(element_at(builder_.min(i, start_of_last)));
     };
+    auto first_lane = [&](llvm::Value* found) {
+      llvm::Value* bits = ir_.CreateBitCast(found, ir_.getIntNTy(lanes));
+      bits = ir_.CreateZExtOrTrunc(bits, ir_.getInt64Ty());
+      // The number of bits if there is none.
+      return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, ir_.getFalse());
+    };
+    auto place = [&](llvm::Value* i, llvm::Value* found) {
+      return ir_.CreateAdd(builder_.min(i, start_of_last), first_lane(found));
+    };
+    if (is_few) {
+      const Values none = {ir_.CreateAdd(begin, builder_.index(kMostFew))};
+      return builder_.loop(begin, last, step, none, [&](llvm::Value* i, const Values& in) {
+        return Values{builder_.min(in[0], place(i, lanes_at(i)))};
+      })[0];
+    }
     llvm::Value* i =
         builder_.search(begin, step, [&](llvm::Value* r) { return builder_.any(lanes_at(r)); });
-    llvm::Value* found = ir_.CreateBitCast(lanes_at(i), ir_.getIntNTy(lanes));
-    llvm::Value* lane = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, found, ir_.getTrue());
-    return ir_.CreateAdd(builder_.min(i, start_of_last),
-                         ir_.CreateZExtOrTrunc(lane, ir_.getInt64Ty()));
+    return place(i, lanes_at(i));
   };
   auto position_of = [&](llvm::Value* extreme, llvm::Value* begin) -> llvm::Value* {
     llvm::Value* wanted = builder_.splat(extreme, lanes);

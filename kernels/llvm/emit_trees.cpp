@@ -30,12 +30,13 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pas
   });
 }
 
-KernelEmitter::Tree KernelEmitter::make_tree(const std::vector<ValueId>& reductions, int width) {
+KernelEmitter::Tree KernelEmitter::make_tree(const std::vector<ValueId>& reductions, int width,
+                                             int height) {
   Tree tree{reductions, {}};
   auto add_level = [&](DType dtype) {
     llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
-    llvm::Type* array = llvm::ArrayType::get(type, width * kTreeLevels);
-    tree.levels.push_back({dtype, type, builder_.stack(array)});
+    llvm::Type* array = llvm::ArrayType::get(type, width * height);
+    tree.levels.push_back({dtype, type, builder_.stack(array), height});
   };
   for (const ValueId id : reductions) {
     add_level(type_of(id));
@@ -46,7 +47,7 @@ KernelEmitter::Tree KernelEmitter::make_tree(const std::vector<ValueId>& reducti
 
 llvm::Value* KernelEmitter::level_pointer(const Tree::Level& level, llvm::Value* column,
                                           llvm::Value* k) {
-  llvm::Value* first = ir_.CreateMul(column, builder_.index(kTreeLevels));
+  llvm::Value* first = ir_.CreateMul(column, builder_.index(level.height));
   return ir_.CreateGEP(level.type, level.memory, ir_.CreateAdd(first, k));
 }
 

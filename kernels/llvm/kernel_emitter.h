@@ -225,8 +225,9 @@ class KernelEmitter {
   // masks.
   bool searches_positions(const RowPlan::Stage& pass) const;
   Accumulators emit_searched_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
-  // Of at least as many elements as the current lanes.
-  ReductionState find_extreme(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
+  // Of at least as many elements as the current lanes; few are at most kLanes.
+  ReductionState find_extreme(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                              bool is_few);
   // Short rows that are folded together (emit_row_groups.cpp); 1 if each is by itself.
   int rows_of_group() const;
   void emit_row_groups(llvm::Value* first, llvm::Value* last, llvm::Value* row);
@@ -280,11 +281,12 @@ class KernelEmitter {
       DType dtype;
       llvm::Type* type;
       llvm::Value* memory;
+      int height;  // of a column
     };
     std::vector<ValueId> reductions;
     std::vector<Level> levels;  // of each accumulator
   };
-  Tree make_tree(const std::vector<ValueId>& reductions, int width);
+  Tree make_tree(const std::vector<ValueId>& reductions, int width, int height = kTreeLevels);
   llvm::Value* level_pointer(const Tree::Level& level, llvm::Value* column, llvm::Value* k);
   // What level k holds, combined with what comes after it.
   Values combine_level(const Tree& tree, llvm::Value* column, llvm::Value* k, const Values& later);

@@ -25,7 +25,7 @@ const Selection kSelections[] = {
 };
 
 constexpr int64_t kLengths[] = {1, 3, 7, 8, 15, 17, 28, 31, 33, 64, 77, 513, 1030, 8200};
-constexpr int64_t kRows = 11;  // more than a group of rows
+constexpr int64_t kRows = 35;  // more than two groups of rows
 
 void expect_matches(const Selection& op, const Tensor& x, int axis, const NdArray& expected) {
   const ConfigGuard guard;
@@ -50,6 +50,23 @@ TEST_P(Extremes, OfRowsOfEveryLength) {
     for (const Selection& op : kSelections) {
       const NdArray expected = oracle::reduce(op.name, x, {1}, false);
       for (const Tensor& layout : {rows, inside, turned}) expect_matches(op, layout, 1, expected);
+    }
+  }
+}
+
+// Of two dims, between which the rows are.
+TEST_P(Extremes, OfRunsOfEveryLength) {
+  const ConfigGuard guard;
+  std::mt19937_64 rng(33);
+  for (const int64_t length : {5, 31, 33, 77, 130}) {
+    const NdArray x = random_array(rng, GetParam(), {19, 5, length}, 0.01);
+    const Tensor t = to_tensor(x);
+    for (const CompileMode mode : {CompileMode::kOff, CompileMode::kBlocking}) {
+      config().compile = mode;
+      EXPECT_TRUE(matches(max(t, {0, 2}), oracle::reduce("max", x, {0, 2}, false))) << length;
+      EXPECT_TRUE(matches(min(t, {0, 2}), oracle::reduce("min", x, {0, 2}, false))) << length;
+      EXPECT_TRUE(matches(any(t, {0, 2}), oracle::reduce("any", x, {0, 2}, false))) << length;
+      EXPECT_TRUE(matches(all(t, {0, 2}), oracle::reduce("all", x, {0, 2}, false))) << length;
     }
   }
 }
