@@ -1,5 +1,6 @@
 #include <sluice/creation.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <sluice/ops.h>
@@ -46,6 +47,14 @@ DType default_dtype(const char* op, Scalar value) {
   return DType::kInt64;
 }
 
+// Of integers: doubles have not all of them.
+double steps_between(Scalar start, Scalar stop, Scalar step) {
+  const auto by = static_cast<__int128>(step.as<int64_t>());
+  const auto distance = static_cast<__int128>(stop.as<int64_t>()) - start.as<int64_t>();
+  const __int128 whole = distance / by;
+  return static_cast<double>(whole + (whole * by != distance && (distance < 0) == (by < 0)));
+}
+
 bool is_float(Scalar value) { return value.kind() == DTypeKind::kFloat; }
 
 }  // namespace
@@ -71,27 +80,28 @@ Tensor empty(const Shape& shape, DType dtype, std::optional<Device> device, Loca
   return filled("empty", shape, 0, dtype, on(device));
 }
 
-static Tensor filled_like(const char* name, const Tensor& x, Scalar value) {
+static Tensor filled_like(const char* name, const Tensor& x, Scalar value,
+                          std::optional<DType> dtype) {
   frontend::node_of(name, x);
-  return filled(name, x.shape(), value, x.dtype(), x.device());
+  return filled(name, x.shape(), value, dtype.value_or(x.dtype()), x.device());
 }
 
-Tensor zeros_like(const Tensor& x, Location where) {
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Location where) {
   const CallSite site(where, "zeros_like");
-  return filled_like("zeros_like", x, 0);
+  return filled_like("zeros_like", x, 0, dtype);
 }
-Tensor ones_like(const Tensor& x, Location where) {
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Location where) {
   const CallSite site(where, "ones_like");
-  return filled_like("ones_like", x, 1);
+  return filled_like("ones_like", x, 1, dtype);
 }
-Tensor full_like(const Tensor& x, Scalar value, Location where) {
+Tensor full_like(const Tensor& x, Scalar value, std::optional<DType> dtype, Location where) {
   const CallSite site(where, "full_like");
-  return filled_like("full_like", x, value);
+  return filled_like("full_like", x, value, dtype);
 }
 
-Tensor empty_like(const Tensor& x, Location where) {
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype, Location where) {
   const CallSite site(where, "empty_like");
-  return filled_like("empty_like", x, 0);
+  return filled_like("empty_like", x, 0, dtype);
 }
 
 Tensor asarray(const Tensor& x, std::optional<DType> dtype, Location where) {
@@ -115,9 +125,11 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype
   const bool floating = is_float(start) || is_float(stop) || is_float(step);
   const DType result = dtype.value_or(floating ? DType::kFloat32 : DType::kInt64);
   if (step.as<double>() == 0) fail("arange", "step is 0, and would never reach the stop");
-  const double exact = std::ceil((stop.as<double>() - start.as<double>()) / step.as<double>());
-  if (!(exact < 0x1p62)) fail("arange", "too many elements");
-  const Shape shape{exact > 0 ? static_cast<int64_t>(exact) : 0};
+  const double count = floating
+                           ? std::ceil((stop.as<double>() - start.as<double>()) / step.as<double>())
+                           : steps_between(start, stop, step);
+  if (!(count < 0x1p62)) fail("arange", "too many elements");
+  const Shape shape{count > 0 ? static_cast<int64_t>(count) : 0};
   Tensor index = coordinate("arange", shape, 0, on(device));
   if (floating) {
     return astype(
@@ -128,23 +140,38 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype
 
 Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::optional<Device> device,
                 Location where) {
+  return linspace(start, stop, num, true, dtype, device, where);
+}
+
+Tensor linspace(Scalar start, Scalar stop, int64_t num, bool endpoint, DType dtype,
+                std::optional<Device> device, Location where) {
   const CallSite site(where, "linspace");
   if (num < 0) fail("linspace", "num is ", num, ", and has to be at least 0");
   const double first = start.as<double>();
   const double last = stop.as<double>();
-  const double step = num > 1 ? (last - first) / static_cast<double>(num - 1) : 0;
+  const int64_t steps = endpoint ? num - 1 : num;
+  const double step = steps > 0 ? (last - first) / static_cast<double>(steps) : 0;
   const Tensor index = coordinate("linspace", Shape{num}, 0, on(device));
   const Tensor values = astype(index, DType::kFloat64) * step + first;
-  return astype(num > 1 ? sluice::where(index < num - 1, values, last) : values, dtype);
+  return astype(endpoint && num > 1 ? sluice::where(index < steps, values, last) : values, dtype);
 }
 
 Tensor eye(int64_t n, std::optional<int64_t> m, DType dtype, std::optional<Device> device,
            Location where) {
+  return eye(n, m, 0, dtype, device, where);
+}
+
+Tensor eye(int64_t n, std::optional<int64_t> m, int64_t k, DType dtype,
+           std::optional<Device> device, Location where) {
   const CallSite site(where, "eye");
   const int64_t dims[] = {n, m.value_or(n)};
   const Shape shape = frontend::make_shape("eye", dims);
   const Device target = on(device);
-  return astype(coordinate("eye", shape, 0, target) == coordinate("eye", shape, 1, target), dtype);
+  // A diagonal past the corners is as good as one just past them, and sums with it are exact.
+  k = std::clamp(k, -dims[0], dims[1]);
+  Tensor row = coordinate("eye", shape, 0, target);
+  if (k != 0) row = std::move(row) + k;
+  return astype(std::move(row) == coordinate("eye", shape, 1, target), dtype);
 }
 
 }  // namespace sluice

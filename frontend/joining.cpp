@@ -154,6 +154,27 @@ Tensor roll(Arg x, int64_t shift, int axis) {
   });
 }
 
+Tensor roll(Arg x, const std::vector<int64_t>& shifts, const Axes& axes) {
+  return with_call(x, "roll", [&](const Tensor& tensor) {
+    const std::span<const int> along = axes.span();
+    const size_t count = std::max(shifts.size(), along.size());
+    if ((shifts.size() != count && shifts.size() != 1) ||
+        (along.size() != count && along.size() != 1)) {
+      fail("roll", shifts.size(), " shifts for ", along.size(), " axes of ", describe(tensor));
+    }
+    Tensor rolled = tensor;
+    for (size_t i = 0; i < count; ++i) {
+      rolled = roll(rolled, shifts[shifts.size() == 1 ? 0 : i], along[along.size() == 1 ? 0 : i]);
+    }
+    return rolled;
+  });
+}
+Tensor roll(Arg x, int64_t shift) {
+  return with_call(x, "roll", [&](const Tensor& tensor) {
+    return reshape(roll(reshape(tensor, {-1}), shift, 0), tensor.shape());
+  });
+}
+
 namespace {
 
 // Elements of the last two axes where column - row - k is at most 0 (lower) or at least 0.

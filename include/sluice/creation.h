@@ -23,10 +23,15 @@ Tensor full(const Shape& shape, Scalar value, std::optional<DType> dtype = std::
 Tensor empty(const Shape& shape, DType dtype = DType::kFloat32,
              std::optional<Device> device = std::nullopt, Location where = Location::current());
 
-Tensor zeros_like(const Tensor& x, Location where = Location::current());
-Tensor ones_like(const Tensor& x, Location where = Location::current());
-Tensor full_like(const Tensor& x, Scalar value, Location where = Location::current());
-Tensor empty_like(const Tensor& x, Location where = Location::current());
+// Of x's shape, on its device; of its dtype when none is given.
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = std::nullopt,
+                  Location where = Location::current());
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype = std::nullopt,
+                 Location where = Location::current());
+Tensor full_like(const Tensor& x, Scalar value, std::optional<DType> dtype = std::nullopt,
+                 Location where = Location::current());
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype = std::nullopt,
+                  Location where = Location::current());
 
 // What is a tensor already, in another dtype if one is given; a number, without axes; the elements
 // of a contiguous range, along one axis.
@@ -54,8 +59,15 @@ Tensor arange(Scalar start, Scalar stop, Scalar step = 1, std::optional<DType> d
 // num >= 0 evenly spaced numbers, the first `start`, the last exactly `stop`.
 Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype = DType::kFloat32,
                 std::optional<Device> device = std::nullopt, Location where = Location::current());
+// Likewise; without the endpoint the first num of num + 1 such numbers.
+Tensor linspace(Scalar start, Scalar stop, int64_t num, bool endpoint,
+                DType dtype = DType::kFloat32, std::optional<Device> device = std::nullopt,
+                Location where = Location::current());
 // Ones on the main diagonal of (n, m).
 Tensor eye(int64_t n, std::optional<int64_t> m = std::nullopt, DType dtype = DType::kFloat32,
+           std::optional<Device> device = std::nullopt, Location where = Location::current());
+// On diagonal k: above the main one if k > 0, below it if k < 0.
+Tensor eye(int64_t n, std::optional<int64_t> m, int64_t k, DType dtype = DType::kFloat32,
            std::optional<Device> device = std::nullopt, Location where = Location::current());
 
 // Random numbers are counter-based (Philox4x32-10): element i of the k-th random call after

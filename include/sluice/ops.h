@@ -708,6 +708,10 @@ Tensor pad(Arg x, std::initializer_list<std::pair<int64_t, int64_t>> widths, Sca
 
 // The element at i along an axis moves to i + shift, around the end.
 Tensor roll(Arg x, int64_t shift, int axis);
+// Along several, each by its own shift, or all by one; an axis that is named twice moves by both.
+Tensor roll(Arg x, const std::vector<int64_t>& shifts, const Axes& axes);
+// Of the elements in order, all of them along one axis; the shape stays.
+Tensor roll(Arg x, int64_t shift);
 
 // The lower triangle: 0 above diagonal k of the last two axes.
 Tensor tril(Arg x, int64_t k = 0);

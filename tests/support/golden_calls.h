@@ -110,7 +110,7 @@ inline int expect_golden_calls(const std::string& path, const GoldenForms& forms
       continue;
     }
     std::vector<Tensor> inputs;
-    for (const absl::string_view word : absl::StrSplit(fields[3], ' ')) {
+    for (const absl::string_view word : absl::StrSplit(fields[3], ' ', absl::SkipEmpty())) {
       inputs.push_back(golden_input(std::string(word)));
     }
     const Attributes given = golden_attributes(fields[2]);

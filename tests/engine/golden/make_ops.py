@@ -286,4 +286,49 @@ for dtype in FLOATS + INTEGERS[:3]:
         case("scatter_add", scatter_add(axis), [values(shape, dtype), i, values(shape, dtype)],
              [dtype, "int64", dtype], dtype, 4 * is_float(dtype), axis=axis)
 
+
+# Creation.
+CREATED = FLOATS + INTEGERS
+for dtype in CREATED:
+    start_at = 0 if dtype[0] == "u" else -6
+    for start, stop, step in ((start_at, 7, 1), (start_at, 7, 3), (9, 2, -2), (9, 1, -4), (3, 3, 1), (5, 2, 1),
+                              (2, 5, -1), (1, 2, 5)):
+        case("arange", lambda: np.arange(start, stop, step).astype(np.float64 if is_float(dtype) else dtype),
+             [], [], dtype, start=start, stop=stop, step=step, dtype=dtype)
+    for n, m in ((3, 3), (2, 5), (4, 2), (0, 3), (1, 0)):
+        for k in (-5, -1, 0, 1, 2, 7):
+            case("eye", lambda: np.eye(n, m, k), [], [], dtype, n=n, m=m, k=k, dtype=dtype)
+    for shape in SHAPES:
+        case("zeros", lambda: np.zeros(shape), [], [], dtype, shape=list(shape), dtype=dtype)
+        case("ones", lambda: np.ones(shape), [], [], dtype, shape=list(shape), dtype=dtype)
+        case("full", lambda: np.full(shape, 7), [], [], dtype, shape=list(shape), value=7, dtype=dtype)
+        x = values(shape, "float32")
+        for name, f in (("zeros_like", np.zeros_like), ("ones_like", np.ones_like),
+                        ("full_like", lambda x: np.full_like(x, 7))):
+            case(name, f, [x], ["float32"], dtype, dtype=dtype)
+for dtype in FLOATS:
+    for start, stop, step in ((0.0, 1.0, 0.25), (1.5, -2.0, -0.5), (-1.0, 2.0, 0.75), (2.5, 2.5, 1.0), (1.0, 0.0, 0.5)):
+        case("arange", lambda: np.arange(start, stop, step), [], [], dtype, start=start, stop=stop, step=step,
+             dtype=dtype)
+    for start, stop in ((0.0, 1.0), (-3.0, 2.5), (4.0, -4.0), (2.0, 2.0)):
+        for num in (0, 1, 2, 5, 11):
+            for endpoint in (True, False):
+                case("linspace", lambda: np.linspace(start, stop, num, endpoint), [], [], dtype, 2, start=start,
+                     stop=stop, num=num, endpoint=endpoint, dtype=dtype)
+for start, stop, step in ((2**53, 2**53 + 3, 1), (-2**62, 2**62, 2**61), (2**62 + 5, 2**62, -2), (2**53 + 1, 2**53, 1)):
+    case("arange", lambda: np.array(range(start, stop, step), np.int64), [], [], "int64", start=start, stop=stop,
+         step=step, dtype="int64")
+case("arange", lambda: range(0, 1, 0), [], [], "int64", start=0, stop=1, step=0, dtype="int64")
+case("linspace", lambda: np.linspace(0, 1, -1), [], [], "float32", start=0.0, stop=1.0, num=-1, endpoint=True,
+     dtype="float32")
+for dtype in ("float32", "bfloat16", "int64", "bool"):
+    for shape in SHAPES:
+        x = values(shape, dtype)
+        for shift in (-3, 0, 1, 10**12):
+            case("roll.flat", lambda x: np.roll(x, shift), [x], [dtype], dtype, shift=shift)
+        for shifts, axes in (((1,), (0,)), ((1, -2), (0, -1)), ((2, 3), (-1, -1)), ((1, 1), (0,)), ((1,), (0, -1)),
+                             ((1, 2), (0, 0, 0)), ((1,), (3,))):
+            case("roll.axes", lambda x: np.roll(x, shifts, axes), [x], [dtype], dtype, shifts=list(shifts),
+                 axes=list(axes))
+
 calls.write("ops.txt")
