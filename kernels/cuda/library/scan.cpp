@@ -121,16 +121,25 @@ struct sl_piece {
   SL_INLINE static sl_i64 first_of(sl_i64 piece) {
     return (piece * SL_THREADS + sl_thread()) * kItems;
   }
+  // At most 16 bytes of them.
+  template <typename M>
+  static constexpr int kPack = 16 / sizeof(M) < kItems ? 16 / sizeof(M) : kItems;
+  template <typename M>
+  struct alignas(kPack<M> * sizeof(M)) Pack { M of[kPack<M>]; };
+  // Whether all of this thread's elements are there, one after another, and aligned.
+  template <typename M>
+  SL_INLINE static bool is_packed(const M* first_of_thread, sl_i64 stride, sl_i64 first,
+                                  sl_i64 length) {
+    return stride == 1 && first + kItems <= length && (sl_u64)first_of_thread % 16 == 0;
+  }
   template <typename M>
   SL_INLINE void load(const M* x, sl_i64 stride, sl_i64 first, sl_i64 length) {
-    constexpr int kPack = 16 / sizeof(M) < kItems ? 16 / sizeof(M) : kItems;
-    struct alignas(16) Pack { M of[16 / sizeof(M)]; };
-    if (stride == 1 && first + kItems <= length && (sl_u64)(x + first) % 16 == 0) {
+    if (is_packed(x + first, stride, first, length)) {
       SL_UNROLL
-      for (int i = 0; i < kItems; i += kPack) {
-        const Pack pack = *sl_aligned<const Pack>(x + first + i);
+      for (int i = 0; i < kItems; i += kPack<M>) {
+        const Pack<M> pack = *sl_aligned<const Pack<M>>(x + first + i);
         SL_UNROLL
-        for (int k = 0; k < kPack; ++k) values[i + k] = sl_decode(pack.of[k]);
+        for (int k = 0; k < kPack<M>; ++k) values[i + k] = sl_decode(pack.of[k]);
       }
     } else {
       SL_UNROLL
@@ -143,9 +152,19 @@ struct sl_piece {
   template <typename M>
   SL_INLINE void store(M* y, sl_i64 stride, sl_i64 first, sl_i64 length, T earlier) const {
     const T all = Op::combine(earlier, before);
-    SL_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      if (first + i < length) sl_store(y + (first + i) * stride, Op::combine(all, values[i]));
+    if (is_packed(y + first, stride, first, length)) {
+      SL_UNROLL
+      for (int i = 0; i < kItems; i += kPack<M>) {
+        Pack<M> pack;
+        SL_UNROLL
+        for (int k = 0; k < kPack<M>; ++k) sl_encode(pack.of[k], Op::combine(all, values[i + k]));
+        *sl_aligned<Pack<M>>(y + first + i) = pack;
+      }
+    } else {
+      SL_UNROLL
+      for (int i = 0; i < kItems; ++i) {
+        if (first + i < length) sl_store(y + (first + i) * stride, Op::combine(all, values[i]));
+      }
     }
   }
   // All threads of the block.
