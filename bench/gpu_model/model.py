@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What to expect of a GPU, without one: a model, not a measurement (docs/gpu.md says what it rests on).
 
-    model.py <folder> [--gpu A100,H100,B200] [--json FILE] [--shares FILE] [--markdown]
+    model.py <folder> [--gpu A100,H100,H200,B200] [--json FILE] [--shares FILE] [--markdown]
 
 <folder> is what gpu_launches (launches.cpp) wrote: the sources of the bench's kernels and what its
 workloads launch. Each kernel is compiled by NVRTC and disassembled; its time on a GPU is bounded by
@@ -52,6 +52,7 @@ class Gpu:
 GPUS = {gpu.name: gpu for gpu in (
     Gpu("A100", 80, 108, 1.41e9, 2.039e12, 0.60e-6, cache=4.0e12),
     Gpu("H100", 90, 132, 1.755e9, 3.35e12, 0.65e-6, shared_bytes=228 << 10),
+    Gpu("H200", 90, 132, 1.755e9, 4.8e12, 0.65e-6, shared_bytes=228 << 10),
     Gpu("B200", 100, 148, 1.85e9, 8.0e12, 0.75e-6, cache=10e12, shared_bytes=228 << 10),
 )}
 ISSUED_PER_CYCLE = 4
@@ -229,7 +230,7 @@ def print_table(rows, markdown):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--gpu", default="A100,H100,B200", type=lambda t: t.split(","))
+    parser.add_argument("--gpu", default="A100,H100,H200,B200", type=lambda t: t.split(","))
     parser.add_argument("--json", help="writes all figures")
     parser.add_argument("--shares", help="writes the shares of a copy, for scripts/gpu_table.py")
     parser.add_argument("--markdown", action="store_true")

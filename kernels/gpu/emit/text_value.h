@@ -113,6 +113,16 @@ SLUICE_TEXT_UNARY(raw_rint, "sl_rint")
 SLUICE_TEXT_UNARY(raw_abs, "sl_abs")
 #undef SLUICE_TEXT_UNARY
 
+// The prelude has one instruction for each where the device does.
+template <typename T>
+Value<T> maximum_of_floats(Value<T> a, Value<T> b) {
+  return {raw::call(dtype_of<T>(), "sl_maximum", a.raw, b.raw)};
+}
+template <typename T>
+Value<T> minimum_of_floats(Value<T> a, Value<T> b) {
+  return {raw::call(dtype_of<T>(), "sl_minimum", a.raw, b.raw)};
+}
+
 #define SLUICE_TEXT_COMPARE(name, op)        \
   template <typename T>                      \
   Value<bool> name(Value<T> a, Value<T> b) { \
