@@ -89,40 +89,70 @@ std::vector<Reading> find_readings(const Program& program) {
   return readings;
 }
 
-}  // namespace
+// What is done to rows that are moved.
+struct Movement {
+  bool chooses = false;          // which, or some of them
+  bool computes = false;         // anything but loads
+  bool computes_points = false;  // likewise, at each point
+  bool gathers = false;          // lanes, if rows share vectors
+  bool gathers_rows = false;     // likewise, since an index says which rows or they are far apart
+  bool gathers_narrow = false;   // short elements
+};
 
-bool moves_rows(const Program& program) {
+std::optional<Movement> find_movement(const Program& program) {
   constexpr size_t kMaxInstrs = 64;
+  constexpr int kNearRows = 4;  // as far apart as so many of their points
   const int points = program.packed_points();
-  if (program.body.size() > kMaxInstrs) return false;
+  if (program.body.size() > kMaxInstrs) return std::nullopt;
   const std::vector<Variation> variation = find_variation(program);
-  // Whether rows are chosen, or what is done to them, and whether lanes would be gathered.
-  bool chooses = false, computes = false, gathers = false, gathers_narrow = false;
-  for (const Instr& instr : program.body) {
-    if (is_costly(instr.op)) return false;
-    computes = computes || instr.op != Op::kLoad;
-    if (instr.op == Op::kLoad && instr.num_operands > 0) chooses = true;
+  Movement found;
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    if (is_costly(instr.op)) return std::nullopt;
+    const bool varies_at_points = variation[i].along_rows && variation[i].in_row;
+    found.computes |= instr.op != Op::kLoad;
+    found.computes_points |= varies_at_points && instr.op != Op::kLoad && instr.op != Op::kGather;
+    if (instr.op == Op::kLoad && instr.num_operands > 0) found.chooses = true;
     if (instr.op != Op::kGather) continue;
     if (variation[instr.operands[0]].in_row) {
       const bool has_predicate = instr.operands[1] != kNoValue;
-      if (has_predicate || !chooser_of(program, variation, instr.operands[0])) return false;
-      gathers = true;
+      if (has_predicate || !chooser_of(program, variation, instr.operands[0])) return std::nullopt;
+      found.gathers = true;
+    } else {
+      found.gathers_rows = true;
     }
-    chooses = true;
-    gathers_narrow = gathers_narrow || size_of(instr.dtype) < 4;
+    found.chooses = true;
+    found.gathers_narrow |= size_of(instr.dtype) < 4;
   }
   const std::vector<Reading> readings = find_readings(program);
   for (size_t a = 0; a < readings.size(); ++a) {
     const Access& access = program.accesses[a];
     if (access.buffer == kNoBuffer || !access.varies_in_row) continue;
-    gathers = gathers || (access.rows != StrideClass::kZero && access.row_stride == 0);
+    found.gathers |= access.rows != StrideClass::kZero && access.row_stride == 0;
+    const bool is_near = access.row_stride > 0 && access.row_stride <= kNearRows * points;
+    found.gathers_rows |= access.rows != StrideClass::kZero && !is_near;
     if (is_consecutive_in_row(program, access)) continue;
-    if (readings[a] != Reading::kLoaded || !is_picked_in_row(program, access)) return false;
-    gathers = true;
+    if (readings[a] != Reading::kLoaded || !is_picked_in_row(program, access)) return std::nullopt;
+    found.gathers = true;
   }
-  if (points >= kMinMovedPoints && (chooses || gathers)) return true;
-  if (chooses) return gathers_narrow;
-  return !computes && points >= (gathers ? kMinPickedPoints : kMinMovedPoints);
+  return found;
+}
+
+}  // namespace
+
+bool moves_rows(const Program& program) {
+  const int points = program.packed_points();
+  const std::optional<Movement> found = find_movement(program);
+  if (!found) return false;
+  if (points >= kMinMovedPoints && (found->chooses || found->gathers)) return true;
+  if (found->chooses) return found->gathers_narrow;
+  return !found->computes && points >= (found->gathers ? kMinPickedPoints : kMinMovedPoints);
+}
+
+bool gathers_short_rows(const Program& program) {
+  const std::optional<Movement> found = find_movement(program);
+  return found && program.packed_points() < kMinMovedPoints && !found->computes_points &&
+         found->gathers_rows;
 }
 
 bool picks_in_row(const Program& program) {

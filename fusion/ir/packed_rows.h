@@ -11,7 +11,7 @@ namespace sluice::fusion {
 
 // Rows of more points waste few lanes of their last vector, unless rows are only moved.
 inline constexpr int64_t kMaxPackedPoints = 40, kMaxMovedPoints = 128;
-// Of so many points rows are walked like long ones where vectors have no masks.
+// Rows of so many points need not be many along one dim.
 inline constexpr int64_t kLongMovedRow = 32;
 // Of fewer points several rows in a vector are as few instructions as each for itself, unless lanes
 // are gathered one by one.
@@ -30,7 +30,7 @@ bool is_consecutive_in_row(const Program& program, const Access& access);
 // vectors, as of a flipped row, one of repeated elements, or one with short dims exchanged.
 bool is_picked_in_row(const Program& program, const Access& access);
 
-// Whether some access is, of a program whose rows are moved.
+// Whether some access is picked, of a program whose rows are moved.
 bool picks_in_row(const Program& program);
 
 // The element of the row at a point of it, of an access whose strides in the row are known.
@@ -45,6 +45,10 @@ std::optional<ValueId> chooser_of(const Program& program, const std::vector<Vari
 // where an index says that is the same for the whole row, or rolled: a kernel may take each by
 // itself.
 bool moves_rows(const Program& program);
+
+// Whether rows are of fewer points than moves_rows() is for, yet each would be best taken by itself
+// if lanes had to be gathered one by one.
+bool gathers_short_rows(const Program& program);
 
 // Whether a kernel may take several rows in a vector. It emits the body twice for each point.
 bool fits_lanes(const Program& program);

@@ -72,8 +72,8 @@ struct Access {
   bool varies_along_outer = true;    // false: all strides along outer dims are 0
   bool varies_along_reduced = true;  // false: all strides along reduced dims are 0
   // Packed programs: the class of the stride along the rows, whether any stride inside a row is not
-  // 0, and the stride along the rows if elements are consecutive inside a row and it is at most
-  // kMaxPackedStride (else 0).
+  // 0, and the stride along the rows if elements are consecutive inside a row or its strides are
+  // known, and it is at most kMaxPackedStride (else 0).
   StrideClass rows = StrideClass::kZero;
   bool varies_in_row = false;
   uint8_t row_stride = 0;

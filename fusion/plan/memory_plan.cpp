@@ -101,8 +101,11 @@ bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
     const Access& access = program.accesses[number];
     if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;
     if (access.lanes != StrideClass::kUnit) return false;
-    if (program.packed_rank > 0 && access.row_stride != program.packed_points()) return false;
-    if (program.packed_rank > 0 && (!fits_lanes(program) || picks_in_row(program))) return false;
+    if (program.packed_rank > 0) {
+      if (access.row_stride != program.packed_points()) return false;
+      if (!is_consecutive_in_row(program, access)) return false;
+      if (!fits_lanes(program) || picks_in_row(program)) return false;
+    }
     // Vectors begin at multiples of their length along the lane dim, or along the packed rows.
     const auto size = static_cast<int64_t>(size_of(access.dtype));
     const int64_t* strides = call.accesses.data() + number * words;

@@ -218,16 +218,22 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
         fusion::is_picked_in_row(program_, access)) {
       return load_picked(instr);
     }
-    if (packed_.windows && packed_.plan->windows[id]) return load_window(instr);
+    if (packed_.windows && packed_.plan->windows[id]) {
+      if (!packed_.plan->by_row) return load_window(instr);
+      llvm::Value* predicate = value(instr.operands[0]);
+      llvm::Value* read = load_whole(packed_address(instr.aux), instr.dtype, predicate);
+      return ir_.CreateSelect(predicate, read, llvm::Constant::getNullValue(read->getType()));
+    }
   }
   if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
   return emit_read(address(instr.aux, instr.level), instr.dtype, instr.operands[0]);
 }
 
-llvm::Value* BodyEmitter::emit_gather(const Instr& instr) {
+llvm::Value* BodyEmitter::emit_gather(ValueId id) {
+  const Instr& instr = program_.body[id];
   if (packed_.vector >= 0 && packed_.plan->by_row && builder_.lanes() > 1 &&
       variation_[instr.operands[0]].in_row) {
-    return load_rolled(instr);
+    return load_rolled(id);
   }
   const Address start = address(instr.aux, instr.level);
   const ValueId predicate = instr.operands[1];
@@ -310,7 +316,7 @@ void BodyEmitter::emit(ValueId id) {
       values_[id] = argument(offsetof(KernelArgs, params), instr.aux, ir_.getInt64Ty());
       return;
     case Op::kLoad: values_[id] = emit_load(id); return;
-    case Op::kGather: values_[id] = emit_gather(instr); return;
+    case Op::kGather: values_[id] = emit_gather(id); return;
     case Op::kCheckIndex: values_[id] = emit_check_index(instr); return;
     case Op::kExpand: values_[id] = value(instr.operands[0]); return;
     case Op::kCoordinate: {
@@ -346,11 +352,13 @@ void BodyEmitter::emit(ValueId id) {
   values_[id] = keeps_halves(instr.op) ? result : round(instr.dtype, result);
 }
 
-void BodyEmitter::emit_store(const fusion::Store& store) {
+void BodyEmitter::emit_store(const fusion::Store& store) { emit_store(store, value(store.value)); }
+
+void BodyEmitter::emit_store(const fusion::Store& store, llvm::Value* stored) {
   const Access& access = program_.accesses[store.access];
   const Address at =
       address(store.access, access.varies_along_reduced ? Level::kElement : Level::kRow);
-  llvm::Value* encoded = encode(access.dtype, value(store.value));
+  llvm::Value* encoded = encode(access.dtype, stored);
   if (Interleaved* group = interleaved(store.access)) {
     return store_interleaved(group, store, encoded);
   }

@@ -73,6 +73,7 @@ class BodyEmitter {
 
   void emit(fusion::ValueId id);
   void emit_store(const fusion::Store& store);
+  void emit_store(const fusion::Store& store, llvm::Value* stored);
 
   // The value in the current lane count: one that has a single lane is splat.
   llvm::Value* value(fusion::ValueId id);
@@ -115,7 +116,9 @@ class BodyEmitter {
   // Lanes are elements of one row, picked from whole vectors of it.
   llvm::Value* load_picked(const fusion::Instr& instr);
   // Lanes are elements of one row, at one of two distances (fusion::chooser_of).
-  llvm::Value* load_rolled(const fusion::Instr& gather);
+  llvm::Value* load_rolled(fusion::ValueId gather);
+  // Consecutive lanes, wanted or not, if the predicate holds for any.
+  llvm::Value* load_whole(const Address& address, DType dtype, llvm::Value* predicate);
   // An index with a chooser, where that holds or where it does not.
   llvm::Value* distance_if(bool holds, fusion::ValueId index);
   // Of a gather: where its lanes are consecutive, if they are all of one row, whose index they
@@ -127,6 +130,9 @@ class BodyEmitter {
   llvm::Value* lane_indices(const Address& address);
 
   llvm::Value* load(const Address& address, DType dtype, llvm::Value* mask);
+  // Consecutive lanes of a mask, as memory holds them; zeros elsewhere.
+  llvm::Value* load_masked(llvm::Type* vector, llvm::Value* pointer, DType dtype,
+                           llvm::Value* mask);
   // Lanes that are some step apart, as memory holds them: whole vectors, if the step is -1.
   llvm::Value* load_flipped(const Address& address, DType dtype);
   // `mostly_same`: this is not where lanes mostly come from.
@@ -179,7 +185,7 @@ class BodyEmitter {
   // `predicate`: kNoValue for none.
   llvm::Value* emit_read(Address at, DType dtype, fusion::ValueId predicate);
   llvm::Value* emit_load(fusion::ValueId id);
-  llvm::Value* emit_gather(const fusion::Instr& instr);
+  llvm::Value* emit_gather(fusion::ValueId id);
   llvm::Value* emit_check_index(const fusion::Instr& instr);
   llvm::Value* emit_native_half(const fusion::Instr& instr);
   // Copies of `value` in all lanes.

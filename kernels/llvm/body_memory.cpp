@@ -263,8 +263,34 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
     }
     pointer = ir_.CreateSelect(any, pointer, zeros_);
   }
-  return decode(dtype, ir_.CreateMaskedLoad(vector, pointer, align, mask,
-                                            llvm::Constant::getNullValue(vector)));
+  return decode(dtype, load_masked(vector, pointer, dtype, mask));
+}
+
+llvm::Value* BodyEmitter::load_masked(llvm::Type* vector, llvm::Value* pointer, DType dtype,
+                                      llvm::Value* mask) {
+  const llvm::Align align(size_of(dtype));
+  llvm::Value* zero = llvm::Constant::getNullValue(vector);
+  if (host().masked_vectors || size_of(dtype) >= 4) {
+    return ir_.CreateMaskedLoad(vector, pointer, align, mask, zero);
+  }
+  // Without masks lanes of short elements would be read one by one. What lies in the page of a lane
+  // that is wanted can be read; past the last rows of a run there may be none.
+  constexpr int64_t kPage = 4096;
+  pointer = ir_.CreateSelect(builder_.any(mask), pointer, zeros_);
+  const int64_t bytes = int64_t{builder_.lanes()} * static_cast<int64_t>(size_of(dtype));
+  llvm::Value* address = ir_.CreatePtrToInt(pointer, ir_.getInt64Ty());
+  llvm::Value* in_page = ir_.CreateAnd(address, kPage - 1);
+  return builder_.choose(
+      ir_.CreateICmpULE(in_page, builder_.index(kPage - bytes)),
+      [&]() -> llvm::Value* {
+        return ir_.CreateSelect(mask, ir_.CreateAlignedLoad(vector, pointer, align), zero);
+      },
+      [&] {
+        llvm::Value* lanes = builder_.iota(ir_.getInt64Ty());
+        llvm::Value* pointers = ir_.CreateGEP(builder_.memory_type(dtype), pointer, lanes);
+        return ir_.CreateSelect(mask, load_lanes(pointers, dtype, mask, /*mostly_same=*/true),
+                                zero);
+      });
 }
 
 llvm::Value* BodyEmitter::load_flipped(const Address& address, DType dtype) {
@@ -280,8 +306,7 @@ llvm::Value* BodyEmitter::load_flipped(const Address& address, DType dtype) {
     llvm::Value* mask = active_count_ == nullptr
                             ? ir_.CreateVectorReverse(active_)
                             : builder_.last_lanes(ir_.CreateZExt(active_count_, ir_.getInt64Ty()));
-    return ir_.CreateVectorReverse(
-        ir_.CreateMaskedLoad(vector, from, align, mask, llvm::Constant::getNullValue(vector)));
+    return ir_.CreateVectorReverse(load_masked(vector, from, dtype, mask));
   };
   llvm::Value* is_flipped = ir_.CreateICmpEQ(address.step, builder_.index(-1));
   return builder_.choose(is_flipped, reversed,
@@ -299,17 +324,17 @@ llvm::Value* BodyEmitter::load_lanes(llvm::Value* pointers, DType dtype, llvm::V
     return ir_.CreateAlignedLoad(type, pointers, align);
   }
   llvm::Constant* zero = llvm::Constant::getNullValue(vector);
-  if (size_of(dtype) >= 4 && host().gathers) {
+  if (size_of(dtype) >= 4 && host().masked_vectors) {
     llvm::Value* all = llvm::Constant::getAllOnesValue(builder_.with_lanes(ir_.getInt1Ty()));
     return ir_.CreateMaskedGather(vector, pointers, align, mask == nullptr ? all : mask, zero);
   }
-  if (!mostly_same && host().masked_vectors && host().gathers) {
+  if (!mostly_same && host().masked_vectors) {
     return gather_narrow(pointers, dtype, mask);
   }
   if (mask != nullptr) {
     pointers = ir_.CreateSelect(mask, pointers, builder_.splat(zeros_, lanes));
   }
-  if (mostly_same) {
+  if (mostly_same && size_of(dtype) < 4) {
     // Rarely run: small before fast.
     llvm::AllocaInst* from = builder_.stack(pointers->getType());
     llvm::AllocaInst* to = builder_.stack(vector);

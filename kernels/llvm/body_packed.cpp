@@ -91,11 +91,12 @@ BodyEmitter::Address BodyEmitter::packed_address(uint16_t access) {
   } else if (packed_.plan->by_row && info.varies_in_row &&
              fusion::is_consecutive_in_row(program_, info)) {
     result.lanes = StrideClass::kUnit;
-    llvm::Value* start = builder_.index(int64_t{v} * builder_.lanes());
+    llvm::Value* start = builder_.index(packed_.plan->first_of(v));
     result.scalar = result.scalar == nullptr ? start : ir_.CreateAdd(result.scalar, start);
   } else if (packed_.plan->by_row) {
     result.lanes = info.varies_in_row ? StrideClass::kAny : StrideClass::kZero;
-  } else if (info.row_stride == packed_.plan->points) {
+  } else if (info.row_stride == packed_.plan->points &&
+             (info.buffer == fusion::kNoBuffer || fusion::is_consecutive_in_row(program_, info))) {
     result.lanes = StrideClass::kUnit;
     result.scalar = ir_.CreateAdd(result.scalar, builder_.index(int64_t{v} * builder_.lanes()));
   } else if (info.varies_in_row || info.rows != StrideClass::kZero) {
@@ -136,14 +137,17 @@ std::optional<BodyEmitter::Address> BodyEmitter::packed_run(const Instr& gather)
 // All lanes of the window's vectors are read, wanted or not.
 llvm::Value* BodyEmitter::load_window(const Instr& instr) {
   const Access& info = program_.accesses[instr.aux];
-  const Window window = window_of(*packed_.plan, packed_.vector, info.row_stride);
+  const Window window = window_of(*packed_.plan, packed_.vector, program_, info);
   llvm::Type* element = builder_.memory_type(instr.dtype);
   llvm::Value* start = ir_.CreateMul(packed_.row, builder_.index(info.row_stride));
   start = ir_.CreateAdd(start, builder_.index(window.first));
   llvm::Value* pointer = ir_.CreateGEP(element, base(instr.aux), start);
   llvm::Value* predicate = instr.num_operands > 0 ? value(instr.operands[0]) : nullptr;
   if (predicate != nullptr) {
-    pointer = ir_.CreateSelect(builder_.any(predicate), pointer, zeros_);
+    const auto known = packed_.masks.find({predicate, active_});
+    llvm::Value* any =
+        known != packed_.masks.end() ? known->second.second : builder_.any(predicate);
+    pointer = ir_.CreateSelect(any, pointer, zeros_);
   }
   const int lanes = builder_.lanes();
   llvm::Type* type = builder_.with_lanes(element);
@@ -185,8 +189,7 @@ llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
     if (count >= lanes) {
       vector = ir_.CreateAlignedLoad(type, from, align);
     } else {
-      vector = ir_.CreateMaskedLoad(type, from, align, builder_.lanes_below(builder_.index(count)),
-                                    llvm::Constant::getNullValue(type));
+      vector = load_masked(type, from, instr.dtype, builder_.lanes_below(builder_.index(count)));
     }
     std::vector<int> mask;
     for (int lane = 0; lane < lanes; ++lane) {
@@ -206,7 +209,17 @@ llvm::Value* BodyEmitter::distance_if(bool holds, ValueId index) {
                        values_[instr.operands[1 - chosen]]);
 }
 
-llvm::Value* BodyEmitter::load_rolled(const Instr& gather) {
+llvm::Value* BodyEmitter::load_whole(const Address& address, DType dtype, llvm::Value* predicate) {
+  const auto known = packed_.masks.find({predicate, active_});
+  llvm::Value* any = known != packed_.masks.end() ? known->second.second : builder_.any(predicate);
+  llvm::Value* pointer = ir_.CreateSelect(any, scalar_pointer(address, dtype), zeros_);
+  llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
+  return decode(dtype, ir_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(dtype))));
+}
+
+llvm::Value* BodyEmitter::load_rolled(ValueId id) {
+  const Instr& gather = program_.body[id];
+  const bool is_whole = packed_.windows && packed_.plan->windows[id];
   const ValueId index = gather.operands[0];
   llvm::Value* holds = value(*fusion::chooser_of(program_, variation_, index));
   const auto known = packed_.otherwise.find({holds, active_});
@@ -215,7 +228,7 @@ llvm::Value* BodyEmitter::load_rolled(const Instr& gather) {
     Address at = packed_address(gather.aux);
     llvm::Value* distance = distance_if(chosen, index);
     at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);
-    return load(at, gather.dtype, predicate);
+    return is_whole ? load_whole(at, gather.dtype, predicate) : load(at, gather.dtype, predicate);
   };
   llvm::Value* first = read_where(holds, true);
   return ir_.CreateSelect(holds, first, read_where(otherwise, false));

@@ -35,10 +35,9 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
       body_->emit(id);
       columns[v].push_back(body_->value(id));
     }
-    if (!plan.by_row) continue;
     for (const ValueId id : plan.both) {
       const fusion::Instr& instr = program_.body[id];
-      if (instr.op == fusion::Op::kGather) prepare_chooser(instr);
+      if (instr.op == fusion::Op::kGather && plan.by_row) prepare_chooser(instr);
       if (instr.op != fusion::Op::kLoad || instr.num_operands == 0) continue;
       const auto& in_row = plan.columns;
       if (std::find(in_row.begin(), in_row.end(), instr.operands[0]) != in_row.end()) {
@@ -50,23 +49,26 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
   llvm::Value* lanes = builder_.index(plan.lanes);
   builder_.loop(
       first, last, builder_.index(plan.block_rows()), {}, [&](llvm::Value* row, const Values&) {
-        if (plan.by_row) {
-          emit_packed_block(plan, columns, row, nullptr);
-          return Values{};
-        }
-        llvm::Value* is_whole = ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
+        llvm::Value* is_whole =
+            plan.by_row ? ir_.getTrue() : ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
         if (plan.rows_after > 0) {
           llvm::Value* after = ir_.CreateAdd(row, builder_.index(plan.rows_after));
           is_whole = ir_.CreateAnd(is_whole, ir_.CreateICmpSLE(after, rows));
           llvm::Value* is_after = ir_.CreateICmpSGE(row, builder_.index(plan.rows_before));
           is_whole = ir_.CreateAnd(is_whole, is_after);
         }
-        builder_.if_then_else(
-            is_whole, [&] { emit_packed_block(plan, columns, row, nullptr); },
-            [&] {
-              llvm::Value* count = builder_.min(ir_.CreateSub(last, row), lanes);
-              emit_packed_block(plan, columns, row, count);
-            });
+        auto emit_whole = [&] {
+          emit_packed_block(plan, columns, row, nullptr, /*windows=*/plan.rows_after > 0);
+        };
+        if (plan.by_row && plan.rows_after == 0) {
+          emit_whole();
+          return Values{};
+        }
+        builder_.if_then_else(is_whole, emit_whole, [&] {
+          llvm::Value* left = builder_.min(ir_.CreateSub(last, row), lanes);
+          llvm::Value* count = plan.by_row ? nullptr : left;
+          emit_packed_block(plan, columns, row, count, /*windows=*/false);
+        });
         return Values{};
       });
   body_->set_active(nullptr);
@@ -82,13 +84,13 @@ void KernelEmitter::prepare_chooser(const fusion::Instr& gather) {
 }
 
 void KernelEmitter::set_active_in_row(const PackedPlan& plan, int v) {
-  const int count = std::min(plan.points - v * plan.lanes, plan.lanes);
+  const int count = std::min(plan.points - plan.first_of(v), plan.lanes);
   if (count == plan.lanes) return body_->set_active(nullptr);
   body_->set_active(builder_.lanes_below(builder_.index(count)), ir_.getInt32(count));
 }
 
 void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumns& columns,
-                                      llvm::Value* row, llvm::Value* count) {
+                                      llvm::Value* row, llvm::Value* count, bool windows) {
   llvm::Type* word = ir_.getInt32Ty();
   // Lanes of which the sum of number and `before` is below `end`.
   auto set_active = [&](int before, llvm::Value* end) {
@@ -113,8 +115,15 @@ void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumn
   }
   llvm::Value* points =
       count == nullptr ? nullptr : ir_.CreateMul(count, builder_.index(plan.points));
+  const std::vector<fusion::Store>& stores = plan_.before[0].stores;
+  Values waiting;
+  auto store_all = [&](const Values& values) {
+    for (size_t k = 0; k < stores.size(); ++k) {
+      body_->emit_store(stores[k], values[k]);
+    }
+  };
   for (int v = 0; v < plan.vectors; ++v) {
-    body_->set_packed_points(&plan, row, v, /*windows=*/count == nullptr);
+    body_->set_packed_points(&plan, row, v, windows);
     plan.by_row ? set_active_in_row(plan, v) : set_active(v * plan.lanes, points);
     for (size_t k = 0; k < plan.columns.size(); ++k) {
       body_->set_value(plan.columns[k], columns[v][k]);
@@ -126,7 +135,22 @@ void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumn
       body_->set_value(plan.rows[k], spread);
     }
     for (const ValueId id : plan.both) body_->emit(id);
-    for (const fusion::Store& store : plan_.before[0].stores) body_->emit_store(store);
+    // What is stored may be where the next vector reads.
+    const bool waits = plan.overlaps && v == plan.vectors - 2;
+    if (waits) {
+      for (const fusion::Store& store : stores) waiting.push_back(body_->value(store.value));
+      continue;
+    }
+    if (!waiting.empty()) {
+      Values last;
+      for (const fusion::Store& store : stores) last.push_back(body_->value(store.value));
+      body_->set_packed_points(&plan, row, v - 1, /*windows=*/false);
+      store_all(waiting);
+      body_->set_packed_points(&plan, row, v, /*windows=*/false);
+      store_all(last);
+      continue;
+    }
+    for (const fusion::Store& store : stores) body_->emit_store(store);
   }
 }
 

@@ -12,8 +12,9 @@ struct Host {
   int vector_bytes = 16;
   bool float16 = false;           // converts float16 in hardware
   bool computes_float16 = false;  // has its arithmetic too
-  bool masked_vectors = false;    // masked loads, stores and scatters cost about what plain ones do
-  bool gathers = false;
+  // Masked loads, stores, gathers and scatters cost about what plain ones do. (Of the gathers of
+  // AVX2 LLVM makes loads of one lane each, with a branch if there is a mask.)
+  bool masked_vectors = false;
   bool converts_int64 = false;  // vectors of floats to 64-bit integers, and back
 };
 

@@ -93,10 +93,11 @@ class KernelEmitter {
   // Pointwise with packed rows.
   void emit_packed();
   void emit_packed_run(const PackedPlan& plan, llvm::Value* first, llvm::Value* last);
-  // The block of rows at `row`; of its rows only so many, if `count` is not null.
+  // The block of rows at `row`; of its rows only so many, if `count` is not null. `windows`: what
+  // PackedPlan::windows says may be loaded whole.
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
   void emit_packed_block(const PackedPlan& plan, const PackedColumns& columns, llvm::Value* row,
-                         llvm::Value* count);
+                         llvm::Value* count, bool windows);
   // The lanes of vector `v` of a packed row that is a block.
   void set_active_in_row(const PackedPlan& plan, int v);
   // Of a gather that is rolled in the row: finds its lanes here, once for all rows.

@@ -4,14 +4,17 @@
 // of a block are E whole vectors, and which row and column of the block a lane belongs to is known
 // when the code is emitted: lane l of vector v is point v * L + l.
 //
-// Where rows are only moved, under bounds or from where an index says, and vectors have masks, a
-// row is a block: its vectors are as many as hold its points, with masks that are known as well.
+// Where rows are only moved, under bounds or from where an index says, a row is a block: its
+// vectors are as many as hold its points. What the last one has too many lanes for is masked, where
+// masks are free. Elsewhere a vector is no longer than a row, and the last one ends with it: some
+// points are computed twice.
 #ifndef SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 #define SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 
 #include <algorithm>
 #include <vector>
 
+#include "fusion/ir/packed_rows.h"
 #include "fusion/ir/program.h"
 
 namespace sluice::kernels {
@@ -31,11 +34,14 @@ struct PackedPlan {
   int row_of(int v, int lane) const { return by_row ? 0 : (v * lanes + lane) / points; }
   // Lanes behind the end of a row that is a block have the column of the last.
   int column_of(int v, int lane) const {
-    return by_row ? std::min(v * lanes + lane, points - 1) : (v * lanes + lane) % points;
+    return by_row ? std::min(first_of(v) + lane, points - 1) : (v * lanes + lane) % points;
   }
+  // Where each row is a block.
+  int first_of(int v) const { return overlaps ? std::min(v * lanes, points - lanes) : v * lanes; }
   int block_rows() const { return by_row ? 1 : lanes; }
 
   bool by_row;
+  bool overlaps;  // the last vector of a row and the one before it
   int lanes;
   int points;   // of a row
   int vectors;  // of a block
@@ -43,23 +49,29 @@ struct PackedPlan {
   // a row only (computed once a run), along the rows only (lanes are rows; once a block), or both.
   std::vector<fusion::ValueId> run, columns, rows, both;
   // Of `both`, by value. Loads of rows that lie close to each other: away from the ends of a run
-  // the vectors around them are loaded whole and their lanes picked.
+  // the vectors around them are loaded whole and their lanes picked. Where each row is a block:
+  // what is read under conditions that are the same in all rows; likewise loaded whole.
   std::vector<bool> windows;
   // Loads that are consecutive along the rows: each column is loaded and the columns interleaved.
   std::vector<bool> interleaved;
   // The rows at both ends of a run where a window may leave the memory that the rows span.
   int rows_before = 0;
   int rows_after = 0;  // counted from the first row of a block
+
+ private:
+  void find_whole_reads(const fusion::Program& program,
+                        const std::vector<fusion::Variation>& variation);
 };
 
-// The elements that the lanes of vector `v` take of rows `row_stride` apart, relative to the
-// block's first.
+// The elements that the lanes of vector `v` take of rows that are a known distance apart, relative
+// to the block's first.
 struct Window {
   std::vector<int> elements;  // by lane
   int first = 0, last = 0;    // of them all
   int vectors = 0;            // loads from `first` on
 };
-Window window_of(const PackedPlan& plan, int v, int row_stride);
+Window window_of(const PackedPlan& plan, int v, const fusion::Program& program,
+                 const fusion::Access& access);
 // Where each row is a block: likewise, of an access that is picked (fusion::is_picked_in_row),
 // relative to the row's first.
 Window window_in_row(const PackedPlan& plan, int v, const fusion::Program& program,

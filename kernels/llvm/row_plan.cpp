@@ -244,8 +244,12 @@ int lanes_of_row(const Program& program) {
     if (access.buffer == fusion::kNoBuffer || !access.varies_in_row) continue;
     widest = std::max(widest, register_size(access.dtype, moves));
   }
+  const auto row = static_cast<unsigned>(program.packed_points());
+  if (!host().masked_vectors) {
+    return std::min(static_cast<int>(std::bit_floor(row)), host().vector_bytes / widest);
+  }
   // Vectors that cross the end of a cache line are slower, with however few lanes.
-  const auto points = std::bit_ceil(static_cast<unsigned>(program.packed_points()));
+  const auto points = std::bit_ceil(row);
   constexpr int kFewestBytes = 16;
   return std::clamp(static_cast<int>(points), kFewestBytes / widest, host().vector_bytes / widest);
 }

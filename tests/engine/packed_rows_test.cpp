@@ -1,7 +1,12 @@
 // Pointwise programs over many rows of a few points, which compiled code packs into vectors: the
 // same bits as interpreted, for every way in which an operand can vary along such rows.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -134,6 +139,21 @@ const Case kCases[] = {
      [](const Inputs& in) {
        return pad(in.doubles, {{0, 0}, {1, 1}});
      }},
+    {"columns stacked",
+     [](const Inputs& in) {
+       const Tensor column = in.column.reshape({-1});
+       return stack({column, in.x(ellipsis, 0), column, in.turned[0]}, 1);
+     }},
+    {"rows taken twice",
+     [](const Inputs& in) {
+       return concat({take(in.doubles, in.indices, 0), take(in.doubles, in.indices, 0)}, 1);
+     }},
+    {"shifted onto itself",
+     [](const Inputs& in) {
+       Tensor sum = (in.x * 2.f).eval();
+       sum += pad(in.x.slice(1, 1, in.points), {{0, 0}, {1, 0}});
+       return sum;
+     }},
     {"doubles", [](const Inputs& in) { return in.doubles * astype(in.row, DType::kFloat64); }},
     {"where", [](const Inputs& in) { return where(in.mask, in.x, in.row * in.column); }},
     {"to integers",
@@ -199,6 +219,45 @@ TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
   for (const int64_t points : {3, 11, 16, 28, 31, 45, 70, 130}) {
     expect_bits_of_interpreted(9, points);
+  }
+}
+
+// Kernels that read a vector further than the rows reach would fault here.
+TEST(PackedRows, NothingBesideTheRowsIsRead) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  constexpr int64_t kRows = 2100;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t points : {2, 3, 5, 17, 40}) {
+      const Tensor x = astype(randint(-9, 9, {kRows, points}), dtype).eval();
+      const Tensor indices = randint(0, kRows, {kRows}).eval();
+      const std::vector<uint8_t> values = read_bytes(x);
+      const size_t inside = (values.size() + page - 1) / page * page;
+      auto* const pages = static_cast<char*>(
+          mmap(nullptr, inside + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      ASSERT_NE(pages, MAP_FAILED);
+      ASSERT_EQ(mprotect(pages + page, inside, PROT_READ | PROT_WRITE), 0);
+      for (const bool at_end : {false, true}) {
+        char* const memory = pages + page + (at_end ? inside - values.size() : 0);
+        std::memcpy(memory, values.data(), values.size());
+        const Tensor y = Tensor::adopt(memory, {kRows, points}, dtype);
+        const auto expect_same = [&](const auto& f) {
+          EXPECT_EQ(read_bytes(f(y)), read_bytes(f(x))) << name_of(dtype) << ", rows of " << points;
+        };
+        expect_same([](const Tensor& in) { return pad(in, {{0, 0}, {1, 2}}); });
+        expect_same([](const Tensor& in) { return pad(in, {{1, 1}, {0, 1}}); });
+        expect_same([](const Tensor& in) { return in.flip({1}).reshape({-1}); });
+        expect_same([](const Tensor& in) { return roll(in, 1, 1); });
+        expect_same([](const Tensor& in) { return in + in.slice(0, 0, 1); });
+        expect_same([](const Tensor& in) { return in.slice(0, 0, 2053) * in.slice(0, 47, 2100); });
+        expect_same([](const Tensor& in) { return concat({in, in.slice(1, 0, 1)}, 1); });
+        expect_same([](const Tensor& in) { return stack({in(ellipsis, 0), in(ellipsis, 1)}, 1); });
+        expect_same([&](const Tensor& in) { return take(in, indices, 0); });
+        sync();
+      }
+      munmap(pages, inside + 2 * page);
+    }
   }
 }
 
