@@ -18,10 +18,10 @@ namespace {
 using fusion::SortAttributes;
 using fusion::SortResult;
 
-constexpr int64_t kShortLine = 1024;  // a block sorts it in shared memory
+constexpr int64_t kRadixShortLine = 1024;  // a block sorts it in shared memory
 constexpr int64_t kFewElements = 1 << 16;
-constexpr int64_t kItems = 8;  // elements of a thread
-constexpr int64_t kPiece = kItems * kThreads;
+constexpr int64_t kRadixItems = 8;  // elements of a thread
+constexpr int64_t kRadixPiece = kRadixItems * kThreads;
 constexpr int64_t kDigits = 256;
 
 // So few that a thread sums their counts.
@@ -296,7 +296,7 @@ struct RadixArguments : LinesArguments {
                            attributes.offset * static_cast<int64_t>(size_of(attributes.dtype)),
                        buffers[1]),
         reverse(attributes.descending ? ~uint64_t{0} : 0),
-        pieces(ceil_div(length, kPiece)) {}
+        pieces(ceil_div(length, kRadixPiece)) {}
 
   // Divides memory among the buffers; the bytes that they take. `base` may be null.
   int64_t divide(char* base, const SortAttributes& attributes) {
@@ -322,7 +322,7 @@ struct RadixArguments : LinesArguments {
 
 bool RadixSort::is_for(const SortAttributes& attributes) {
   const int64_t length = attributes.lines.length;
-  return length > kShortLine && length * attributes.lines.lines >= kFewElements &&
+  return length > kRadixShortLine && length * attributes.lines.lines >= kFewElements &&
          length <= std::numeric_limits<uint32_t>::max();
 }
 
@@ -364,7 +364,7 @@ absl::Status RadixSort::enqueue(runtime::cuda::CudaStream* stream, const SortAtt
 }
 
 SourceKernel& RadixSort::kernel(const SortAttributes& attributes, Step step) {
-  const bool is_few = are_few(ceil_div(attributes.lines.length, kPiece));
+  const bool is_few = are_few(ceil_div(attributes.lines.length, kRadixPiece));
   const std::string what = step == Step::kPieces ? "pieces"
                            : step == Step::kMove ? "move"
                            : is_few              ? "few_sums"

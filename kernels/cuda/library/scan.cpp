@@ -18,13 +18,13 @@ namespace sluice::kernels::cuda {
 namespace {
 
 // Lines of at least this length are scanned by blocks, others by a thread each. A block takes a
-// line by pieces of kItems consecutive elements a thread. Of a line of more than kFewPieces the
+// line by pieces of kScanItems consecutive elements a thread. Of a line of more than kFewPieces the
 // pieces' totals are scanned as a line is, of fewer they are combined one after another. So the
 // order in which elements combine depends on the length alone, whether one block takes a line or
 // several.
 constexpr int64_t kBlockLine = 1024;
-constexpr int kItems = 8;
-constexpr int64_t kPiece = kItems * kThreads;
+constexpr int kScanItems = 8;
+constexpr int64_t kScanPiece = kScanItems * kThreads;
 constexpr int64_t kFewPieces = 16;
 
 constexpr const char* kScanText = R"sluice(
@@ -286,7 +286,7 @@ struct ScanArguments : LinesArguments {
                        static_cast<const char*>(buffers[0]) +
                            attributes.offset * static_cast<int64_t>(size_of(attributes.dtype)),
                        buffers[1]),
-        pieces(ceil_div(attributes.shape.length, kPiece)) {}
+        pieces(ceil_div(attributes.shape.length, kScanPiece)) {}
 };
 
 struct Kind {
@@ -302,10 +302,6 @@ Kind kind_of(fusion::ScanKind kind) {
     default: return {"sum", "sl_sum"};
   }
 }
-
-// The kernels; `kBlock` and `kThread` do all of it.
-enum class Pass { kThread, kBlock, kTotals, kBefore, kPieces };
-constexpr const char* kPassNames[] = {"by_thread", "by_block", "totals", "before", "pieces"};
 
 class ScanRunner : public LibraryRunner {
  public:
@@ -348,11 +344,16 @@ class ScanRunner : public LibraryRunner {
   }
 
  private:
+  // The kernels; `kBlock` and `kThread` do all of it.
+  enum class Pass { kThread, kBlock, kTotals, kBefore, kPieces };
+  static constexpr const char* kPassNames[] = {"by_thread", "by_block", "totals", "before",
+                                               "pieces"};
+
   static bool is_of_pieces(Pass pass) { return pass == Pass::kTotals || pass == Pass::kPieces; }
 
   std::vector<Pass> passes(const fusion::ScanShape& shape) const {
     if (shape.length < kBlockLine) return {Pass::kThread};
-    const int64_t pieces = ceil_div(shape.length, kPiece);
+    const int64_t pieces = ceil_div(shape.length, kScanPiece);
     const bool fills_device = shape.lines >= 2 * context_.info().multiprocessors;
     if (pieces == 1 || (pieces <= kFewPieces && fills_device)) return {Pass::kBlock};
     if (pieces <= kFewPieces) return {Pass::kTotals, Pass::kPieces};
@@ -371,10 +372,11 @@ class ScanRunner : public LibraryRunner {
     const DType dtype =
         wraps && attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
     return kernels_.get(
-        name, absl::StrCat(kLinesText, "constexpr sl_i64 kFewPieces = ", kFewPieces, ";\n",
-                           kScanText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_", what, "<",
-                           memory_type(dtype), ", ", kind.type,
-                           pass == Pass::kThread ? "" : absl::StrCat(", ", kItems), ">(p); }\n"));
+        name,
+        absl::StrCat(kLinesText, "constexpr sl_i64 kFewPieces = ", kFewPieces, ";\n", kScanText,
+                     "SL_KERNEL(", name, ", sl_scan) { sl_scan_", what, "<", memory_type(dtype),
+                     ", ", kind.type, pass == Pass::kThread ? "" : absl::StrCat(", ", kScanItems),
+                     ">(p); }\n"));
   }
 
   runtime::cuda::Context& context_;

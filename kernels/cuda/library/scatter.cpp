@@ -237,8 +237,6 @@ fusion::SortAttributes keys_of(const fusion::ScatterAttributes& attributes) {
   return keys;
 }
 
-enum class Pass { kRows, kKeys, kStarts, kElements };
-
 class ScatterRunner : public LibraryRunner {
  public:
   explicit ScatterRunner(const LibraryDevice& device)
@@ -264,6 +262,8 @@ class ScatterRunner : public LibraryRunner {
   }
 
  private:
+  enum class Pass { kRows, kKeys, kStarts, kElements };
+
   absl::Status enqueue_sorted(runtime::cuda::CudaStream* stream,
                               const fusion::ScatterAttributes& attributes,
                               ScatterArguments arguments, absl::string_view label) {
