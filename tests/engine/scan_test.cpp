@@ -158,13 +158,21 @@ Tensor sample(const Shape& shape, DType dtype) {
 class Scan : public testing::TestWithParam<DType> {};
 
 TEST_P(Scan, EveryAxis) {
-  for (const Shape& shape : {Shape{1}, Shape{7}, Shape{3000}, Shape{3, 70, 5}, Shape{300, 2},
-                             Shape{2, 1500, 3}, Shape{2, 36000}}) {
+  for (const Shape& shape :
+       {Shape{1}, Shape{7}, Shape{3000}, Shape{3, 70, 5}, Shape{300, 2}, Shape{2, 1500, 3}}) {
     for (const Kind kind : {Kind::kSum, Kind::kProduct}) {
       for (int axis = -1; axis < shape.rank(); ++axis) {
         check(kind, sample(shape, GetParam()), axis);
       }
     }
+  }
+}
+
+// On a GPU of many pieces, and of few.
+TEST(LongScans, OfSumsAndProducts) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
+    check(Kind::kSum, sample({36000}, dtype), 0);
+    check(Kind::kProduct, sample({2, 5000}, dtype), 1);
   }
 }
 
