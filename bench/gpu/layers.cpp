@@ -1,6 +1,5 @@
 // What networks are made of beside products and rows.
 #include <string>
-#include <utility>
 
 #include "bench/gpu/measure.h"
 

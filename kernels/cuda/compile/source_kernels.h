@@ -5,9 +5,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "kernels/cuda/compile/source_kernel.h"
 
 namespace sluice::kernels::cuda {
@@ -18,13 +18,14 @@ class SourceKernels {
   SourceKernels(runtime::cuda::Context* context, Compiler* compiler)
       : context_(context), compiler_(compiler) {}
 
-  // The kernel `name`, whose source is `text`, the same for every call with this name.
-  SourceKernel& get(const std::string& name, std::string text) {
+  // The kernel `name`, whose source is `text()`, the same for every call with this name: only the
+  // first one asks for it.
+  SourceKernel& get(const std::string& name, absl::FunctionRef<std::string()> text) {
     std::lock_guard lock(mutex_);
     std::unique_ptr<SourceKernel>& kernel = kernels_[name];
     if (kernel == nullptr) {
       kernel = std::make_unique<SourceKernel>(context_, compiler_, name,
-                                              [text = std::move(text)] { return text; });
+                                              [made = text()] { return made; });
     }
     return *kernel;
   }

@@ -73,7 +73,7 @@ class CompactionRunner : public LibraryRunner {
 
  private:
   SourceKernel& kernel() {
-    return kernels_.get("compaction", absl::StrCat(kOrderText, kCompactionText));
+    return kernels_.get("compaction", [&] { return absl::StrCat(kOrderText, kCompactionText); });
   }
 
   SourceKernels kernels_;

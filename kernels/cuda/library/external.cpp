@@ -99,12 +99,14 @@ class ExternalRunner : public LibraryRunner {
   SourceKernel& kernel(const fusion::ExternalAttributes& of) {
     const std::string& source = of.function->cuda_source();
     const std::string name = absl::StrCat("external_", number_of(source));
-    return kernels_.get(name, absl::StrCat(kExternalText, source, "\nSL_KERNEL(", name,
-                                           ", sluice_call) {\n"
-                                           "  const long long i =\n"
-                                           "      (p.first_block + sl_block()) * SL_THREADS + "
-                                           "sl_thread();\n"
-                                           "  if (i < p.elements) compute(p, i);\n}\n"));
+    return kernels_.get(name, [&] {
+      return absl::StrCat(kExternalText, source, "\nSL_KERNEL(", name,
+                          ", sluice_call) {\n"
+                          "  const long long i =\n"
+                          "      (p.first_block + sl_block()) * SL_THREADS + "
+                          "sl_thread();\n"
+                          "  if (i < p.elements) compute(p, i);\n}\n");
+    });
   }
   size_t number_of(const std::string& source) {
     std::lock_guard lock(mutex_);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/library/lines.h"
@@ -369,18 +368,24 @@ SourceKernel& RadixSort::kernel(const SortAttributes& attributes, Step step) {
                            : step == Step::kMove ? "move"
                            : is_few              ? "few_sums"
                                                  : "sums";
-  const std::string text = absl::StrCat(kLinesText, kOrderText, kRadixText);
+  const auto with_texts = [](const std::string& kernel) {
+    return absl::StrCat(kLinesText, kOrderText, kRadixText, kernel);
+  };
   if (step == Step::kSums) {
     const std::string name = absl::StrCat("radix_", what);
-    return kernels_.get(
-        name, absl::StrCat(text, "SL_KERNEL(", name, ", sl_radix) { sl_radix_", what, "(p); }\n"));
+    return kernels_.get(name, [&] {
+      return with_texts(
+          absl::StrCat("SL_KERNEL(", name, ", sl_radix) { sl_radix_", what, "(p); }\n"));
+    });
   }
   const bool is_values = attributes.result == SortResult::kValues;
   const std::string name = absl::StrCat(is_values ? "radix_sort_" : "radix_argsort_", what, "_",
                                         sluice::name_of(attributes.dtype));
-  return kernels_.get(name, absl::StrCat(text, "SL_KERNEL(", name, ", sl_radix) { sl_radix_", what,
-                                         "<", order_type(attributes.dtype), ", ",
-                                         is_values ? "false" : "true", ">(p); }\n"));
+  return kernels_.get(name, [&] {
+    return with_texts(absl::StrCat("SL_KERNEL(", name, ", sl_radix) { sl_radix_", what, "<",
+                                   order_type(attributes.dtype), ", ", is_values ? "false" : "true",
+                                   ">(p); }\n"));
+  });
 }
 
 }  // namespace sluice::kernels::cuda

@@ -371,12 +371,12 @@ class ScanRunner : public LibraryRunner {
                        attributes.shape.kind == fusion::ScanKind::kProduct;
     const DType dtype =
         wraps && attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
-    return kernels_.get(
-        name,
-        absl::StrCat(kLinesText, "constexpr sl_i64 kFewPieces = ", kFewPieces, ";\n", kScanText,
-                     "SL_KERNEL(", name, ", sl_scan) { sl_scan_", what, "<", memory_type(dtype),
-                     ", ", kind.type, pass == Pass::kThread ? "" : absl::StrCat(", ", kScanItems),
-                     ">(p); }\n"));
+    return kernels_.get(name, [&] {
+      return absl::StrCat(kLinesText, "constexpr sl_i64 kFewPieces = ", kFewPieces, ";\n",
+                          kScanText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_", what, "<",
+                          memory_type(dtype), ", ", kind.type,
+                          pass == Pass::kThread ? "" : absl::StrCat(", ", kScanItems), ">(p); }\n");
+    });
   }
 
   runtime::cuda::Context& context_;

@@ -298,8 +298,10 @@ class ScatterRunner : public LibraryRunner {
   SourceKernel& kernel(const fusion::ScatterAttributes& attributes, Pass pass) {
     if (pass == Pass::kKeys || pass == Pass::kStarts) {
       const std::string name = pass == Pass::kKeys ? "scatter_keys" : "scatter_starts";
-      return kernels_.get(name, absl::StrCat(kScatterText, "SL_KERNEL(", name,
-                                             ", sl_scatter) { sl_", name, "(p); }\n"));
+      return kernels_.get(name, [&] {
+        return absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_", name,
+                            "(p); }\n");
+      });
     }
     const DType dtype = stored_dtype(attributes);
     const char* const what = pass == Pass::kRows ? "rows" : "elements";
@@ -307,9 +309,10 @@ class ScatterRunner : public LibraryRunner {
     const char* const op = kOps[static_cast<int>(attributes.mode)];
     const std::string name =
         absl::StrCat("scatter_", what, "_", op + 3, "_", sluice::name_of(dtype));
-    return kernels_.get(
-        name, absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_", what,
-                           "<", memory_type(dtype), ", ", op, ">(p); }\n"));
+    return kernels_.get(name, [&] {
+      return absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_", what,
+                          "<", memory_type(dtype), ", ", op, ">(p); }\n");
+    });
   }
 
   RadixSort radix_;

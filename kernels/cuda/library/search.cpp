@@ -79,9 +79,10 @@ class SearchRunner : public LibraryRunner {
  private:
   SourceKernel& kernel(DType dtype) {
     const std::string name = absl::StrCat("search_", sluice::name_of(dtype));
-    return kernels_.get(
-        name, absl::StrCat(kOrderText, kSearchText, "SL_KERNEL(", name,
-                           ", sl_search) { sl_search_values<", order_type(dtype), ">(p); }\n"));
+    return kernels_.get(name, [&] {
+      return absl::StrCat(kOrderText, kSearchText, "SL_KERNEL(", name,
+                          ", sl_search) { sl_search_values<", order_type(dtype), ">(p); }\n");
+    });
   }
 
   SourceKernels kernels_;

@@ -294,10 +294,11 @@ class SortRunner : public LibraryRunner {
     const std::string by =
         pass == Pass::kZeros ? order
                              : absl::StrCat(is_values ? "sl_values<" : "sl_positions<", order, ">");
-    return kernels_.get(
-        name, absl::StrCat(kLinesText, kOrderText, kSortText, "SL_KERNEL(", name,
-                           ", sl_sort) { sl_sort_", what, "<", by,
-                           pass == Pass::kTiles ? absl::StrCat(", ", kTile) : "", ">(p); }\n"));
+    return kernels_.get(name, [&] {
+      return absl::StrCat(kLinesText, kOrderText, kSortText, "SL_KERNEL(", name,
+                          ", sl_sort) { sl_sort_", what, "<", by,
+                          pass == Pass::kTiles ? absl::StrCat(", ", kTile) : "", ">(p); }\n");
+    });
   }
 
   RadixSort radix_;

@@ -147,8 +147,10 @@ absl::StatusOr<std::shared_ptr<CudnnConvolution::Planned>> CudnnConvolution::fin
 SourceKernel& CudnnConvolution::copying(DType dtype) {
   const size_t bits = 8 * size_of(dtype);
   const std::string name = absl::StrCat("convolution_copy_", bits, "_bits");
-  return kernels_.get(name, absl::StrCat(kCopyText, "SL_KERNEL(", name,
-                                         ", sl_copy) { sl_copy_elements<sl_u", bits, ">(p); }\n"));
+  return kernels_.get(name, [&] {
+    return absl::StrCat(kCopyText, "SL_KERNEL(", name, ", sl_copy) { sl_copy_elements<sl_u", bits,
+                        ">(p); }\n");
+  });
 }
 
 absl::StatusOr<bool> CudnnConvolution::prepare(const ConvolutionAttributes& of, bool allow_tf32) {

@@ -176,15 +176,18 @@ SourceKernel& OwnConvolution::kernel(const ConvolutionAttributes& of) {
     absl::StrAppend(&name, "_each");
     body = absl::StrCat("sl_convolve_each<", body, ">");
   }
-  return kernels_.get(name, absl::StrCat(kFragmentText, kConvolutionText, "SL_KERNEL(", name,
-                                         ", sl_convolution) { ", body, "(p); }\n"));
+  return kernels_.get(name, [&] {
+    return absl::StrCat(kFragmentText, kConvolutionText, "SL_KERNEL(", name, ", sl_convolution) { ",
+                        body, "(p); }\n");
+  });
 }
 
 SourceKernel& OwnConvolution::adding(DType dtype) {
   const std::string name = absl::StrCat("convolution_", sluice::name_of(dtype), "_add_parts");
-  return kernels_.get(
-      name, absl::StrCat(kFragmentText, kConvolutionText, "SL_KERNEL(", name,
-                         ", sl_convolution) { sl_add_parts<", memory_type(dtype), ">(p); }\n"));
+  return kernels_.get(name, [&] {
+    return absl::StrCat(kFragmentText, kConvolutionText, "SL_KERNEL(", name,
+                        ", sl_convolution) { sl_add_parts<", memory_type(dtype), ">(p); }\n");
+  });
 }
 
 absl::Status OwnConvolution::prepare(const ConvolutionAttributes& of) {
