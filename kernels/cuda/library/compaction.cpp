@@ -24,7 +24,7 @@ struct sl_compaction {
 };
 
 SL_KERNEL(compaction, sl_compaction) {
-  SL_SHARED sl_ranks ranks;
+  SL_SHARED sl_sums sums;
   const sl_i64 block = p.first_block + sl_block();
   sl_i64 next = 0;
   if (block > 0) next = p.counts[(block - 1) * p.counts_stride];
@@ -35,7 +35,7 @@ SL_KERNEL(compaction, sl_compaction) {
     const sl_i64 i = begin + sl_thread();
     const bool is_true = i < end && p.x[i * p.stride] != 0;
     int all;
-    const int rank = sl_rank(ranks, is_true, &all);
+    const int rank = sl_rank(sums, is_true, &all);
     if (is_true) p.y[next + rank] = i;
     next += all;
   }

@@ -42,24 +42,35 @@ struct sl_float_order {
   }
 };
 
-// How many threads of the block before this one have the flag set; how many of all.
-struct sl_ranks { int of[2][SL_THREADS]; };
-SL_INLINE int sl_rank(sl_ranks& ranks, bool flag, int* all) {
-  int half = 0;
-  ranks.of[0][sl_thread()] = flag;
-  sl_sync();
-  SL_UNROLL_BY(1)
-  for (int distance = 1; distance < SL_THREADS; distance *= 2) {
-    int sum = ranks.of[half][sl_thread()];
-    if (sl_thread() >= distance) sum += ranks.of[half][sl_thread() - distance];
-    half ^= 1;
-    ranks.of[half][sl_thread()] = sum;
-    sl_sync();
+// The sum of earlier threads' values, and of all.
+struct sl_sums { sl_u32 of[SL_THREADS / 32]; };
+SL_INLINE sl_u32 sl_sum_before(sl_sums& sums, sl_u32 x, sl_u32* all) {
+  const int lane = sl_thread() % 32, warp = sl_thread() / 32;
+  sl_u32 upto = x;
+  SL_UNROLL
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const sl_u32 other = sl_shuffle(upto, lane - distance);
+    if (lane >= distance) upto += other;
   }
-  const int rank = ranks.of[half][sl_thread()] - flag;
-  *all = ranks.of[half][SL_THREADS - 1];
-  sl_sync();  // the ranks are read
-  return rank;
+  if (lane == 31) sums.of[warp] = upto;
+  sl_sync();
+  sl_u32 total = 0, before = 0;
+  SL_UNROLL
+  for (int k = 0; k < SL_THREADS / 32; ++k) {
+    if (k == warp) before = total;
+    total += sums.of[k];
+  }
+  sl_sync();  // the sums are read
+  *all = total;
+  return before + upto - x;
+}
+
+// How many threads of the block before this one have the flag set; how many of all.
+SL_INLINE int sl_rank(sl_sums& sums, bool flag, int* all) {
+  sl_u32 total;
+  const sl_u32 rank = sl_sum_before(sums, flag, &total);
+  *all = int(total);
+  return int(rank);
 }
 )sluice";
 

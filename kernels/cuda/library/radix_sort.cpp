@@ -54,29 +54,6 @@ struct sl_places {
   SL_INLINE T& operator[](int i) { return of[sl_place(i)]; }
 };
 
-// The sum of earlier threads' values, and of all.
-struct sl_sums { sl_u32 of[SL_THREADS / 32]; };
-SL_INLINE sl_u32 sl_sum_before(sl_sums& sums, sl_u32 x, sl_u32* all) {
-  const int lane = sl_thread() % 32, warp = sl_thread() / 32;
-  sl_u32 upto = x;
-  SL_UNROLL
-  for (int distance = 1; distance < 32; distance *= 2) {
-    const sl_u32 other = sl_shuffle(upto, lane - distance);
-    if (lane >= distance) upto += other;
-  }
-  if (lane == 31) sums.of[warp] = upto;
-  sl_sync();
-  sl_u32 total = 0, before = 0;
-  SL_UNROLL
-  for (int k = 0; k < SL_THREADS / 32; ++k) {
-    if (k == warp) before = total;
-    total += sums.of[k];
-  }
-  sl_sync();  // the sums are read
-  *all = total;
-  return before + upto - x;
-}
-
 template <typename Order, bool kPositions>
 struct sl_piece {
   typedef typename Order::Bits Bits;

@@ -177,7 +177,7 @@ SL_INLINE void sl_sort_step(const sl_sort& p) {
 template <typename Order>
 SL_INLINE void sl_sort_zeros(const sl_sort& p) {
   typedef typename Order::Bits Bits;
-  SL_SHARED sl_ranks ranks;
+  SL_SHARED sl_sums sums;
   const sl_line<Bits> line(p, p.first_block + sl_block());
   const Bits one = Order::key(0, Bits(p.reverse)), other = Order::key(Order::kSign, Bits(p.reverse));
   const Bits least = one < other ? one : other, greatest = one < other ? other : one;
@@ -206,7 +206,7 @@ SL_INLINE void sl_sort_zeros(const sl_sort& p) {
     Bits bits = 1;
     if (i < p.length) bits = line.x[i * p.stride];
     int all;
-    const int rank = sl_rank(ranks, Order::is_zero(bits), &all);
+    const int rank = sl_rank(sums, Order::is_zero(bits), &all);
     if (Order::is_zero(bits)) line.y[(next + rank) * p.inner] = bits;
     next += all;
   }
