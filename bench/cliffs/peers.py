@@ -1,4 +1,4 @@
-"""A peer of bench/cliffs: peers.py numpy|jax|torch
+"""A peer of bench/cliffs: peers.py numpy|jax|torch [cpu|cuda]
 
 Waits for the commands that main.cpp describes, and answers them alike. NumPy and torch run op by op,
 JAX under jit. Views of the inputs are part of the step, as in Sluice.
@@ -89,7 +89,9 @@ class Peer:
 class NumPy(Peer):
     name = "numpy"
 
-    def __init__(self):
+    def __init__(self, device):
+        if device != "cpu":
+            raise ValueError(f"NumPy has no {device}")
         self.xp, self.version = numpy, f"NumPy {numpy.__version__}"
         numpy.seterr(all="ignore")
 
@@ -102,8 +104,8 @@ class NumPy(Peer):
 class Jax(Peer):
     name = "jax"
 
-    def __init__(self):
-        os.environ["JAX_PLATFORMS"] = "cpu"
+    def __init__(self, device):
+        os.environ["JAX_PLATFORMS"] = device
         import jax
 
         jax.config.update("jax_enable_x64", True)  # else it has no i64 and f64
@@ -127,20 +129,25 @@ class Jax(Peer):
 class Torch(Peer):
     name = "torch"
 
-    def __init__(self):
+    def __init__(self, device):
         import torch
 
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count())))
         torch.set_grad_enabled(False)
+        if device != "cpu":
+            torch.set_default_device(device)
+            torch.backends.cudnn.allow_tf32 = False  # as its products and ours
+            self.wait = lambda result: torch.cuda.synchronize()
+        self.device = device
         self.torch, self.version = torch, f"torch {torch.__version__}"
         self.xp = peer_programs.torch_namespace(torch)
 
     def array(self, values, dtype):
-        x = self.torch.from_numpy(values)
+        x = self.torch.from_numpy(values).to(self.device)
         return x.to(self.torch.bfloat16) if dtype == "bf16" else x
 
     def to_numpy(self, x):
-        return x.to(self.torch.float64).numpy() if hasattr(x, "numpy") else numpy.float64(x)
+        return x.to(self.torch.float64).cpu().numpy() if hasattr(x, "numpy") else numpy.float64(x)
 
 
 class Server:
@@ -226,7 +233,8 @@ class Server:
 
 
 def main():
-    server = Server({"numpy": NumPy, "jax": Jax, "torch": Torch}[sys.argv[1]]())
+    name, device = (sys.argv[1:] + ["cpu"])[:2]
+    server = Server({"numpy": NumPy, "jax": Jax, "torch": Torch}[name](device))
     gc.disable()
     for line in sys.stdin:
         if line.strip() == "quit":

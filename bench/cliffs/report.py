@@ -5,6 +5,7 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
 
 from exceptions import EXCEPTIONS
 
@@ -14,7 +15,7 @@ CHANGE = 1.15  # what counts as one between two runs
 PEERS = ("numpy", "jax", "torch")
 
 
-def machine():
+def machine(device):
     def first(path, pattern):
         try:
             match = re.search(pattern, pathlib.Path(path).read_text())
@@ -22,8 +23,13 @@ def machine():
             return None
         return match.group(1).strip() if match else None
 
-    return {"processor": first("/proc/cpuinfo", r"model name\s*:(.*)") or platform.processor(),
-            "processors": os.cpu_count(),
+    if device == "cpu":
+        processor = first("/proc/cpuinfo", r"model name\s*:(.*)") or platform.processor()
+    else:
+        processor = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version",
+                                    "--format=csv,noheader", "--id=0"],
+                                   text=True, capture_output=True, check=False).stdout.strip()
+    return {"processor": processor, "processors": os.cpu_count(),
             "system": first("/etc/os-release", r'PRETTY_NAME="(.*)"') or platform.system()}
 
 
