@@ -219,10 +219,11 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
       return load_picked(instr);
     }
     if (packed_.windows && packed_.plan->windows[id]) {
-      if (!packed_.plan->by_row) return load_window(instr);
-      llvm::Value* predicate = value(instr.operands[0]);
-      llvm::Value* read = load_whole(packed_address(instr.aux), instr.dtype, predicate);
-      return ir_.CreateSelect(predicate, read, llvm::Constant::getNullValue(read->getType()));
+      llvm::Value* read = packed_.plan->by_row ? load_whole(packed_address(instr.aux), instr.dtype)
+                                               : load_window(instr, nullptr);
+      if (instr.num_operands == 0 || packed_.plan->chosen[id]) return read;
+      llvm::Value* zero = llvm::Constant::getNullValue(read->getType());
+      return ir_.CreateSelect(value(instr.operands[0]), read, zero);
     }
   }
   if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
@@ -231,8 +232,8 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
 
 llvm::Value* BodyEmitter::emit_gather(ValueId id) {
   const Instr& instr = program_.body[id];
-  if (packed_.vector >= 0 && packed_.plan->by_row && builder_.lanes() > 1 &&
-      variation_[instr.operands[0]].in_row) {
+  if (packed_.vector >= 0 && builder_.lanes() > 1 && variation_[instr.operands[0]].in_row &&
+      (packed_.plan->by_row || (packed_.windows && packed_.plan->windows[id]))) {
     return load_rolled(id);
   }
   const Address start = address(instr.aux, instr.level);

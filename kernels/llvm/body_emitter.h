@@ -58,6 +58,8 @@ class BodyEmitter {
   // `v`. With `windows` the lanes of loads of which that is true may be picked from whole vectors.
   void set_packed_rows(const PackedPlan* plan, llvm::Value* row);
   void set_packed_points(const PackedPlan* plan, llvm::Value* row, int v, bool windows);
+  // Where each row is a block: whether what the row reads in windows lies in one page each.
+  llvm::Value* reads_one_page();
   // Finds here, once for all blocks, which lanes of the current vector a predicate has loads read,
   // or, with `otherwise`, those where it does not hold.
   void prepare_predicate(fusion::ValueId predicate, bool otherwise = false);
@@ -112,13 +114,14 @@ class BodyEmitter {
   Address packed_address(uint16_t access);
   // Of each lane's row and column, in vector `v` of a block of packed rows.
   llvm::Value* packed_offsets(uint16_t access, int v);
-  llvm::Value* load_window(const fusion::Instr& instr);
+  // `distance`: null for 0.
+  llvm::Value* load_window(const fusion::Instr& instr, llvm::Value* distance);
   // Lanes are elements of one row, picked from whole vectors of it.
   llvm::Value* load_picked(const fusion::Instr& instr);
   // Lanes are elements of one row, at one of two distances (fusion::chooser_of).
   llvm::Value* load_rolled(fusion::ValueId gather);
-  // Consecutive lanes, wanted or not, if the predicate holds for any.
-  llvm::Value* load_whole(const Address& address, DType dtype, llvm::Value* predicate);
+  // Consecutive lanes, wanted or not.
+  llvm::Value* load_whole(const Address& address, DType dtype);
   // An index with a chooser, where that holds or where it does not.
   llvm::Value* distance_if(bool holds, fusion::ValueId index);
   // Of a gather: where its lanes are consecutive, if they are all of one row, whose index they

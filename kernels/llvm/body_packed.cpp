@@ -5,6 +5,7 @@
 
 #include "fusion/ir/packed_rows.h"
 #include "kernels/llvm/body_emitter.h"
+#include "kernels/llvm/host.h"
 
 namespace sluice::kernels {
 
@@ -12,6 +13,7 @@ using fusion::Access;
 using fusion::Instr;
 using fusion::StrideClass;
 using fusion::ValueId;
+using ir::LaneScope;
 
 namespace {
 
@@ -135,20 +137,14 @@ std::optional<BodyEmitter::Address> BodyEmitter::packed_run(const Instr& gather)
 }
 
 // All lanes of the window's vectors are read, wanted or not.
-llvm::Value* BodyEmitter::load_window(const Instr& instr) {
+llvm::Value* BodyEmitter::load_window(const Instr& instr, llvm::Value* distance) {
   const Access& info = program_.accesses[instr.aux];
   const Window window = window_of(*packed_.plan, packed_.vector, program_, info);
   llvm::Type* element = builder_.memory_type(instr.dtype);
   llvm::Value* start = ir_.CreateMul(packed_.row, builder_.index(info.row_stride));
-  start = ir_.CreateAdd(start, builder_.index(window.first));
+  if (distance != nullptr) start = ir_.CreateAdd(start, distance);
   llvm::Value* pointer = ir_.CreateGEP(element, base(instr.aux), start);
-  llvm::Value* predicate = instr.num_operands > 0 ? value(instr.operands[0]) : nullptr;
-  if (predicate != nullptr) {
-    const auto known = packed_.masks.find({predicate, active_});
-    llvm::Value* any =
-        known != packed_.masks.end() ? known->second.second : builder_.any(predicate);
-    pointer = ir_.CreateSelect(any, pointer, zeros_);
-  }
+  pointer = ir_.CreateGEP(element, pointer, builder_.index(window.first));
   const int lanes = builder_.lanes();
   llvm::Type* type = builder_.with_lanes(element);
   llvm::Value* picked = nullptr;
@@ -163,9 +159,7 @@ llvm::Value* BodyEmitter::load_window(const Instr& instr) {
     }
     picked = ir_.CreateShuffleVector(picked == nullptr ? vector : picked, vector, mask);
   }
-  picked = decode(instr.dtype, picked);
-  if (predicate == nullptr) return picked;
-  return ir_.CreateSelect(predicate, picked, llvm::Constant::getNullValue(picked->getType()));
+  return decode(instr.dtype, picked);
 }
 
 llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
@@ -183,8 +177,12 @@ llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
   llvm::Type* type = builder_.with_lanes(element);
   llvm::Value* picked = nullptr;
   for (int k = 0; k < window.vectors; ++k) {
-    llvm::Value* from = ir_.CreateConstGEP1_64(element, pointer, int64_t{k} * lanes);
-    const int count = window.last - window.first + 1 - k * lanes;
+    const int elements = window.last - window.first + 1;
+    // Without masks the last vector ends with the last element.
+    const bool ends = !host().masked_vectors && elements >= lanes;
+    const int first = ends ? std::min(k * lanes, elements - lanes) : k * lanes;
+    llvm::Value* from = ir_.CreateConstGEP1_64(element, pointer, first);
+    const int count = elements - first;
     llvm::Value* vector = nullptr;
     if (count >= lanes) {
       vector = ir_.CreateAlignedLoad(type, from, align);
@@ -193,7 +191,7 @@ llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
     }
     std::vector<int> mask;
     for (int lane = 0; lane < lanes; ++lane) {
-      const int at = window.elements[lane] - window.first - k * lanes;
+      const int at = window.elements[lane] - window.first - first;
       mask.push_back(at >= 0 && at < lanes ? lanes + at : lane);
     }
     picked = ir_.CreateShuffleVector(picked == nullptr ? vector : picked, vector, mask);
@@ -209,12 +207,39 @@ llvm::Value* BodyEmitter::distance_if(bool holds, ValueId index) {
                        values_[instr.operands[1 - chosen]]);
 }
 
-llvm::Value* BodyEmitter::load_whole(const Address& address, DType dtype, llvm::Value* predicate) {
-  const auto known = packed_.masks.find({predicate, active_});
-  llvm::Value* any = known != packed_.masks.end() ? known->second.second : builder_.any(predicate);
-  llvm::Value* pointer = ir_.CreateSelect(any, scalar_pointer(address, dtype), zeros_);
+llvm::Value* BodyEmitter::load_whole(const Address& address, DType dtype) {
+  llvm::Value* pointer = scalar_pointer(address, dtype);
   llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
   return decode(dtype, ir_.CreateAlignedLoad(type, pointer, llvm::Align(size_of(dtype))));
+}
+
+llvm::Value* BodyEmitter::reads_one_page() {
+  constexpr int64_t kPage = 4096;
+  LaneScope scalar(1);
+  llvm::Value* result = ir_.getTrue();
+  for (size_t id = 0; id < program_.body.size(); ++id) {
+    if (!packed_.plan->windows[id]) continue;
+    const Instr& instr = program_.body[id];
+    const auto size = static_cast<int64_t>(size_of(instr.dtype));
+    auto check = [&](llvm::Value* distance) {
+      llvm::Value* pointer = scalar_pointer(packed_address(instr.aux), instr.dtype);
+      if (distance != nullptr) {
+        pointer = ir_.CreateGEP(builder_.memory_type(instr.dtype), pointer, distance);
+      }
+      llvm::Value* address = ir_.CreatePtrToInt(pointer, ir_.getInt64Ty());
+      llvm::Value* in_page = ir_.CreateAnd(address, kPage - 1);
+      llvm::Value* fits =
+          ir_.CreateICmpULE(in_page, builder_.index(kPage - size * packed_.plan->points));
+      result = ir_.CreateAnd(result, fits);
+    };
+    if (instr.op == fusion::Op::kLoad) {
+      check(nullptr);
+    } else {
+      check(distance_if(true, instr.operands[0]));
+      check(distance_if(false, instr.operands[0]));
+    }
+  }
+  return result;
 }
 
 llvm::Value* BodyEmitter::load_rolled(ValueId id) {
@@ -225,10 +250,11 @@ llvm::Value* BodyEmitter::load_rolled(ValueId id) {
   const auto known = packed_.otherwise.find({holds, active_});
   llvm::Value* otherwise = known != packed_.otherwise.end() ? known->second : ir_.CreateNot(holds);
   auto read_where = [&](llvm::Value* predicate, bool chosen) {
-    Address at = packed_address(gather.aux);
     llvm::Value* distance = distance_if(chosen, index);
+    if (!packed_.plan->by_row) return load_window(gather, distance);
+    Address at = packed_address(gather.aux);
     at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);
-    return is_whole ? load_whole(at, gather.dtype, predicate) : load(at, gather.dtype, predicate);
+    return is_whole ? load_whole(at, gather.dtype) : load(at, gather.dtype, predicate);
   };
   llvm::Value* first = read_where(holds, true);
   return ir_.CreateSelect(holds, first, read_where(otherwise, false));

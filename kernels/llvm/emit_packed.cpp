@@ -1,8 +1,10 @@
 // Pointwise kernels with packed rows (kernels/llvm/packed_plan.h).
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "fusion/ir/packed_rows.h"
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -35,6 +37,7 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
       body_->emit(id);
       columns[v].push_back(body_->value(id));
     }
+    if (!host().masked_vectors) continue;
     for (const ValueId id : plan.both) {
       const fusion::Instr& instr = program_.body[id];
       if (instr.op == fusion::Op::kGather && plan.by_row) prepare_chooser(instr);
@@ -45,33 +48,128 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
       }
     }
   }
+  const Values wanted = find_wanted(plan, columns);
+  hold_conditions(plan, &columns);
+  const bool has_windows = !wanted.empty();
+  llvm::Value* readable = ir_.getTrue();
+  for (llvm::Value* any : wanted) readable = ir_.CreateAnd(readable, any);
   llvm::Value* rows = body_->extent(program_.packed_row_dim());
   llvm::Value* lanes = builder_.index(plan.lanes);
+  const auto [before, after] = rows_around(plan);
   builder_.loop(
       first, last, builder_.index(plan.block_rows()), {}, [&](llvm::Value* row, const Values&) {
+        const Outcomes nothing(program_);
+        if (plan.row_condition) {
+          emit_row_under_condition(plan, columns, row, readable);
+          return Values{};
+        }
         llvm::Value* is_whole =
             plan.by_row ? ir_.getTrue() : ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
-        if (plan.rows_after > 0) {
-          llvm::Value* after = ir_.CreateAdd(row, builder_.index(plan.rows_after));
-          is_whole = ir_.CreateAnd(is_whole, ir_.CreateICmpSLE(after, rows));
-          llvm::Value* is_after = ir_.CreateICmpSGE(row, builder_.index(plan.rows_before));
-          is_whole = ir_.CreateAnd(is_whole, is_after);
+        if (has_windows) {
+          llvm::Value* is_before_end = ir_.CreateICmpSLE(ir_.CreateAdd(row, after), rows);
+          is_whole = ir_.CreateAnd(ir_.CreateAnd(is_whole, readable), is_before_end);
+          is_whole = ir_.CreateAnd(is_whole, ir_.CreateICmpSGE(row, before));
         }
         auto emit_whole = [&] {
-          emit_packed_block(plan, columns, row, nullptr, /*windows=*/plan.rows_after > 0);
+          emit_packed_block(plan, columns, row, nullptr, /*windows=*/has_windows, nothing);
         };
-        if (plan.by_row && plan.rows_after == 0) {
+        if (plan.by_row && !has_windows) {
           emit_whole();
           return Values{};
         }
         builder_.if_then_else(is_whole, emit_whole, [&] {
           llvm::Value* left = builder_.min(ir_.CreateSub(last, row), lanes);
           llvm::Value* count = plan.by_row ? nullptr : left;
-          emit_packed_block(plan, columns, row, count, /*windows=*/false);
+          emit_packed_block(plan, columns, row, count, /*windows=*/false, nothing);
         });
         return Values{};
       });
   body_->set_active(nullptr);
+}
+
+// What is read in windows must be wanted at some point of each row, else the row may be nowhere.
+KernelEmitter::Values KernelEmitter::find_wanted(const PackedPlan& plan,
+                                                 const PackedColumns& columns) {
+  Values wanted;
+  for (const ValueId id : plan.both) {
+    if (!plan.windows[id]) continue;
+    const ValueId condition = plan.conditions[id];
+    if (condition == fusion::kNoValue) {
+      wanted.push_back(ir_.getTrue());
+      continue;
+    }
+    const auto at = std::find(plan.columns.begin(), plan.columns.end(), condition);
+    if (at == plan.columns.end()) {
+      wanted.push_back(body_->scalar(condition));
+      continue;
+    }
+    llvm::Value* any = ir_.getFalse();
+    llvm::Value* any_other = ir_.getFalse();
+    for (const Values& of_vector : columns) {
+      llvm::Value* holds = of_vector[at - plan.columns.begin()];
+      any = ir_.CreateOr(any, builder_.any(holds));
+      any_other = ir_.CreateOr(any_other, builder_.any(ir_.CreateNot(holds)));
+    }
+    wanted.push_back(any);
+    if (program_.body[id].op == fusion::Op::kGather) wanted.push_back(any_other);
+  }
+  return wanted;
+}
+
+// Without masks in registers of their own a condition is kept as wide as what it selects.
+void KernelEmitter::hold_conditions(const PackedPlan& plan, PackedColumns* columns) {
+  if (host().masked_vectors) return;
+  const DType dtype = program_.accesses[program_.stores[0].access].dtype;
+  const DType held = moves_halves(program_) ? dtype : compute_type(dtype);
+  constexpr int kBitsOfByte = 8;
+  llvm::Type* integer = ir_.getIntNTy(kBitsOfByte * static_cast<int>(size_of(held)));
+  for (Values& of_vector : *columns) {
+    for (size_t k = 0; k < plan.columns.size(); ++k) {
+      if (program_.body[plan.columns[k]].dtype != DType::kBool) continue;
+      of_vector[k] = ir_.CreateSExt(of_vector[k], builder_.with_lanes(integer));
+    }
+  }
+}
+
+std::pair<llvm::Value*, llvm::Value*> KernelEmitter::rows_around(const PackedPlan& plan) {
+  if (!plan.by_row) return {builder_.index(plan.rows_before), builder_.index(plan.rows_after)};
+  // Of each row some point is wanted, which is less than a row away from what else is read.
+  constexpr int64_t kNever = int64_t{1} << 40;
+  llvm::Value* before = builder_.index(0);
+  for (const ValueId id : plan.both) {
+    if (!plan.windows[id]) continue;
+    llvm::Value* stride = body_->stride(program_.body[id].aux, program_.packed_row_dim());
+    llvm::Value* distance = builder_.max(stride, ir_.CreateNeg(stride));
+    llvm::Value* none = ir_.CreateICmpEQ(distance, builder_.index(0));
+    distance = builder_.max(distance, builder_.index(1));
+    llvm::Value* rounded = ir_.CreateAdd(builder_.index(plan.points - 1), distance);
+    llvm::Value* rows = ir_.CreateUDiv(rounded, distance);
+    before = builder_.max(before, ir_.CreateSelect(none, builder_.index(kNever), rows));
+  }
+  return {before, ir_.CreateAdd(before, builder_.index(1))};
+}
+
+void KernelEmitter::emit_row_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                             llvm::Value* row, llvm::Value* readable) {
+  const ValueId condition = *plan.row_condition;
+  Outcomes if_true(program_), if_false(program_);
+  if_true.learn(condition, true);
+  if_false.learn(condition, false);
+  body_->set_packed_rows(&plan, row);
+  {
+    LaneScope scope(1);
+    for (const ValueId id : plan.rows) body_->emit(id);
+  }
+  llvm::Value* is_whole = ir_.CreateAnd(readable, body_->reads_one_page());
+  builder_.if_then_else(
+      body_->scalar(condition),
+      [&] {
+        builder_.if_then_else(
+            is_whole,
+            [&] { emit_packed_block(plan, columns, row, nullptr, /*windows=*/true, if_true); },
+            [&] { emit_packed_block(plan, columns, row, nullptr, /*windows=*/false, if_true); });
+      },
+      [&] { emit_packed_block(plan, columns, row, nullptr, /*windows=*/false, if_false); });
 }
 
 void KernelEmitter::prepare_chooser(const fusion::Instr& gather) {
@@ -90,7 +188,8 @@ void KernelEmitter::set_active_in_row(const PackedPlan& plan, int v) {
 }
 
 void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumns& columns,
-                                      llvm::Value* row, llvm::Value* count, bool windows) {
+                                      llvm::Value* row, llvm::Value* count, bool windows,
+                                      const Outcomes& known) {
   llvm::Type* word = ir_.getInt32Ty();
   // Lanes of which the sum of number and `before` is below `end`.
   auto set_active = [&](int before, llvm::Value* end) {
@@ -126,7 +225,11 @@ void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumn
     body_->set_packed_points(&plan, row, v, windows);
     plan.by_row ? set_active_in_row(plan, v) : set_active(v * plan.lanes, points);
     for (size_t k = 0; k < plan.columns.size(); ++k) {
-      body_->set_value(plan.columns[k], columns[v][k]);
+      llvm::Value* value = columns[v][k];
+      const bool is_held = program_.body[plan.columns[k]].dtype == DType::kBool &&
+                           value->getType()->getScalarSizeInBits() > 1;  // hold_conditions()
+      llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
+      body_->set_value(plan.columns[k], is_held ? ir_.CreateICmpSLT(value, zero) : value);
     }
     std::vector<int> row_of_lane;
     for (int lane = 0; lane < plan.lanes; ++lane) row_of_lane.push_back(plan.row_of(v, lane));
@@ -134,7 +237,16 @@ void KernelEmitter::emit_packed_block(const PackedPlan& plan, const PackedColumn
       llvm::Value* spread = plan.by_row ? rows[k] : ir_.CreateShuffleVector(rows[k], row_of_lane);
       body_->set_value(plan.rows[k], spread);
     }
-    for (const ValueId id : plan.both) body_->emit(id);
+    for (const ValueId id : known.needed(plan.both)) {
+      const fusion::Instr& instr = program_.body[id];
+      if (const std::optional<bool> outcome = known.of(id)) {
+        body_->set_value(id, ir_.getInt1(*outcome));
+      } else if (const std::optional<ValueId> operand = known.selected(instr)) {
+        body_->set_value(id, body_->round(instr.dtype, body_->value(*operand)));
+      } else {
+        body_->emit(id);
+      }
+    }
     // What is stored may be where the next vector reads.
     const bool waits = plan.overlaps && v == plan.vectors - 2;
     if (waits) {

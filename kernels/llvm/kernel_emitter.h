@@ -97,7 +97,16 @@ class KernelEmitter {
   // PackedPlan::windows says may be loaded whole.
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
   void emit_packed_block(const PackedPlan& plan, const PackedColumns& columns, llvm::Value* row,
-                         llvm::Value* count, bool windows);
+                         llvm::Value* count, bool windows, const Outcomes& known);
+  // A row under PackedPlan::row_condition.
+  void emit_row_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                llvm::Value* row, llvm::Value* readable);
+  // Of each load and gather in windows, and each of the distances of a gather: whether it is wanted
+  // at any point of a row.
+  Values find_wanted(const PackedPlan& plan, const PackedColumns& columns);
+  void hold_conditions(const PackedPlan& plan, PackedColumns* columns);
+  // How many rows windows need before a block in a run, and from its first row on.
+  std::pair<llvm::Value*, llvm::Value*> rows_around(const PackedPlan& plan);
   // The lanes of vector `v` of a packed row that is a block.
   void set_active_in_row(const PackedPlan& plan, int v);
   // Of a gather that is rolled in the row: finds its lanes here, once for all rows.

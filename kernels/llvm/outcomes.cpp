@@ -39,6 +39,13 @@ Outcomes::State Outcomes::concluded(const Instr& instr) const {
 }
 
 std::optional<ValueId> Outcomes::selected(const Instr& instr) const {
+  if (instr.op == Op::kLogicalAnd || instr.op == Op::kLogicalOr) {
+    const State neutral = instr.op == Op::kLogicalAnd ? kTrue : kFalse;
+    for (int k = 0; k < 2; ++k) {
+      if (outcomes_[instr.operands[k]] == neutral) return instr.operands[1 - k];
+    }
+    return std::nullopt;
+  }
   if (fusion::op_info(instr.op).rule != fusion::TypeRule::kSelect) return std::nullopt;
   const State condition = outcomes_[instr.operands[0]];
   if (condition == kOpen) return std::nullopt;

@@ -25,7 +25,8 @@ class Outcomes {
   // Adds that `condition` holds or does not, and what follows for others.
   void learn(fusion::ValueId condition, bool outcome);
 
-  // The operand that is the value of `instr`, if it is a selection that is decided.
+  // The operand that is the value of `instr`, if it is a selection that is decided, or if the other
+  // operand of a conjunction holds, or of a disjunction does not.
   std::optional<fusion::ValueId> selected(const fusion::Instr& instr) const;
   // Those of `instrs` that the program's stores and checks need; both in body order.
   std::vector<fusion::ValueId> needed(const std::vector<fusion::ValueId>& instrs) const;

@@ -5,6 +5,7 @@
 
 #include "fusion/ir/packed_rows.h"
 #include "kernels/llvm/host.h"
+#include "kernels/llvm/row_plan.h"
 #include "runtime/integers.h"
 
 namespace sluice::kernels {
@@ -21,11 +22,42 @@ using fusion::ValueId;
 constexpr int kMaxWindowVectors = 4;
 constexpr int kMaxInterleaved = 8;
 
-bool fits_windows(const PackedPlan& plan, const Program& program, const Access& access) {
-  for (int v = 0; v < plan.points; ++v) {
-    if (window_of(plan, v, program, access).vectors > kMaxWindowVectors) return false;
+Window window_around(std::vector<int> elements, int lanes) {
+  Window window;
+  window.elements = std::move(elements);
+  const auto [least, greatest] =
+      std::minmax_element(window.elements.begin(), window.elements.end());
+  window.first = *least;
+  window.last = *greatest;
+  window.vectors = static_cast<int>(ceil_div(int64_t{*greatest - *least + 1}, lanes));
+  return window;
+}
+
+// Of a block of as many rows as a vector has lanes.
+Window window_of_block(int v, int lanes, const Program& program, const Access& access) {
+  const int points = program.packed_points();
+  std::vector<int> elements;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int point = v * lanes + lane;
+    elements.push_back(point / points * access.row_stride +
+                       fusion::element_in_row(program, access, point % points));
+  }
+  return window_around(std::move(elements), lanes);
+}
+
+bool fits_windows(int lanes, const Program& program, const Access& access) {
+  for (int v = 0; v < program.packed_points(); ++v) {
+    if (window_of_block(v, lanes, program, access).vectors > kMaxWindowVectors) return false;
   }
   return true;
+}
+
+// A gather whose lanes each take one of two distances, which one the same in all rows.
+bool is_rolled(const Program& program, const std::vector<fusion::Variation>& variation,
+               const Instr& gather) {
+  const ValueId index = gather.operands[0];
+  return gather.operands[1] == fusion::kNoValue && variation[index].in_row &&
+         !variation[index].along_rows && fusion::chooser_of(program, variation, index);
 }
 
 // From the first element of a row to its last, whichever comes first.
@@ -41,35 +73,69 @@ int span_of_row(const PackedPlan& plan, const Program& program, const Access& ac
 
 }  // namespace
 
-Packing packing_of(const Program& program) {
-  if (program.packed_rank == 0) return Packing::kNone;
-  const bool is_moved = fusion::moves_rows(program) ||
-                        (!host().masked_vectors && fusion::gathers_short_rows(program));
-  return program.nontemporal || !is_moved ? Packing::kLanes : Packing::kRow;
-}
-
 namespace {
 
-Window window_around(std::vector<int> elements, int lanes) {
-  Window window;
-  window.elements = std::move(elements);
-  const auto [least, greatest] =
-      std::minmax_element(window.elements.begin(), window.elements.end());
-  window.first = *least;
-  window.last = *greatest;
-  window.vectors = static_cast<int>(ceil_div(int64_t{*greatest - *least + 1}, lanes));
-  return window;
+int widest_moved(const Program& program) {
+  int widest = 1;
+  const bool moves = moves_halves(program);
+  for (const Access& access : program.accesses) {
+    if (access.buffer == fusion::kNoBuffer || !access.varies_in_row) continue;
+    const DType dtype = moves ? access.dtype : compute_type(access.dtype);
+    widest = std::max(widest, static_cast<int>(size_of(dtype)));
+  }
+  return widest;
 }
 
 }  // namespace
 
-Window window_of(const PackedPlan& plan, int v, const Program& program, const Access& access) {
-  std::vector<int> elements;
-  for (int lane = 0; lane < plan.lanes; ++lane) {
-    elements.push_back(plan.row_of(v, lane) * access.row_stride +
-                       fusion::element_in_row(program, access, plan.column_of(v, lane)));
+bool reads_windows(const Program& program) {
+  const int lanes = lanes_of_moved(program);
+  const std::vector<fusion::Variation> variation = fusion::find_variation(program);
+  auto is_near = [&](const Access& access) {
+    return access.row_stride > 0 && fits_windows(lanes, program, access);
+  };
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    if (!variation[i].along_rows || !variation[i].in_row) continue;
+    if (instr.op == Op::kCoordinate) return false;
+    if (instr.op != Op::kLoad && instr.op != Op::kGather) continue;
+    if (!is_near(program.accesses[instr.aux])) return false;
+    if (instr.op == Op::kGather && !is_rolled(program, variation, instr)) return false;
+    if (instr.num_operands > 0 && variation[instr.operands[0]].along_rows) return false;
   }
-  return window_around(std::move(elements), plan.lanes);
+  return std::all_of(program.stores.begin(), program.stores.end(), [&](const fusion::Store& store) {
+    const Access& access = program.accesses[store.access];
+    return access.row_stride == program.packed_points() &&
+           fusion::is_consecutive_in_row(program, access);
+  });
+}
+
+namespace {
+
+bool packs_several(const Program& program) {
+  if (host().masked_vectors) return false;
+  const int bytes = program.packed_points() * widest_moved(program);
+  return bytes < 2 * host().vector_bytes && fusion::fits_lanes(program) && reads_windows(program);
+}
+
+}  // namespace
+
+int lanes_of_moved(const Program& program) {
+  // Shuffles of bytes stay within 16 of them.
+  constexpr int kMostLanes = 16;
+  return std::min(kMostLanes, host().vector_bytes / widest_moved(program));
+}
+
+Packing packing_of(const Program& program) {
+  if (program.packed_rank == 0) return Packing::kNone;
+  const bool is_moved = fusion::moves_rows(program) ||
+                        (!host().masked_vectors && fusion::gathers_short_rows(program));
+  const bool shares = program.nontemporal || !is_moved || packs_several(program);
+  return shares ? Packing::kLanes : Packing::kRow;
+}
+
+Window window_of(const PackedPlan& plan, int v, const Program& program, const Access& access) {
+  return window_of_block(v, plan.lanes, program, access);
 }
 
 Window window_in_row(const PackedPlan& plan, int v, const Program& program, const Access& access) {
@@ -87,22 +153,27 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
       points(program.packed_points()),
       vectors(by_row ? static_cast<int>(ceil_div(int64_t{points}, lanes)) : points),
       windows(program.body.size(), false),
+      conditions(program.body.size(), fusion::kNoValue),
+      chosen(program.body.size(), false),
       interleaved(program.body.size(), false) {
   const std::vector<fusion::Variation> variation = fusion::find_variation(program);
   for (const ValueId id : instrs) {
     const auto [along_rows, in_row] = variation[id];
     (along_rows ? in_row ? both : rows : in_row ? columns : run).push_back(id);
   }
+  find_chosen(program);
   if (by_row) {
     if (!host().masked_vectors) find_whole_reads(program, variation);
     return;
   }
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
-    if (instr.op != Op::kLoad) continue;
+    const bool rolls =
+        !host().masked_vectors && instr.op == Op::kGather && is_rolled(program, variation, instr);
+    if (instr.op != Op::kLoad && !rolls) continue;
     const Access& access = program.accesses[instr.aux];
     if (access.rows == StrideClass::kZero) continue;
-    const bool is_plain = instr.num_operands == 0;
+    const bool is_plain = instr.op == Op::kLoad && instr.num_operands == 0;
     const bool is_consecutive = fusion::is_consecutive_in_row(program, access);
     interleaved[id] = access.rows == StrideClass::kUnit && !is_consecutive && is_plain &&
                       points <= kMaxInterleaved;
@@ -111,11 +182,16 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
     // rows between the first and the last are then memory that may be read.
     const bool same_in_rows = is_plain || !variation[instr.operands[0]].along_rows;
     const int stride = access.row_stride;
-    const bool is_whole = is_consecutive && stride == points;
+    const bool is_whole = is_consecutive && stride == points && !rolls;
     const bool is_gathered = !is_consecutive && host().masked_vectors;
     if (stride == 0 || is_whole || is_gathered || !same_in_rows) continue;
-    if (!fits_windows(*this, program, access)) continue;
+    if (!fits_windows(lanes, program, access)) continue;
     windows[id] = true;
+    if (rolls) {
+      conditions[id] = *fusion::chooser_of(program, variation, instr.operands[0]);
+    } else if (!is_plain) {
+      conditions[id] = instr.operands[0];
+    }
     const int span = span_of_row(*this, program, access);
     rows_before = std::max(rows_before, static_cast<int>(ceil_div(int64_t{span}, stride)));
     rows_after =
@@ -123,22 +199,52 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
   }
 }
 
+void PackedPlan::find_chosen(const Program& program) {
+  std::vector<bool> otherwise(program.body.size(), false);
+  for (const fusion::Store& store : program.stores) otherwise[store.value] = true;
+  for (const Instr& instr : program.body) {
+    for (int k = 0; k < instr.num_operands; ++k) {
+      const ValueId id = instr.operands[k];
+      const Instr& read = program.body[id];
+      const bool is_guarded = read.op == Op::kLoad && read.num_operands > 0;
+      if (!is_guarded) continue;
+      const bool chooses =
+          instr.op == Op::kWhere && k == 1 && instr.operands[0] == read.operands[0];
+      (chooses ? chosen : otherwise)[id] = true;
+    }
+  }
+  for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = chosen[i] && !otherwise[i];
+}
+
 void PackedPlan::find_whole_reads(const Program& program,
                                   const std::vector<fusion::Variation>& variation) {
+  // By value, of a condition of the row and one that is the same in all rows: the latter.
+  std::vector<ValueId> in_row_part(program.body.size(), fusion::kNoValue);
+  for (const ValueId id : both) {
+    const Instr& instr = program.body[id];
+    if (instr.op != Op::kLogicalAnd) continue;
+    const bool is_row_first = !variation[instr.operands[0]].in_row;
+    const ValueId of_row = instr.operands[is_row_first ? 0 : 1];
+    const ValueId of_points = instr.operands[is_row_first ? 1 : 0];
+    if (variation[of_row].in_row || variation[of_points].along_rows) continue;
+    if (row_condition && *row_condition != of_row) continue;
+    row_condition = of_row;
+    in_row_part[id] = of_points;
+  }
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
     const bool is_load = instr.op == Op::kLoad && instr.num_operands > 0;
     if (!is_load && instr.op != Op::kGather) continue;
-    // The predicate of a load, or the distance that a roll chooses.
-    const auto [along_rows, in_row] = variation[instr.operands[0]];
-    const Access& access = program.accesses[instr.aux];
-    if (along_rows || !in_row || access.row_stride == 0) continue;
-    if (!fusion::is_consecutive_in_row(program, access)) continue;
+    if (!fusion::is_consecutive_in_row(program, program.accesses[instr.aux])) continue;
+    ValueId condition = instr.operands[0];
+    if (!is_load) {
+      if (!is_rolled(program, variation, instr)) continue;
+      condition = *fusion::chooser_of(program, variation, condition);
+    }
+    if (in_row_part[condition] != fusion::kNoValue) condition = in_row_part[condition];
+    if (variation[condition].along_rows || !variation[condition].in_row) continue;
     windows[id] = true;
-    // A vector has a lane that is wanted, in this row.
-    const auto rows = static_cast<int>(ceil_div(int64_t{lanes}, access.row_stride));
-    rows_before = std::max(rows_before, rows);
-    rows_after = std::max(rows_after, rows + 1);
+    conditions[id] = condition;
   }
 }
 

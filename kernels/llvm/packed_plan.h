@@ -7,11 +7,13 @@
 // Where rows are only moved, under bounds or from where an index says, a row is a block: its
 // vectors are as many as hold its points. What the last one has too many lanes for is masked, where
 // masks are free. Elsewhere a vector is no longer than a row, and the last one ends with it: some
-// points are computed twice.
+// points are computed twice. There, too, rows of less than two vectors are blocks of several if
+// whole vectors can be read for all that they load.
 #ifndef SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 #define SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "fusion/ir/packed_rows.h"
@@ -25,6 +27,11 @@ enum class Packing {
   kRow,    // each row is a block
 };
 Packing packing_of(const fusion::Program& program);
+
+// Whether vectors of several rows are read as whole ones, of which lanes are picked, and stored as
+// such; and the lanes that fill a vector with the widest of what is read and stored.
+bool reads_windows(const fusion::Program& program);
+int lanes_of_moved(const fusion::Program& program);
 
 struct PackedPlan {
   // `instrs`: all but the uniform ones, in body order.
@@ -48,17 +55,28 @@ struct PackedPlan {
   // Values by where they vary, each in body order: not at all along a run of rows (scalars), inside
   // a row only (computed once a run), along the rows only (lanes are rows; once a block), or both.
   std::vector<fusion::ValueId> run, columns, rows, both;
-  // Of `both`, by value. Loads of rows that lie close to each other: away from the ends of a run
-  // the vectors around them are loaded whole and their lanes picked. Where each row is a block:
-  // what is read under conditions that are the same in all rows; likewise loaded whole.
+  // Of `both`, by value. Loads of rows that lie close to each other, and gathers of which each
+  // lane takes one of two distances: away from the ends of a run the vectors around them are loaded
+  // whole and their lanes picked. Where each row is a block: what is read under conditions;
+  // likewise loaded whole.
   std::vector<bool> windows;
+  // By value: which of its points a load in a window wants, or a gather takes from the first of its
+  // distances. kNoValue: all.
+  std::vector<fusion::ValueId> conditions;
+  // By value: a load whose lanes matter only where its predicate holds.
+  std::vector<bool> chosen;
   // Loads that are consecutive along the rows: each column is loaded and the columns interleaved.
   std::vector<bool> interleaved;
   // The rows at both ends of a run where a window may leave the memory that the rows span.
   int rows_before = 0;
   int rows_after = 0;  // counted from the first row of a block
+  // Where each row is a block. A condition that is the same for all points of a row, without which
+  // nothing is read; a row of `windows` is then read whole if it lies in one page, elsewhere if
+  // there are rows on both sides.
+  std::optional<fusion::ValueId> row_condition;
 
  private:
+  void find_chosen(const fusion::Program& program);
   void find_whole_reads(const fusion::Program& program,
                         const std::vector<fusion::Variation>& variation);
 };

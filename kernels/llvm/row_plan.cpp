@@ -277,7 +277,10 @@ int lanes_of(const Program& program, const std::vector<bool>& uniform,
     return std::clamp(vectors * lanes, fewest, kMostLanes);
   }
   const Packing packing = packing_of(program);
-  if (packing == Packing::kLanes) return std::min(lanes, kPackedLanes);
+  if (packing == Packing::kLanes) {
+    const bool is_whole = !host().masked_vectors && !program.nontemporal && reads_windows(program);
+    return is_whole ? lanes_of_moved(program) : std::min(lanes, kPackedLanes);
+  }
   if (packing == Packing::kRow) return lanes_of_row(program);
   const bool is_pointwise = program.schedule == Schedule::kPointwise;
   return std::min(64, lanes * (is_pointwise ? pointwise_vectors(program, instrs, uniform)

@@ -84,6 +84,16 @@ const Case kCases[] = {
     {"bytes rolled both ways", [](const Inputs& in) { return roll(roll(in.bytes, -2, 1), 5, 0); }},
     {"halves of rolls", [](const Inputs& in) { return roll(in.half, 2, 1) + roll(in.half, 7, 0); }},
     {"doubles of rolled rows", [](const Inputs& in) { return roll(in.doubles, -1, 1) - in.row; }},
+    {"halves rolled", [](const Inputs& in) { return roll(in.half, -1, 1); }},
+    {"doubles rolled", [](const Inputs& in) { return roll(in.doubles, 1, 1); }},
+    {"bytes tiled",
+     [](const Inputs& in) {
+       return tile(in.bytes, {1, 2});
+     }},
+    {"images padded",
+     [](const Inputs& in) {
+       return pad(in.bytes.slice(0, 0, 9).reshape({3, 3, -1}), {{0, 0}, {1, 2}, {2, 1}});
+     }},
     {"roll of a row", [](const Inputs& in) { return roll(in.row, 1, 0) * in.x; }},
     {"pad of a roll",
      [](const Inputs& in) {
@@ -249,6 +259,11 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         expect_same([](const Tensor& in) { return pad(in, {{1, 1}, {0, 1}}); });
         expect_same([](const Tensor& in) { return in.flip({1}).reshape({-1}); });
         expect_same([](const Tensor& in) { return roll(in, 1, 1); });
+        expect_same([](const Tensor& in) { return roll(in, -1, 1); });
+        expect_same([](const Tensor& in) { return tile(in, {1, 2}); });
+        expect_same([&](const Tensor& in) {
+          return pad(in.reshape({70, 30, points}), {{0, 0}, {1, 2}, {1, 1}});
+        });
         expect_same([](const Tensor& in) { return in + in.slice(0, 0, 1); });
         expect_same([](const Tensor& in) { return in.slice(0, 0, 2053) * in.slice(0, 47, 2100); });
         expect_same([](const Tensor& in) { return concat({in, in.slice(1, 0, 1)}, 1); });
