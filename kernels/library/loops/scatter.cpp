@@ -118,7 +118,7 @@ class Scatter {
               if (!put_ascending(begin, end, i)) put_runs<1>(begin, end, i, i + kBlock);
             }
             put_runs<1>(begin, end, i, a_.count);
-          } else {
+          } else if (!put_few(begin, end)) {
             put_rows<1>(begin, end);
           }
           break;
@@ -221,6 +221,39 @@ class Scatter {
     }
     for (int64_t k = 0; k < kParts; ++k) {
       for (int64_t i = starts[k] + least; i < starts[k + 1]; ++i) put(i);
+    }
+    return true;
+  }
+
+  // Sums of integers are the same in any order. Of few rows there are copies, which take turns: to
+  // read what has just been written takes as long as several additions, and where it may have been,
+  // no processor foresees. False if there is no gain, or the order counts.
+  bool put_few(int64_t begin, int64_t end) const {
+    constexpr int64_t kMostRows = 512, kCopies = 4, kLeastOfRow = 16;
+    const int64_t rows = end - begin;
+    if constexpr (!std::is_integral_v<T> || !std::is_same_v<Combine, Add>) return false;
+    if (rows > kMostRows || a_.count < kLeastOfRow * rows) return false;
+    const int64_t count = a_.count, step = a_.positions.row, stride = a_.updates.row;
+    const int64_t* const positions = positions_;
+    const T* const updates = updates_;
+    T sums[kMostRows * kCopies];
+    std::memset(sums, 0, sizeof(T) * rows * kCopies);
+    const auto put = [&](int64_t i, int64_t copy) {
+      const int64_t row = positions[i * step] - begin;
+      if (static_cast<uint64_t>(row) >= static_cast<uint64_t>(rows)) return;
+      T& to = sums[row * kCopies + copy];
+      to = combine_(to, updates[i * stride]);
+    };
+    int64_t i = 0;
+    for (; i + kCopies <= count; i += kCopies) {
+      for (int64_t copy = 0; copy < kCopies; ++copy) put(i + copy, copy);
+    }
+    for (; i < count; ++i) put(i, 0);
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t copy = 0; copy < kCopies; ++copy) {
+        T& to = y_[begin + row];
+        to = combine_(to, sums[row * kCopies + copy]);
+      }
     }
     return true;
   }
