@@ -18,7 +18,9 @@ bool KernelEmitter::fits_panels() const {
       std::all_of(plan_.passes.begin(), plan_.passes.end(),
                   [](const RowPlan::Stage& pass) { return pass.instrs.size() <= kMaxInstrs; });
   const bool is_column = program_.schedule == fusion::Schedule::kColumn;
-  return !program_.tiled && !copies_runs() && entry_ != Entry::kFinish && !program_.one_leaf &&
+  // Columns of one leaf are no streams.
+  const bool has_leaves = !program_.one_leaf || program_.lanes_across_rows;
+  return !program_.tiled && !copies_runs() && entry_ != Entry::kFinish && has_leaves &&
          !plan_.reductions.empty() && !has_scans(program_) && plan_.cached.empty() &&
          plan_.before[0].stores.empty() && plan_.reductions.size() <= kMaxReductions &&
          (is_column ? is_short : plan_.passes.size() == 1) &&
