@@ -110,7 +110,8 @@ def driver_text():
 
 def environment(bundle, rehearse):
     """What the programs get: settings of the engine's that would change what is checked go."""
-    kept = ("SLUICE_NVRTC", "SLUICE_CUBLASLT", "SLUICE_CUDNN", "SLUICE_EMULATED_CUDA")
+    kept = ("SLUICE_NVRTC", "SLUICE_CUBLASLT", "SLUICE_CUDNN", "SLUICE_CUSOLVER",
+            "SLUICE_EMULATED_CUDA")
     env = {k: v for k, v in os.environ.items() if not k.startswith("SLUICE_") or k in kept}
     # Tests count compilations and windows, and the bench times them.
     env.update(SLUICE_DISK_CACHE="off", SLUICE_DETERMINISTIC="1", SLUICE_DEVICE="cuda",

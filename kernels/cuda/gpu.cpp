@@ -19,6 +19,11 @@ const Cudnn*& cudnn_for_testing() {
   return table;
 }
 
+const Cusolver*& cusolver_for_testing() {
+  static const Cusolver* table = nullptr;
+  return table;
+}
+
 int driver_version(const runtime::cuda::Context& context) {
   int version = 0;
   context.driver().driver_get_version(&version);
@@ -47,13 +52,15 @@ void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make) {
 
 void set_cudnn_for_testing(const Cudnn* table) { cudnn_for_testing() = table; }
 
+void set_cusolver_for_testing(const Cusolver* table) { cusolver_for_testing() = table; }
+
 Gpu::Gpu(runtime::cuda::CudaDevice* device)
     : device_(*device),
       kernels_(&device->context(), make_compiler(device->context())),
       library_compiler_(make_compiler(device->context())),
       library_({&device->context(), library_compiler_.get(),
-                compiler_for_testing() ? 0 : driver_version(device->context()),
-                cudnn_for_testing()}),
+                compiler_for_testing() ? 0 : driver_version(device->context()), cudnn_for_testing(),
+                cusolver_for_testing()}),
       generic_(&device->context()) {
   kernels_.warm_up();
 }

@@ -54,8 +54,9 @@ class Gpu {
 
 // From now on GPUs use these compilers instead of NVRTC, and no vendor libraries.
 void set_compiler_for_testing(std::function<std::unique_ptr<Compiler>()> make);
-// But this cuDNN, which outlives them; null: none.
+// But these, which outlive them; null: none.
 void set_cudnn_for_testing(const Cudnn* table);
+void set_cusolver_for_testing(const Cusolver* table);
 
 }  // namespace sluice::kernels::cuda
 

@@ -16,8 +16,8 @@
 #include <mutex>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "kernels/library/determinant.h"
+#include "kernels/library/factor_failure.h"
 #include "kernels/library/lapack.h"
 #include "kernels/library/library.h"
 #include "kernels/library/loops/loops.h"
@@ -269,15 +269,6 @@ class Factor {
   int work_size_ = 1, num_integers_ = 0;
 };
 
-const char* what_failed(Op op) {
-  switch (op) {
-    case Op::kCholesky: return "is not positive definite";
-    case Op::kSvd:
-    case Op::kEigh: return "has no decomposition that the iteration converges to";
-    default: return "is singular";
-  }
-}
-
 // Whether small_factor() has it.
 bool is_small(const FactorAttributes& attributes) {
   if (attributes.rows == 0 || std::max(attributes.rows, attributes.sides) > kMaxSmallMatrix) {
@@ -305,11 +296,7 @@ absl::Status run_batch(const FactorAttributes& attributes, F f) {
     }
   });
   if (failed == attributes.count) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      attributes.count == 1
-          ? "the matrix"
-          : absl::StrCat("matrix ", failed.load(), " of the batch of ", attributes.count),
-      " ", what_failed(attributes.op)));
+  return failure_of_matrix(attributes, failed);
 }
 
 template <typename T>

@@ -1,6 +1,6 @@
 // main() of the engine's tests. SLUICE_EMULATED_CUDA=<seed> installs the emulated CUDA driver;
 // SLUICE_DEVICE=cuda then makes its device the default, and SLUICE_EMULATED_CUDNN=1 gives it a
-// cuDNN.
+// cuDNN, SLUICE_EMULATED_CUSOLVER=1 a cuSOLVER.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -47,10 +47,10 @@ int main(int argc, char** argv) {
       result = 1;
     }
   }
-  if (const sluice::emulated::FakeCudnn* const cudnn = sluice::emulated::started_cudnn()) {
-    std::printf("%zu convolutions by the emulated cuDNN\n", cudnn->runs().size());
-    for (const std::string& misuse : cudnn->misuse()) {
-      std::printf("misuse of cuDNN: %s\n", misuse.c_str());
+  if (const sluice::emulated::FakeCusolver* const cusolver = sluice::emulated::started_cusolver()) {
+    std::printf("%zu routines of the emulated cuSOLVER\n", cusolver->runs().size());
+    for (const std::string& misuse : cusolver->misuse()) {
+      std::printf("misuse of cuSOLVER: %s\n", misuse.c_str());
       result = 1;
     }
   }

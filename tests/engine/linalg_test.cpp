@@ -142,6 +142,8 @@ void for_each_square(const std::function<void(DType, const Shape&)>& check) {
     for (const int64_t n : kSizes) check(dtype, {n, n});
     for (const int64_t count : {0, 1, 100}) check(dtype, {count, 5, 5});
     check(dtype, {2, 3, 4, 4});
+    check(dtype, {9, 20, 20});
+    check(dtype, {2, 65, 65});
     check(dtype, {3, 0, 0});
   }
 }
@@ -149,9 +151,9 @@ void for_each_square(const std::function<void(DType, const Shape&)>& check) {
 void for_each_rectangle(const std::function<void(DType, const Shape&)>& check) {
   for_each_square(check);
   for (const DType dtype : kDTypes) {
-    for (const Shape& shape :
-         {Shape{3, 5}, Shape{5, 3}, Shape{1, 8}, Shape{8, 1}, Shape{0, 4}, Shape{4, 0},
-          Shape{2, 3, 6, 2}, Shape{7, 40, 70}, Shape{0, 4, 2}, Shape{2, 0, 3}, Shape{2, 3, 0}}) {
+    for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{1, 8}, Shape{8, 1}, Shape{0, 4},
+                               Shape{4, 0}, Shape{2, 3, 6, 2}, Shape{7, 40, 70}, Shape{150, 180},
+                               Shape{180, 150}, Shape{0, 4, 2}, Shape{2, 0, 3}, Shape{2, 3, 0}}) {
       check(dtype, shape);
     }
   }
@@ -273,6 +275,22 @@ TEST(Linalg, SolutionsAndInverses) {
     expect_near(times(read(a), read(linalg::pinv(a))), identity(read(a).count, n), 5 * tolerance,
                 what);
   });
+}
+
+// A GPU has these in memory that its blocks do not share.
+TEST(Linalg, BatchesOfLargerMatrices) {
+  const Shape shape{8, 108, 108};
+  const Tensor a = regular(DType::kFloat32, shape), square = positive_definite(a.dtype(), shape);
+  const double tolerance = tolerance_of(a.dtype(), 108);
+  const Matrices factor = read(linalg::cholesky(square));
+  expect_near(times(factor, transposed(factor)), read(square), tolerance, "cholesky");
+  const Tensor sides = random_matrices(a.dtype(), {8, 108, 2});
+  expect_near(times(read(a), read(linalg::solve(a, sides))), read(sides), tolerance, "solve");
+  expect_near(times(read(a), read(linalg::inv(a))), identity(8, 108), tolerance, "inv");
+  const auto logarithms = linalg::slogdet(a).logabsdet.to_vector<float>();
+  for (int64_t b = 0; b < 8; ++b) {
+    EXPECT_NEAR(logarithms[b], std::log(std::abs(determinant(read(a), b))), 1e-3);
+  }
 }
 
 TEST(Linalg, SolveBroadcasts) {

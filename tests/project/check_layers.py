@@ -50,7 +50,7 @@ ROOMS = {
 PRIVATE = [
     (re.compile(r"^llvm(-c)?/"), ["kernels/llvm"]),
     (re.compile(r"^oneapi/"), ["kernels/library/convolution", "bench"]),
-    (re.compile(r"^(cuda|nvrtc|cublas|cudnn)"), ["kernels/cuda"]),
+    (re.compile(r"^(cuda|nvrtc|cublas|cudnn|cusolver)"), ["kernels/cuda"]),
     (re.compile(r"^runtime/cuda/"), ["runtime", "kernels/cuda"]),
     # What the public headers keep from programs.
     (re.compile(r"^sluice/detail/"), ["include", "engine", "frontend"]),

@@ -11,6 +11,7 @@
 #include "fusion/lower/step.h"
 #include "kernels/cuda/compile/compiler.h"
 #include "kernels/cuda/library/convolution/cudnn.h"
+#include "kernels/cuda/library/factor/cusolver.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"
 
@@ -21,7 +22,9 @@ struct LibraryDevice {
   runtime::cuda::Context* context = nullptr;
   Compiler* compiler = nullptr;  // for kernels of our own
   int driver_version = 0;        // 12010: 12.1; 0: use no vendor's library
-  const Cudnn* cudnn = nullptr;  // to use whatever the version is; null: none in particular
+  // To use whatever the version is; null: none in particular.
+  const Cudnn* cudnn = nullptr;
+  const Cusolver* cusolver = nullptr;
 };
 
 // Runs the calls of one kind on one GPU. Thread-safe. Outlives the work it is given.
