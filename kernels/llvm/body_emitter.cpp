@@ -276,6 +276,8 @@ llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
   if (instr.num_operands > 2) wrong = ir_.CreateAnd(wrong, value(instr.operands[2]));
   const int lanes = builder_.lanes();
   if (lanes > 1) wrong = builder_.both(wrong, active_);
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* after_error = nullptr;
   builder_.if_then(builder_.any(wrong), /*likely=*/false, [&] {
     llvm::Value* bad_index = index;
     llvm::Value* bad_extent = extent;
@@ -294,7 +296,14 @@ llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
         ir_.CreateConstGEP1_64(ir_.getInt8Ty(), args_, offsetof(KernelArgs, errors)));
     ir_.CreateCall(builder_.host_function(kRaiseErrorName, callee),
                    {slots, builder_.index(instr.aux), bad_index, bad_extent});
+    after_error = ir_.GetInsertBlock();
   });
+  if (lanes == 1 && instr.num_operands == 2) {
+    llvm::PHINode* checked = ir_.CreatePHI(index->getType(), 2);
+    checked->addIncoming(wrapped, before);
+    checked->addIncoming(zero, after_error);
+    return checked;
+  }
   return ir_.CreateSelect(outside, zero, wrapped);
 }
 
