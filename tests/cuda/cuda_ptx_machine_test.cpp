@@ -160,6 +160,9 @@ TEST(PtxMachine, FindsRaces) {
   EXPECT_THAT(Kernel("st.global.u32 [%out], %i;", 2).run(), HasSubstr("race"));
   EXPECT_EQ(Kernel("mov.u32 %r1, 7; st.global.u32 [%out], %r1;", 2).run(), "") << "one value";
   EXPECT_EQ(Kernel("red.global.add.u32 [%out], 1;", 2).run(), "");
+  const std::string tells = "st.relaxed.gpu.global.u32 [%out], %i; ";
+  EXPECT_EQ(Kernel(tells + "ld.relaxed.gpu.global.u32 %r1, [%out];", 2).run(), "");
+  EXPECT_THAT(Kernel(tells + "ld.global.u32 %r1, [%out];", 2).run(), HasSubstr("race"));
 }
 
 TEST(PtxMachine, WatchesCopiesThatNobodyWaitsFor) {

@@ -8,8 +8,8 @@
 //  - read of shared memory that nobody has written
 //  - race: two threads access the same place, one of them writes another value, and neither a
 //    barrier of their block nor, in a warp, bar.warp.sync is between. Shuffles order nothing, and
-//    nothing orders blocks. Elements of one and two bytes in global memory are only watched at
-//    multiples of four bytes
+//    nothing orders blocks; atomics and .relaxed accesses are none with one another. Elements of
+//    one and two bytes in global memory are only watched at multiples of four bytes
 //  - ld.global.nc of memory that the launch writes
 //  - access to what cp.async copies to before the copy has been waited for; a copy that never is
 //  - barrier that not all threads of a block come to; bar.warp.sync, shuffle or vote whose mask

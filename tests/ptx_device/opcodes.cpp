@@ -89,7 +89,7 @@ const Names<Mode>& modes(Op op) {
 // What makes no difference on a machine that runs one instruction after another.
 bool is_without_effect(const std::string& modifier) {
   static const auto* const names = new std::set<std::string>{
-      "sync", "aligned", "uni", "relaxed", "gpu", "cta", "sys", "volatile", "acquire", "release", "acq_rel", "sc",
+      "sync", "aligned", "uni", "gpu", "cta", "sys", "volatile", "acquire", "release", "acq_rel", "sc",
       "gl", "weak", "cg", "ca", "cs", "lu", "cv", "wb", "wt", "idx", "ordered"};
   return names->count(modifier) > 0;
 }
@@ -98,7 +98,7 @@ const Names<bool Instruction::*>& flags() {
   static const auto* const names = new Names<bool Instruction::*>{
       {"ftz", &Instruction::ftz}, {"sat", &Instruction::sat}, {"approx", &Instruction::approx},
       {"full", &Instruction::approx}, {"NaN", &Instruction::nan}, {"nc", &Instruction::nc},
-      {"cc", &Instruction::carry_out}};
+      {"cc", &Instruction::carry_out}, {"relaxed", &Instruction::strong}};
   return *names;
 }
 // clang-format on

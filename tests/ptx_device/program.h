@@ -86,6 +86,7 @@ struct Instruction {
   Special special = kTidX;
   bool ftz = false, sat = false, approx = false, nan = false, carry_in = false, carry_out = false;
   bool nc = false;          // a load through the cache that is not coherent
+  bool strong = false;      // a load or store that blocks may do at once
   bool left = false;        // shf
   bool wraps = false;       // shf
   bool transposed = false;  // ldmatrix

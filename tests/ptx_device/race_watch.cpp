@@ -5,7 +5,9 @@
 namespace sluice::ptx {
 namespace {
 
-bool is_atomic(const Instruction& insn) { return insn.op == kAtom || insn.op == kRed; }
+bool is_atomic(const Instruction& insn) {
+  return insn.op == kAtom || insn.op == kRed || insn.strong;
+}
 
 }  // namespace
 
@@ -87,6 +89,7 @@ bool RaceWatch::watch(const Instruction& insn, const Access& me, bool is_shared,
     *wrong = race(writes ? "writes" : "reads", is_shared, place->writer, " writes");
     return false;
   }
+  if (insn.strong && !writes) return true;
   if (writes) {
     for (const Access* reader : {&place->reader, &place->last_reader}) {
       if (is_ordered(*reader, me, is_shared)) continue;
