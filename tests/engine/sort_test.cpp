@@ -181,6 +181,16 @@ TEST(SortOnAGpu, LongLines) {
   check(transpose(sample({23000, 3}, kFloat16)), 1, 100);
 }
 
+// A block each, and the first that take several.
+TEST(SortOnAGpu, LinesOfABlock) {
+  for (const int64_t length : {256, 257, 512, 513, 1024, 1025, 2048, 2049, 4096, 4097}) {
+    for (const DType dtype : {kFloat32, kInt64, kUInt8}) {
+      check(sample({2, length}, dtype), 1, 3);
+      if (length % 2 == 1) check(sample({length, 3}, dtype), 0, 3);
+    }
+  }
+}
+
 // Numbers of 64 bits of which only the last bits differ, or the first and the last.
 TEST(SortOf64Bits, CloseNumbers) {
   for (const int64_t length : {1, 2, 17, 40, 64, 65, 1000, 3000}) {

@@ -15,6 +15,7 @@ struct sl_unsigned_order {
   SL_INLINE static U key(U bits, U reverse) { return U(bits ^ reverse); }
   SL_INLINE static U joined_key(U bits, U reverse) { return key(bits, reverse); }
   SL_INLINE static U element(U key, U reverse) { return U(key ^ reverse); }
+  SL_INLINE static U canonical(U bits) { return bits; }
 };
 template <typename U>
 struct sl_signed_order {
@@ -23,12 +24,13 @@ struct sl_signed_order {
   SL_INLINE static U key(U bits, U reverse) { return U(bits ^ kSign ^ reverse); }
   SL_INLINE static U joined_key(U bits, U reverse) { return key(bits, reverse); }
   SL_INLINE static U element(U key, U reverse) { return U(key ^ kSign ^ reverse); }
+  SL_INLINE static U canonical(U bits) { return bits; }
 };
 template <typename U, U kInfinity, U kNaN>
 struct sl_float_order {
   typedef U Bits;
   static constexpr U kSign = U(U(1) << (8 * sizeof(U) - 1));
-  SL_INLINE static bool is_zero(U bits) { return U(bits & U(~kSign)) == 0; }
+  SL_INLINE static U canonical(U bits) { return U(bits & U(~kSign)) > kInfinity ? kNaN : bits; }
   SL_INLINE static U key(U bits, U reverse) {
     if (U(bits & U(~kSign)) > kInfinity) return U(~U(0));
     return U(bits ^ (bits & kSign ? U(~U(0)) : kSign) ^ reverse);

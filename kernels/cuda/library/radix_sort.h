@@ -12,17 +12,22 @@
 
 namespace sluice::kernels::cuda {
 
-// Least significant digit first, eight bits at a time. A pass is three kernels: each block sorts a
-// piece of a line by its digits and counts them, the counts are summed, and each block moves its
-// runs of equal digits to where these sums say. Everything is stable, and the same at each run:
-// there are no atomics.
+// Least significant digit first, eight bits at a time. What a block sorts by a digit it has in
+// registers: the lanes of a warp that have the same digit find one another, each warp counts its
+// digits, and elements go to their places in shared memory.
+//
+// A line that fits in a block is sorted by all digits there. Of longer ones the digits of all
+// passes are counted first. Then a pass is one kernel: each block sorts a piece of a line and moves
+// its runs of equal digits to where they belong in the line. That follows from the counts of
+// earlier pieces' blocks, which these publish while they run (decoupled look-back). Sums of counts
+// are the same in any order, and everything is stable: so is the result at each run.
 //
 // What is sorted is the elements themselves, -0 and 0 as equals; positions go with them.
 class RadixSort {
  public:
   explicit RadixSort(const LibraryDevice& device) : kernels_(device.context, device.compiler) {}
 
-  // Whether it is worth its launches and its memory, twice that of the elements.
+  // Whether lines are long enough. Those of several blocks take memory: twice that of the elements.
   static bool is_for(const fusion::SortAttributes& attributes);
 
   // As LibraryRunner's. `bits`: of the elements, which are then unsigned and have no others; 0:
@@ -32,7 +37,7 @@ class RadixSort {
                        absl::Span<void* const> buffers, absl::string_view label, int bits = 0);
 
  private:
-  enum class Step { kPieces, kSums, kMove };
+  enum class Step { kLine, kClear, kCounts, kPass };
   SourceKernel& kernel(const fusion::SortAttributes& attributes, Step step);
 
   SourceKernels kernels_;
