@@ -158,8 +158,8 @@ Tensor sample(const Shape& shape, DType dtype) {
 class Scan : public testing::TestWithParam<DType> {};
 
 TEST_P(Scan, EveryAxis) {
-  for (const Shape& shape :
-       {Shape{1}, Shape{7}, Shape{3000}, Shape{3, 70, 5}, Shape{300, 2}, Shape{2, 1500, 3}}) {
+  for (const Shape& shape : {Shape{1}, Shape{7}, Shape{3000}, Shape{3, 70, 5}, Shape{11, 300},
+                             Shape{300, 2}, Shape{2, 1500, 3}}) {
     for (const Kind kind : {Kind::kSum, Kind::kProduct}) {
       for (int axis = -1; axis < shape.rank(); ++axis) {
         check(kind, sample(shape, GetParam()), axis);

@@ -17,13 +17,13 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-// Lines of at least this length are scanned by blocks, others by a thread each. A block takes a
-// line by pieces of kScanItems consecutive elements a thread. Of a line of more than kFewPieces the
-// pieces' totals are scanned as a line is, of fewer they are combined one after another. So the
-// order in which elements combine depends on the length alone, whether one block takes a line or
-// several.
-constexpr int64_t kBlockLine = 1024;
-constexpr int kScanItems = 8;
+// Lines of less than kWarpLine elements are scanned by a thread each, of less than kBlockLine by a
+// warp, others by blocks. Warps and blocks take a line by pieces of kScanItems consecutive elements
+// a thread. Of a line of more than kFewPieces the pieces' totals are scanned as a line is, of fewer
+// they are combined one after another. So the order in which elements combine depends on the length
+// alone, whether one block takes a line or several.
+constexpr int64_t kWarpLine = 32, kBlockLine = 2048;
+constexpr int kScanItems = 8, kLanes = 32;
 constexpr int64_t kScanPiece = kScanItems * kThreads;
 constexpr int64_t kFewPieces = 16;
 
@@ -109,106 +109,119 @@ SL_INLINE void sl_scan_by_thread(const sl_scan& p) {
   }
 }
 
-// A block's part of a line: kItems consecutive elements for each thread, up to `length`.
-template <typename Op, typename T, int kItems>
+// A part of a line, for a team of threads, a warp or a block: kItems consecutive elements for each.
+template <typename Op, typename T, int kItems, int kTeam>
 struct sl_piece {
-  static constexpr int kWarps = SL_THREADS / 32;
-  struct Warps { T total[kWarps]; };
+  static constexpr int kWarps = kTeam / 32, kSize = kTeam * kItems;
+  // Of a warp. Neither consecutive elements nor those of kItems apart share a bank.
+  static constexpr int kBanks = 128 / sizeof(T);
+  struct Elements { T of[32 * kItems + 32 * kItems / kBanks]; };
+  struct Shared {
+    Elements elements[kWarps];
+    T totals[kWarps];
+  };
   T values[kItems];  // what this thread's elements combine to, up to each
   T before;          // what earlier threads' do
   T total;           // what all do
+  Shared& shared;
 
-  SL_INLINE static sl_i64 first_of(sl_i64 piece) {
-    return (piece * SL_THREADS + sl_thread()) * kItems;
-  }
-  // At most 16 bytes of them.
+  SL_INLINE explicit sl_piece(Shared& shared) : shared(shared) {}
+
+  SL_INLINE static int lane() { return sl_thread() % 32; }
+  SL_INLINE static int warp() { return sl_thread() % kTeam / 32; }
+  SL_INLINE T& element(int i) { return shared.elements[warp()].of[i + i / kBanks]; }
+  // A warp's accesses to memory are consecutive: elements get to their threads in shared memory.
   template <typename M>
-  static constexpr int kPack = 16 / sizeof(M) < kItems ? 16 / sizeof(M) : kItems;
-  template <typename M>
-  struct alignas(kPack<M> * sizeof(M)) Pack { M of[kPack<M>]; };
-  // Whether all of this thread's elements are there, one after another, and aligned.
-  template <typename M>
-  SL_INLINE static bool is_packed(const M* first_of_thread, sl_i64 stride, sl_i64 first,
-                                  sl_i64 length) {
-    return stride == 1 && first + kItems <= length && (sl_u64)first_of_thread % 16 == 0;
-  }
-  template <typename M>
-  SL_INLINE void load(const M* x, sl_i64 stride, sl_i64 first, sl_i64 length) {
-    if (is_packed(x + first, stride, first, length)) {
-      SL_UNROLL
-      for (int i = 0; i < kItems; i += kPack<M>) {
-        const Pack<M> pack = *sl_aligned<const Pack<M>>(x + first + i);
-        SL_UNROLL
-        for (int k = 0; k < kPack<M>; ++k) values[i + k] = sl_decode(pack.of[k]);
-      }
-    } else {
+  SL_INLINE void load(const M* x, sl_i64 stride, sl_i64 begin, sl_i64 length) {
+    const int first = warp() * 32 * kItems + lane(), size = size_of(begin, length);
+    const auto read = [&](sl_i64 stride) SL_LAMBDA {
+      const M* const from = x + (begin + first) * stride;
       SL_UNROLL
       for (int i = 0; i < kItems; ++i) {
         values[i] = Op::template identity<T>();
-        if (first + i < length) values[i] = sl_load(x + (first + i) * stride);
+        if (first + i * 32 < size) values[i] = sl_load(from + i * 32 * stride);
       }
-    }
+    };
+    stride == 1 ? read(1) : read(stride);
+    sl_sync_warp();
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) element(i * 32 + lane()) = values[i];
+    sl_sync_warp();
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) values[i] = element(lane() * kItems + i);
   }
   template <typename M>
-  SL_INLINE void store(M* y, sl_i64 stride, sl_i64 first, sl_i64 length, T earlier) const {
+  SL_INLINE void store(M* y, sl_i64 stride, sl_i64 begin, sl_i64 length, T earlier) {
+    const int first = warp() * 32 * kItems + lane(), size = size_of(begin, length);
     const T all = Op::combine(earlier, before);
-    if (is_packed(y + first, stride, first, length)) {
-      SL_UNROLL
-      for (int i = 0; i < kItems; i += kPack<M>) {
-        Pack<M> pack;
-        SL_UNROLL
-        for (int k = 0; k < kPack<M>; ++k) sl_encode(pack.of[k], Op::combine(all, values[i + k]));
-        *sl_aligned<Pack<M>>(y + first + i) = pack;
-      }
-    } else {
+    sl_sync_warp();
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) element(lane() * kItems + i) = Op::combine(all, values[i]);
+    sl_sync_warp();
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) values[i] = element(i * 32 + lane());
+    const auto write = [&](sl_i64 stride) SL_LAMBDA {
+      M* const to = y + (begin + first) * stride;
       SL_UNROLL
       for (int i = 0; i < kItems; ++i) {
-        if (first + i < length) sl_store(y + (first + i) * stride, Op::combine(all, values[i]));
+        M m;
+        sl_encode(m, values[i]);
+        if (first + i * 32 < size) to[i * 32 * stride] = m;
       }
-    }
+    };
+    stride == 1 ? write(1) : write(stride);
   }
-  // All threads of the block.
-  SL_INLINE void scan(Warps& warps) {
+  SL_INLINE static int size_of(sl_i64 begin, sl_i64 length) {
+    return length - begin < kSize ? int(length - begin) : kSize;
+  }
+  // All threads of the team.
+  SL_INLINE void scan() {
     SL_UNROLL
     for (int i = 1; i < kItems; ++i) values[i] = Op::combine(values[i - 1], values[i]);
-    const int lane = sl_thread() % 32, warp = sl_thread() / 32;
     T upto = values[kItems - 1];
     SL_UNROLL
     for (int distance = 1; distance < 32; distance *= 2) {
-      const T other = sl_shuffle(upto, lane - distance);
-      if (lane >= distance) upto = Op::combine(other, upto);
+      const T other = sl_shuffle(upto, lane() - distance);
+      if (lane() >= distance) upto = Op::combine(other, upto);
     }
-    if (lane == 31) warps.total[warp] = upto;
-    before = sl_shuffle(upto, lane - 1);
-    if (lane == 0) before = Op::template identity<T>();
+    before = sl_shuffle(upto, lane() - 1);
+    if (lane() == 0) before = Op::template identity<T>();
+    if (kWarps == 1) {
+      total = sl_shuffle(upto, 31);
+      return;
+    }
+    if (lane() == 31) shared.totals[warp()] = upto;
     sl_sync();
     total = Op::template identity<T>();
     T earlier = total;
     SL_UNROLL
     for (int k = 0; k < kWarps; ++k) {
-      if (k == warp) earlier = total;
-      total = Op::combine(total, warps.total[k]);
+      if (k == warp()) earlier = total;
+      total = Op::combine(total, shared.totals[k]);
     }
     before = Op::combine(earlier, before);
     sl_sync();  // the totals are read
   }
 };
 
-// A block for each line of few pieces.
-template <typename M, typename Op, int kItems>
-SL_INLINE void sl_scan_by_block(const sl_scan& p) {
+// A team for each line of few pieces.
+template <typename M, typename Op, int kItems, int kTeam>
+SL_INLINE void sl_scan_by_team(const sl_scan& p) {
   typedef decltype(sl_decode(M())) T;
-  typedef sl_piece<Op, T, kItems> Piece;
-  SL_SHARED typename Piece::Warps warps;
-  const sl_line<M> line(p, p.first_block + sl_block());
+  typedef sl_piece<Op, T, kItems, kTeam> Piece;
+  constexpr int kTeams = SL_THREADS / kTeam;
+  SL_SHARED typename Piece::Shared shared[kTeams];
+  const int team = sl_thread() / kTeam;
+  const sl_i64 number = (p.first_block + sl_block()) * kTeams + team;
+  if (number >= p.lines) return;
+  const sl_line<M> line(p, number);
   T earlier = Op::template identity<T>();
   SL_UNROLL_BY(1)
-  for (sl_i64 k = 0; k < p.pieces; ++k) {
-    Piece piece;
-    const sl_i64 first = Piece::first_of(k);
-    piece.load(line.x, p.stride, first, p.length);
-    piece.scan(warps);
-    piece.store(line.y, p.inner, first, p.length, earlier);
+  for (sl_i64 begin = 0; begin < p.length; begin += Piece::kSize) {
+    Piece piece(shared[team]);
+    piece.load(line.x, p.stride, begin, p.length);
+    piece.scan();
+    piece.store(line.y, p.inner, begin, p.length, earlier);
     earlier = Op::combine(earlier, piece.total);
   }
 }
@@ -217,13 +230,13 @@ SL_INLINE void sl_scan_by_block(const sl_scan& p) {
 template <typename M, typename Op, int kItems>
 SL_INLINE void sl_scan_totals(const sl_scan& p) {
   typedef decltype(sl_decode(M())) T;
-  typedef sl_piece<Op, T, kItems> Piece;
-  SL_SHARED typename Piece::Warps warps;
+  typedef sl_piece<Op, T, kItems, SL_THREADS> Piece;
+  SL_SHARED typename Piece::Shared shared;
   const sl_i64 block = p.first_block + sl_block();
   const sl_line<M> line(p, block / p.pieces);
-  Piece piece;
-  piece.load(line.x, p.stride, Piece::first_of(block % p.pieces), p.length);
-  piece.scan(warps);
+  Piece piece(shared);
+  piece.load(line.x, p.stride, block % p.pieces * Piece::kSize, p.length);
+  piece.scan();
   if (sl_thread() == 0) ((T*)p.totals)[block] = piece.total;
 }
 
@@ -231,22 +244,19 @@ SL_INLINE void sl_scan_totals(const sl_scan& p) {
 template <typename M, typename Op, int kItems>
 SL_INLINE void sl_scan_before(const sl_scan& p) {
   typedef decltype(sl_decode(M())) T;
-  typedef sl_piece<Op, T, kItems> Piece;
-  SL_SHARED typename Piece::Warps warps;
+  typedef sl_piece<Op, T, kItems, SL_THREADS> Piece;
+  SL_SHARED typename Piece::Shared shared;
   T* const totals = (T*)p.totals + (p.first_block + sl_block()) * p.pieces;
   sl_groups<sl_combine<T, Op>> groups;  // of pieces before this one
   SL_UNROLL_BY(1)
-  for (sl_i64 k = 0; k * SL_THREADS * kItems < p.pieces; ++k) {
-    Piece piece;
-    const sl_i64 first = Piece::first_of(k);
-    piece.load(totals, 1, first, p.pieces);
-    piece.scan(warps);
-    const T earlier = Op::combine(groups.total(), piece.before);
+  for (sl_i64 begin = 0; begin < p.pieces; begin += Piece::kSize) {
+    Piece piece(shared);
+    piece.load(totals, 1, begin, p.pieces);
+    piece.scan();
     SL_UNROLL
-    for (int i = 0; i < kItems; ++i) {
-      if (first + i >= p.pieces) break;
-      totals[first + i] = i == 0 ? earlier : Op::combine(earlier, piece.values[i - 1]);
-    }
+    for (int i = kItems - 1; i > 0; --i) piece.values[i] = piece.values[i - 1];
+    piece.values[0] = Op::template identity<T>();
+    piece.store(totals, 1, begin, p.pieces, groups.total());
     groups.add(piece.total);
   }
 }
@@ -255,11 +265,15 @@ SL_INLINE void sl_scan_before(const sl_scan& p) {
 template <typename M, typename Op, int kItems>
 SL_INLINE void sl_scan_pieces(const sl_scan& p) {
   typedef decltype(sl_decode(M())) T;
-  typedef sl_piece<Op, T, kItems> Piece;
-  SL_SHARED typename Piece::Warps warps;
+  typedef sl_piece<Op, T, kItems, SL_THREADS> Piece;
+  SL_SHARED typename Piece::Shared shared;
   const sl_i64 block = p.first_block + sl_block(), number = block % p.pieces;
+  const sl_i64 begin = number * Piece::kSize;
   const sl_line<M> line(p, block / p.pieces);
   const T* const totals = (const T*)p.totals + block - number;
+  Piece piece(shared);
+  piece.load(line.x, p.stride, begin, p.length);
+  piece.scan();
   T earlier = Op::template identity<T>();
   if (p.pieces > kFewPieces) {
     earlier = totals[number];
@@ -267,11 +281,7 @@ SL_INLINE void sl_scan_pieces(const sl_scan& p) {
     SL_UNROLL_BY(4)
     for (sl_i64 k = 0; k < number; ++k) earlier = Op::combine(earlier, totals[k]);
   }
-  Piece piece;
-  const sl_i64 first = Piece::first_of(number);
-  piece.load(line.x, p.stride, first, p.length);
-  piece.scan(warps);
-  piece.store(line.y, p.inner, first, p.length, earlier);
+  piece.store(line.y, p.inner, begin, p.length, earlier);
 }
 )sluice";
 
@@ -334,6 +344,7 @@ class ScanRunner : public LibraryRunner {
     for (size_t i = 0; status.ok() && i < passes.size(); ++i) {
       arguments.first_block = 0;
       const int64_t blocks = passes[i] == Pass::kThread ? ceil_div(lines, int64_t{kThreads})
+                             : passes[i] == Pass::kWarp ? ceil_div(lines, kThreads / kLanes)
                              : is_of_pieces(passes[i])  ? lines * arguments.pieces
                                                         : lines;
       status = kernel(attributes, passes[i]).launch(stream, &arguments, blocks, label);
@@ -344,15 +355,16 @@ class ScanRunner : public LibraryRunner {
   }
 
  private:
-  // The kernels; `kBlock` and `kThread` do all of it.
-  enum class Pass { kThread, kBlock, kTotals, kBefore, kPieces };
-  static constexpr const char* kPassNames[] = {"by_thread", "by_block", "totals", "before",
-                                               "pieces"};
+  // The kernels; the first three do all of it.
+  enum class Pass { kThread, kWarp, kBlock, kTotals, kBefore, kPieces };
+  static constexpr const char* kPassNames[] = {"by_thread", "by_warp", "by_block",
+                                               "totals",    "before",  "pieces"};
 
   static bool is_of_pieces(Pass pass) { return pass == Pass::kTotals || pass == Pass::kPieces; }
 
   std::vector<Pass> passes(const fusion::ScanShape& shape) const {
-    if (shape.length < kBlockLine) return {Pass::kThread};
+    if (shape.length < kWarpLine) return {Pass::kThread};
+    if (shape.length < kBlockLine) return {Pass::kWarp};
     const int64_t pieces = ceil_div(shape.length, kScanPiece);
     const bool fills_device = shape.lines >= 2 * context_.info().multiprocessors;
     if (pieces == 1 || (pieces <= kFewPieces && fills_device)) return {Pass::kBlock};
@@ -371,11 +383,18 @@ class ScanRunner : public LibraryRunner {
                        attributes.shape.kind == fusion::ScanKind::kProduct;
     const DType dtype =
         wraps && attributes.dtype == DType::kInt64 ? DType::kUInt64 : attributes.dtype;
+    const std::string items = absl::StrCat(", ", kScanItems);
+    const std::string call = pass == Pass::kThread                         ? "by_thread<"
+                             : is_of_pieces(pass) || pass == Pass::kBefore ? absl::StrCat(what, "<")
+                                                                           : "by_team<";
+    const std::string sizes = pass == Pass::kThread  ? ""
+                              : pass == Pass::kWarp  ? absl::StrCat(items, ", ", kLanes)
+                              : pass == Pass::kBlock ? absl::StrCat(items, ", ", kThreads)
+                                                     : items;
     return kernels_.get(name, [&] {
       return absl::StrCat(kLinesText, "constexpr sl_i64 kFewPieces = ", kFewPieces, ";\n",
-                          kScanText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_", what, "<",
-                          memory_type(dtype), ", ", kind.type,
-                          pass == Pass::kThread ? "" : absl::StrCat(", ", kScanItems), ">(p); }\n");
+                          kScanText, "SL_KERNEL(", name, ", sl_scan) { sl_scan_", call,
+                          memory_type(dtype), ", ", kind.type, sizes, ">(p); }\n");
     });
   }
 
