@@ -117,6 +117,28 @@ TEST_P(Scatter, ElementsInOrder) {
   }
 }
 
+// Rows of whole vectors, of x from an element on that may not be aligned.
+TEST_P(Scatter, ManyPositionsOfRows) {
+  const DType dtype = GetParam();
+  constexpr int64_t kCount = 5000, kRows = 70;
+  const Tensor rows = astype(randint(0, kRows, {kCount}), DType::kInt64);
+  for (const int64_t columns : {8, 16, 17}) {
+    const Tensor updates = numbers({kCount, columns}, dtype);
+    const Tensor padded = numbers({kRows * columns + 1}, dtype);
+    for (const int64_t first : {0, 1}) {
+      const Tensor x = reshape(slice(padded, 0, first, first + kRows * columns), {kRows, columns});
+      visit_dtype(dtype, [&]<typename T>() {
+        if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+          expect_rows<T>(scatter_add(x, reshape(rows, {kCount, 1}), updates, 0), x, rows, updates,
+                         "sums", [](T a, T b) { return static_cast<T>(a + b); });
+          expect_rows<T>(scatter(x, reshape(rows, {kCount, 1}), updates, 0), x, rows, updates,
+                         "updates", [](T, T b) { return b; });
+        }
+      });
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(DTypes, Scatter,
                          testing::Values(DType::kInt8, DType::kInt32, DType::kInt64, DType::kUInt16,
                                          DType::kFloat32, DType::kFloat64),

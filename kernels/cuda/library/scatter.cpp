@@ -160,19 +160,27 @@ SL_INLINE void sl_scatter_starts(const sl_scatter& p) {
   }
   p.starts[row] = sl_u32(low);
 }
-template <typename M, typename Op>
+// A thread for each kLanes columns of a row; several are consecutive and aligned.
+template <typename M, typename Op, int kLanes>
 SL_INLINE void sl_scatter_elements(const sl_scatter& p) {
-  const sl_i64 e = sl_number(p);
-  if (e >= p.rows * p.columns) return;
-  const sl_i64 row = e / p.columns, column = e - row * p.columns;
+  typedef decltype(sl_decode(M())) T;
+  const sl_i64 number = sl_number(p), threads_of_row = p.columns / kLanes;
+  if (number >= p.rows * threads_of_row) return;
+  const sl_i64 row = number / threads_of_row, column = (number - row * threads_of_row) * kLanes;
   const M* const updates = (const M*)p.updates.base + column * p.updates.column;
-  auto y = sl_load((const M*)p.x.base + row * p.x.row + column * p.x.column);
+  T y[kLanes];
+  sl_load_vector(y, (const M*)p.x.base + row * p.x.row + column * p.x.column);
   const sl_i64 end = p.starts[row + 1];
   sl_i64 k = p.starts[row];
   if (Op::kLastWins && k < end) k = end - 1;
   SL_UNROLL_BY(4)
-  for (; k < end; ++k) y = Op::combine(y, sl_load(updates + p.order[k] * p.updates.row));
-  sl_store((M*)p.y + e, y);
+  for (; k < end; ++k) {
+    T update[kLanes];
+    sl_load_vector(update, updates + p.order[k] * p.updates.row);
+    SL_UNROLL
+    for (int l = 0; l < kLanes; ++l) y[l] = Op::combine(y[l], update[l]);
+  }
+  sl_store_vector((M*)p.y + row * p.columns + column, y);
 }
 )sluice";
 
@@ -206,6 +214,15 @@ struct ScatterArguments {
         columns(attributes.columns),
         count(attributes.count),
         rows_of_block(std::max<int64_t>(1, ceil_div(rows, kMaxBlocks))) {}
+
+  // Whether each `lanes` columns of a row are consecutive and aligned in x, updates and y.
+  bool has_vectors(int lanes, size_t element_bytes) const {
+    const auto is_aligned = [&](const void* base, int64_t row) {
+      return reinterpret_cast<uintptr_t>(base) % (lanes * element_bytes) == 0 && row % lanes == 0;
+    };
+    return x.column == 1 && updates.column == 1 && is_aligned(x.base, x.row) &&
+           is_aligned(updates.base, updates.row) && is_aligned(y, columns);
+  }
 };
 
 // What is only moved is of any type of its size; signed integers wrap as unsigned ones do.
@@ -220,6 +237,11 @@ DType stored_dtype(const fusion::ScatterAttributes& attributes) {
     case 4: return DType::kUInt32;
     default: return DType::kUInt64;
   }
+}
+
+// Of a vector of 16 bytes.
+int lanes_of(const fusion::ScatterAttributes& attributes) {
+  return static_cast<int>(16 / size_of(attributes.dtype));
 }
 
 bool sorts_positions(const fusion::ScatterAttributes& attributes) {
@@ -246,7 +268,7 @@ class ScatterRunner : public LibraryRunner {
     const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
     if (!sorts_positions(attributes)) return kernel(attributes, Pass::kRows).compile();
     absl::Status status = radix_.prepare(keys_of(attributes));
-    for (const Pass pass : {Pass::kKeys, Pass::kStarts, Pass::kElements}) {
+    for (const Pass pass : {Pass::kKeys, Pass::kStarts, Pass::kElements, Pass::kVectors}) {
       if (status.ok()) status = kernel(attributes, pass).compile();
     }
     return status;
@@ -262,7 +284,7 @@ class ScatterRunner : public LibraryRunner {
   }
 
  private:
-  enum class Pass { kRows, kKeys, kStarts, kElements };
+  enum class Pass { kRows, kKeys, kStarts, kElements, kVectors };
 
   absl::Status enqueue_sorted(runtime::cuda::CudaStream* stream,
                               const fusion::ScatterAttributes& attributes,
@@ -289,7 +311,10 @@ class ScatterRunner : public LibraryRunner {
       status = radix_.enqueue(stream, keys_of(attributes), of_keys, label, std::bit_width(rows));
     }
     launch(Pass::kStarts, attributes.rows + 1);
-    launch(Pass::kElements, attributes.rows * attributes.columns);
+    const int lanes = lanes_of(attributes);
+    const bool has_vectors = arguments.has_vectors(lanes, size_of(attributes.dtype));
+    launch(has_vectors ? Pass::kVectors : Pass::kElements,
+           attributes.rows * attributes.columns / (has_vectors ? lanes : 1));
     // Later work on the stream may reuse it.
     allocator.free(*memory);
     return status;
@@ -304,14 +329,20 @@ class ScatterRunner : public LibraryRunner {
       });
     }
     const DType dtype = stored_dtype(attributes);
-    const char* const what = pass == Pass::kRows ? "rows" : "elements";
+    const char* const what = pass == Pass::kRows      ? "rows"
+                             : pass == Pass::kVectors ? "vectors"
+                                                      : "elements";
+    const std::string lanes =
+        pass == Pass::kRows ? ""
+                            : absl::StrCat(", ", pass == Pass::kVectors ? lanes_of(attributes) : 1);
     constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
     const char* const op = kOps[static_cast<int>(attributes.mode)];
     const std::string name =
         absl::StrCat("scatter_", what, "_", op + 3, "_", sluice::name_of(dtype));
     return kernels_.get(name, [&] {
-      return absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_", what,
-                          "<", memory_type(dtype), ", ", op, ">(p); }\n");
+      return absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_",
+                          pass == Pass::kRows ? "rows" : "elements", "<", memory_type(dtype), ", ",
+                          op, lanes, ">(p); }\n");
     });
   }
 
