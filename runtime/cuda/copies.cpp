@@ -11,6 +11,7 @@
 namespace sluice::runtime::cuda {
 namespace {
 
+constexpr size_t kChunkAlignment = 64;
 // For less, two chunks of staging let the caller go on sooner.
 constexpr size_t kLeastDirectBytes = 2 * Staging::kChunkBytes;
 
@@ -86,13 +87,19 @@ absl::Status Staging::to_device(void* target, const void* host, size_t bytes) {
     }
     for (size_t begin = 0; begin < bytes && status.ok(); begin += kChunkBytes) {
       const size_t size = std::min(bytes - begin, kChunkBytes);
-      Chunk& chunk = chunks_[begin / kChunkBytes % 2];
-      status = prepare(&chunk);
-      if (!status.ok()) break;
-      std::memcpy(chunk.memory, static_cast<const std::byte*>(host) + begin, size);
+      if (filled_ + size > kChunkBytes) {
+        status = prepare(&chunks_[1 - filling_]);
+        if (!status.ok()) break;
+        filling_ = 1 - filling_;
+        filled_ = 0;
+      }
+      Chunk& chunk = chunks_[filling_];
+      std::byte* const memory = static_cast<std::byte*>(chunk.memory) + filled_;
+      std::memcpy(memory, static_cast<const std::byte*>(host) + begin, size);
+      filled_ += round_up(size, kChunkAlignment);
       status = start(&chunk, [&] {
         return stream_.device().context().call<&Driver::memcpy_htod_async>(
-            address(target) + begin, chunk.memory, size, stream_.handle());
+            address(target) + begin, memory, size, stream_.handle());
       });
     }
     return status;

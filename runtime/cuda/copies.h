@@ -17,8 +17,9 @@
 namespace sluice::runtime::cuda {
 
 // Double buffering in pinned memory: while the GPU copies one chunk, the host copies the other.
-// What is large and in pinned memory already is copied from there, or to there, at once. Chunks are
-// allocated on first use. Not thread-safe; the context must be current.
+// Small copies to the device share a chunk, so that none waits for the one before. What is large
+// and in pinned memory already is copied from there, or to there, at once. Chunks are allocated on
+// first use. Not thread-safe; the context must be current.
 class Staging {
  public:
   static constexpr size_t kChunkBytes = size_t{4} << 20;
@@ -48,6 +49,9 @@ class Staging {
 
   CudaStream& stream_;
   std::array<Chunk, 2> chunks_;
+  // The chunk that copies to the device go through, and how much of it is taken: none has been.
+  size_t filling_ = 0;
+  size_t filled_ = kChunkBytes;
 };
 
 // The copies of one device, on separate streams: an upload waits for no kernel, a download for none
