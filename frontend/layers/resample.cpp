@@ -52,68 +52,47 @@ struct Resampling {
   int64_t clamped(int64_t i) const { return std::clamp<int64_t>(i, 0, extent - 1); }
 };
 
-// `values`, of `shape` from this axis on, to be broadcast with a tensor of `rank` axes.
-template <typename T>
-Tensor along(int axis, int rank, std::initializer_list<int64_t> shape, const std::vector<T>& values,
-             const Tensor& like) {
-  frontend::Dims dims(rank, 1);
-  std::copy(shape.begin(), shape.end(), dims.begin() + axis);
-  return Tensor::from(values, Shape(span_of(dims))).to(like.device());
-}
-// Of the dtype of x, float32 or float64. Rounded here: kernels read them again for each row.
-Tensor weights_along(int axis, int rank, std::initializer_list<int64_t> shape,
-                     const std::vector<double>& values, const Tensor& x) {
-  if (x.dtype() == DType::kFloat64) return along(axis, rank, shape, values, x);
-  const std::vector<float> rounded(values.begin(), values.end());
-  return along(axis, rank, shape, rounded, x);
-}
-Tensor weights_along(int axis, const std::vector<double>& values, const Tensor& x) {
-  return weights_along(axis, x.ndim(), {static_cast<int64_t>(values.size())}, values, x);
-}
+// What results read of an axis: for each of them as many elements as there are taps. By tap, then
+// by element of the result, so that those of elements side by side are too. Linear ones have two
+// taps, and the weight of the second alone.
+struct Taps {
+  int64_t count = 0;
+  std::vector<int64_t> indices;
+  std::vector<double> weights;
+};
 
-Tensor indexed(const Tensor& x, const std::vector<int64_t>& indices, int axis) {
-  return take(x, Tensor::from(indices).to(x.device()), axis);
-}
-
-Tensor nearest(const Tensor& x, int axis, const Resampling& to, bool is_exact) {
-  if (to.extent > 0 && to.size % to.extent == 0) return repeat(x, to.size / to.extent, axis);
-  std::vector<int64_t> indices(to.size);
+Taps nearest_taps(const Resampling& to, bool is_exact) {
+  Taps taps{1, std::vector<int64_t>(to.size), {}};
   for (int64_t i = 0; i < to.size; ++i) {
-    indices[i] = is_exact ? (2 * i + 1) * to.extent / (2 * to.size) : i * to.extent / to.size;
+    taps.indices[i] = is_exact ? (2 * i + 1) * to.extent / (2 * to.size) : i * to.extent / to.size;
   }
-  return indexed(x, indices, axis);
+  return taps;
 }
 
-Tensor linear(const Tensor& x, int axis, const Resampling& to) {
-  std::vector<int64_t> below(to.size), above(to.size);
-  std::vector<double> shares(to.size);
+Taps linear_taps(const Resampling& to) {
+  Taps taps{2, std::vector<int64_t>(2 * to.size), std::vector<double>(to.size)};
   for (int64_t i = 0; i < to.size; ++i) {
     const double place = std::max(to.place(i), 0.0);
-    below[i] = to.clamped(static_cast<int64_t>(place));
-    above[i] = to.clamped(below[i] + 1);
-    shares[i] = place - static_cast<double>(below[i]);
+    const int64_t below = to.clamped(static_cast<int64_t>(place));
+    taps.indices[i] = below;
+    taps.indices[to.size + i] = to.clamped(below + 1);
+    taps.weights[i] = place - static_cast<double>(below);
   }
-  return lerp(indexed(x, below, axis), indexed(x, above, axis), weights_along(axis, shares, x));
+  return taps;
 }
 
-Tensor cubic(const Tensor& x, int axis, const Resampling& to) {
+Taps cubic_taps(const Resampling& to) {
   constexpr int kTaps = 4;
-  std::vector<int64_t> indices[kTaps];
-  std::vector<double> weights[kTaps];
+  Taps taps{kTaps, std::vector<int64_t>(kTaps * to.size), std::vector<double>(kTaps * to.size)};
   for (int64_t i = 0; i < to.size; ++i) {
     const double place = to.place(i), below = std::floor(place), share = place - below;
     const auto of_taps = frontend::cubic_weights(share, frontend::kCubicSlope);
     for (int k = 0; k < kTaps; ++k) {
-      indices[k].push_back(to.clamped(static_cast<int64_t>(below) + k - 1));
-      weights[k].push_back(of_taps[k]);
+      taps.indices[k * to.size + i] = to.clamped(static_cast<int64_t>(below) + k - 1);
+      taps.weights[k * to.size + i] = of_taps[k];
     }
   }
-  Tensor sum;
-  for (int k = 0; k < kTaps; ++k) {
-    Tensor term = indexed(x, indices[k], axis) * weights_along(axis, weights[k], x);
-    sum = k == 0 ? std::move(term) : std::move(sum) + std::move(term);
-  }
-  return sum;
+  return taps;
 }
 
 double weight_of(Filter filter, double distance) {
@@ -125,35 +104,92 @@ double weight_of(Filter filter, double distance) {
 }
 
 // With filters as wide as what becomes one element, each divided by the sum of its weights.
-Tensor antialiased(const Tensor& x, int axis, const Resampling& to, Filter filter) {
+Taps antialiased_taps(const Resampling& to, Filter filter) {
   const double step = to.step(), scale = std::max(step, 1.0);
   const double support = (filter == Filter::kLinear ? 1 : 2) * scale;
-  const auto taps = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
-  // By tap, then by element of the result, so that those of elements side by side are too. Those
-  // that are not needed have a weight of 0, and an index that some other has.
-  std::vector<int64_t> indices(taps * to.size);
-  std::vector<double> weights(taps * to.size);
+  const auto count = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
+  // Those that are not needed have a weight of 0, and an index that some other has.
+  Taps taps{count, std::vector<int64_t>(count * to.size), std::vector<double>(count * to.size)};
   for (int64_t i = 0; i < to.size; ++i) {
     const double centre = step * (static_cast<double>(i) + 0.5);
     const auto begin = static_cast<int64_t>(std::max(std::floor(centre - support + 0.5), 0.0));
     const int64_t end =
         std::min(static_cast<int64_t>(std::floor(centre + support + 0.5)), to.extent);
     double total = 0;
-    for (int64_t tap = 0; tap < taps; ++tap) {
+    for (int64_t tap = 0; tap < count; ++tap) {
       const int64_t k = begin + tap;
       const double weight =
           k < end ? weight_of(filter, (static_cast<double>(k) - centre + 0.5) / scale) : 0;
-      indices[tap * to.size + i] = to.clamped(std::min(k, std::max(end - 1, begin)));
-      weights[tap * to.size + i] = weight;
+      taps.indices[tap * to.size + i] = to.clamped(std::min(k, std::max(end - 1, begin)));
+      taps.weights[tap * to.size + i] = weight;
       total += weight;
     }
-    for (int64_t k = 0; k < taps && total != 0; ++k) weights[k * to.size + i] /= total;
+    for (int64_t k = 0; k < count && total != 0; ++k) taps.weights[k * to.size + i] /= total;
   }
+  return taps;
+}
+
+// The taps of all axes, as two tensors: a copy to a GPU takes longer than most kernels.
+class Tables {
+ public:
+  // `like`: whose device they are on, and whose dtype weights have.
+  Tables(const std::vector<Taps>& axes, const Tensor& like) {
+    std::vector<int64_t> indices;
+    std::vector<double> weights;
+    for (const Taps& taps : axes) {
+      indices.insert(indices.end(), taps.indices.begin(), taps.indices.end());
+      weights.insert(weights.end(), taps.weights.begin(), taps.weights.end());
+    }
+    if (!indices.empty()) indices_ = Tensor::from(indices).to(like.device());
+    if (weights.empty()) return;
+    // Of float32 or float64. Rounded here: kernels read them again for each row.
+    const bool is_wide = like.dtype() == DType::kFloat64;
+    const std::vector<float> rounded(weights.begin(), is_wide ? weights.begin() : weights.end());
+    weights_ = (is_wide ? Tensor::from(weights) : Tensor::from(rounded)).to(like.device());
+  }
+  // The next of them, in order.
+  Tensor next_indices(int64_t count) { return next(indices_, count, &next_index_); }
+  // To be broadcast with a tensor of `rank` axes, of `shape` from this axis on.
+  Tensor next_weights(int axis, int rank, std::initializer_list<int64_t> shape) {
+    frontend::Dims dims(rank, 1);
+    std::copy(shape.begin(), shape.end(), dims.begin() + axis);
+    const Shape whole(span_of(dims));
+    return reshape(next(weights_, whole.numel(), &next_weight_), whole);
+  }
+
+ private:
+  static Tensor next(const Tensor& all, int64_t count, int64_t* at) {
+    const int64_t first = std::exchange(*at, *at + count);
+    return slice(all, 0, first, first + count);
+  }
+
+  Tensor indices_, weights_;
+  int64_t next_index_ = 0, next_weight_ = 0;
+};
+
+Tensor linear(const Tensor& x, int axis, int64_t size, Tables* tables) {
+  const Tensor below = take(x, tables->next_indices(size), axis);
+  const Tensor above = take(x, tables->next_indices(size), axis);
+  return lerp(below, above, tables->next_weights(axis, x.ndim(), {size}));
+}
+
+Tensor cubic(const Tensor& x, int axis, int64_t size, int64_t taps, Tables* tables) {
+  Tensor sum;
+  for (int64_t k = 0; k < taps; ++k) {
+    Tensor term =
+        take(x, tables->next_indices(size), axis) * tables->next_weights(axis, x.ndim(), {size});
+    sum = k == 0 ? std::move(term) : std::move(sum) + std::move(term);
+  }
+  return sum;
+}
+
+Tensor antialiased(const Tensor& x, int axis, int64_t size, int64_t taps, Tables* tables) {
   frontend::Dims dims = frontend::dims_of(x);
-  dims[axis] = to.size;
+  dims[axis] = size;
   dims.insert(dims.begin() + axis, taps);
-  const Tensor factors = weights_along(axis, x.ndim() + 1, {taps, to.size}, weights, x);
-  return sum(reshape(indexed(x, indices, axis), Shape(span_of(dims))) * factors, axis);
+  const Tensor elements = take(x, tables->next_indices(taps * size), axis);
+  const Tensor factors = tables->next_weights(axis, x.ndim() + 1, {taps, size});
+  return sum(reshape(elements, Shape(span_of(dims))) * factors, axis);
 }
 
 }  // namespace
@@ -176,17 +212,37 @@ Tensor interpolate(Arg x, const Shape& size, std::string_view mode, bool align_c
     if (antialias) frontend::check_rank(kName, tensor.ndim() + 1, tensor);
     const DType result = is_weighted ? float_type(tensor.dtype()) : tensor.dtype();
     Tensor values = is_weighted ? astype(tensor, compute_type(result)) : tensor;
+    const auto repeats = [&](const Resampling& to) {
+      return !is_weighted && to.extent > 0 && to.size % to.extent == 0;
+    };
+    std::vector<Resampling> axes;
+    std::vector<Taps> taps;
+    for (int k = 0; k < size.rank(); ++k) {
+      const Resampling& to =
+          axes.emplace_back(Resampling{values.shape()[first + k], size[k], align_corners});
+      Taps& of_axis = taps.emplace_back();
+      if (to.size == to.extent || repeats(to)) continue;
+      if (to.extent == 0) fail(kName, "axis ", first + k, " of ", describe(tensor), " is empty");
+      of_axis = !is_weighted                ? nearest_taps(to, filter == Filter::kNearestExact)
+                : antialias                 ? antialiased_taps(to, filter)
+                : filter == Filter::kLinear ? linear_taps(to)
+                                            : cubic_taps(to);
+    }
+    Tables tables(taps, values);
     for (int k = 0; k < size.rank(); ++k) {
       const int axis = first + k;
-      const Resampling to{values.shape()[axis], size[k], align_corners};
-      if (to.size == to.extent) continue;
-      if (to.extent == 0) fail(kName, "axis ", axis, " of ", describe(tensor), " is empty");
-      if (!is_weighted) {
-        values = nearest(values, axis, to, filter == Filter::kNearestExact);
+      const int64_t to = size[k], count = taps[k].count;
+      if (to == axes[k].extent) continue;
+      if (repeats(axes[k])) {
+        values = repeat(values, to / axes[k].extent, axis);
+      } else if (!is_weighted) {
+        values = take(values, tables.next_indices(to), axis);
       } else if (antialias) {
-        values = antialiased(values, axis, to, filter);
+        values = antialiased(values, axis, to, count, &tables);
+      } else if (filter == Filter::kLinear) {
+        values = linear(values, axis, to, &tables);
       } else {
-        values = filter == Filter::kLinear ? linear(values, axis, to) : cubic(values, axis, to);
+        values = cubic(values, axis, to, count, &tables);
       }
     }
     return astype(std::move(values), result);
