@@ -173,7 +173,10 @@ def add_team(folder, record, launch):
     text = text[:text.index("}  // namespace")]
     if "sl_row_team<Index> team" in text:
         call.update(chunk=8192, threads_a_row=call["team"])
-    elif "sl_column_team<Index> team" in text:
+    elif "sl_across_team<Index> team" in text:
+        team = call["team"]
+        call.update(chunk=8192, threads_a_row=team // 8 if team > 32 else min(team, 4))
+    elif "sl_column_team<Index, " in text:
         call.update(chunk=512, threads_a_row=8)
     else:
         del launch["call"]

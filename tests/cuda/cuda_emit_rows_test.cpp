@@ -147,6 +147,54 @@ TEST(CudaEmitTest, QuotientsByAValueOfTheRow) {
   check(cases);
 }
 
+// However threads are laid out: rows or columns whose elements lie side by side the other way,
+// columns of a few elements. `turned`: the program says so.
+Case& add_turned(Cases& cases, const Matrix& m, DType dtype, bool turned) {
+  Case& c = m.add(cases, absl::StrCat(name_of(dtype), turned ? " turned" : ""));
+  c->program().lanes_across_rows = turned && m.by_row();
+  const auto strides =
+      m.by_row() ? std::vector<int64_t>{1, m.rows} : std::vector{m.length, int64_t{1}};
+  const ValueId x = add_load(c, dtype, floats(m.count(), 3), strides);
+  if (turned && !m.by_row()) {
+    c->program().tiled = true;
+    c->program().accesses.back().lanes = fusion::StrideClass::kTile;
+  }
+  const ValueId d = c->op(Op::kSub, {x, c->op(Op::kMax, {x})});
+  const ValueId sum = c->op(Op::kSum, {c->op(Op::kMul, {d, d})});
+  c->store(c->op(Op::kDiv, {d, sum}), c->access(c.output(dtype, m.count()), dtype, strides));
+  c.store(sum, {m.rows, 0});
+  c.store(c->op(Op::kArgMax, {x}), {m.rows, 0});
+  c.store(c->op(Op::kSum, {x}), {m.rows, 0});
+  return c;
+}
+
+TEST(CudaEmitTest, ThreadsAcrossRowsAndDownColumnsKeepTheOrder) {
+  const int64_t lengths[] = {1,   3,   4,    5,    8,    9,    17,   63,   64,   127,
+                             500, 512, 1000, 1024, 1025, 3136, 4096, 8192, 8200, 20'001};
+  for (const Schedule schedule : {Schedule::kRow, Schedule::kColumn}) {
+    Cases cases;
+    for (const int64_t length : lengths) {
+      if (schedule == Schedule::kColumn && length > 5000) continue;
+      for (const DType dtype : {kFloat32, kFloat16, kFloat64}) {
+        if (dtype != kFloat32 && length % 2 == 0) continue;
+        const Matrix m{schedule, length > 3000 ? 9 : length > 100 ? 37 : 300, length};
+        add_turned(cases, m, dtype, false);
+        add_turned(cases, m, dtype, true);
+      }
+    }
+    const OwnKernels own(cases.all());
+    check_with_nvrtc(own.text());
+    for (size_t i = 0; i < cases.size(); i += 2) {
+      const std::vector<std::string> expected = own.run(cases[i], 132);
+      for (const int multiprocessors : {0, 1, 132}) {
+        for (Case* const c : {&cases[i], &cases[i + 1]}) {
+          EXPECT_EQ(own.run(*c, multiprocessors), expected) << c->name() << " " << multiprocessors;
+        }
+      }
+    }
+  }
+}
+
 TEST(CudaEmitTest, HalfAndDoubleReductions) {
   Cases cases;
   for (const DType dtype : {kFloat16, kBFloat16, kFloat64, kInt8, kUInt16, kInt64}) {

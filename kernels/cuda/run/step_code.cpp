@@ -28,20 +28,17 @@ KernelArgs without_addresses(const fusion::KernelCall& call) {
 // differ in nothing else share a kernel.
 fusion::Program for_gpu(fusion::Program program) {
   using fusion::StrideClass;
+  // Threads are laid out by it.
+  program.tiled &= program.schedule == fusion::Schedule::kColumn;
   for (fusion::Access& access : program.accesses) {
-    if (access.lanes == StrideClass::kTile) access.lanes = StrideClass::kAny;
+    if (access.lanes == StrideClass::kTile && !program.tiled) access.lanes = StrideClass::kAny;
     access.rows = StrideClass::kZero;
     access.varies_in_row = false;
     access.row_stride = 0;
     access.knows_row = false;
     access.in_row = {};
-    if (program.lanes_across_rows) {
-      // The class was that of the rows' dim.
-      access.lanes = access.varies_along_reduced ? StrideClass::kAny : StrideClass::kZero;
-    }
   }
-  program.caches_rows = program.lanes_across_rows = program.one_leaf = program.short_runs = false;
-  program.tiled = program.nontemporal = false;
+  program.caches_rows = program.one_leaf = program.short_runs = program.nontemporal = false;
   program.packed = {};
   program.packed_rank = 0;
   return program;

@@ -442,7 +442,8 @@ std::string BodyEmitter::address(uint16_t access) const {
 }
 
 std::string BodyEmitter::guarded(const std::string& predicate) const {
-  if (in_lanes_ || program_.schedule != Schedule::kColumn) return predicate;
+  const bool waits = program_.schedule == Schedule::kColumn || program_.lanes_across_rows;
+  if (in_lanes_ || !waits) return predicate;
   return predicate.empty() ? "team.active()" : absl::StrCat("team.active() && ", predicate);
 }
 

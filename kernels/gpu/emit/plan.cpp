@@ -85,7 +85,8 @@ int batch_of(const Program& program, const Plan::Pass& pass, int lanes) {
   }
   if (bytes == 0) return 1;
   // A leaf of a column has 16 elements of a thread; a batch has to divide it.
-  const int64_t most = program.schedule == Schedule::kColumn ? 16 : 8;
+  const bool by_elements = program.schedule == Schedule::kColumn || program.lanes_across_rows;
+  const int64_t most = by_elements ? 16 : 8;
   int batch = 1;
   while (2 * batch <= most && 2 * batch * bytes <= kBytesUnderWay &&
          2 * batch * lanes * weight <= kMaxWeight) {
@@ -212,7 +213,7 @@ Plan::Kept keep(const Program& program, const std::vector<Plan::Pass>& passes, i
 
 int lanes_of(const Program& program) {
   const int widest = widest_unit_access(program);
-  if (program.schedule == Schedule::kColumn || widest == 0) return 1;
+  if (program.schedule == Schedule::kColumn || program.lanes_across_rows || widest == 0) return 1;
   const int room = kMaxWeight / compile_weight(program);
   if (program.schedule == Schedule::kRow) return room < kRowLanes ? 1 : kRowLanes;
   int lanes = kVectorBytes / widest;
@@ -245,6 +246,10 @@ Plan::Plan(const Program& program) {
   }
   const int lanes = lanes_of(program);
   for (Pass& pass : passes) pass.batch = batch_of(program, pass, lanes);
+  // An element of each of the order's threads.
+  takes_short_columns =
+      program.schedule == Schedule::kColumn && !program.tiled &&
+      std::all_of(passes.begin(), passes.end(), [](const Pass& pass) { return pass.batch >= 8; });
   kept = keep(program, passes, lanes);
   after = std::move(plan.rows.back());
   row_stores = std::move(plan.row_stores);

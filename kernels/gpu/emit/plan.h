@@ -11,7 +11,8 @@ namespace sluice::kernels::cuda {
 
 // Lanes are the points that a thread computes side by side, along the innermost dim: along the last
 // outer dim in a pointwise program, along the last reduced one in a row program. A column program
-// has one. How many there are is fixed here, for all sizes.
+// has one, and a row program whose threads run across rows. How many there are is fixed here, for
+// all sizes.
 int lanes_of(const fusion::Program& program);
 
 // True if blocks take the points of a pointwise program by tiles of several lines, where extents
@@ -41,8 +42,10 @@ struct Plan {
   // all lanes. A value of the lanes that several passes need is computed in each.
   std::vector<Pass> passes;
   Kept kept;
-  std::vector<fusion::ValueId> after;       // of row level, known after the last pass
-  std::vector<fusion::Store> row_stores;    // once a row, after everything else
+  std::vector<fusion::ValueId> after;     // of row level, known after the last pass
+  std::vector<fusion::Store> row_stores;  // once a row, after everything else
+  // A thread may take a whole column of few elements, which it loads first.
+  bool takes_short_columns = false;
   std::vector<fusion::ValueId> reductions;  // all of them
 };
 

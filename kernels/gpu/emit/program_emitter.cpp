@@ -110,10 +110,17 @@ void ProgramEmitter::emit_team() {
       if (takes_tiles(program_)) writer_.close();
       break;
     case Schedule::kRow:
+      if (program_.lanes_across_rows) {
+        writer_.line("const sl_across_team<Index> team(p.call, block);");
+        break;
+      }
       writer_.line("const sl_row_team<Index> team(p.call, block);");
       writer_.line("if (!team.active()) return;");
       break;
-    case Schedule::kColumn: writer_.line("const sl_column_team<Index> team(p.call, block);"); break;
+    case Schedule::kColumn:
+      writer_.line("const sl_column_team<Index, ", program_.tiled ? "true" : "false", ", ",
+                   plan_.takes_short_columns ? "true" : "false", "> team(p.call, block);");
+      break;
   }
 }
 
@@ -137,10 +144,12 @@ void ProgramEmitter::emit_loads_struct(int number) {
 
 std::vector<std::string> ProgramEmitter::emit_reductions(const Plan::Pass& pass,
                                                          std::vector<std::string> first) {
+  const bool takes_turns = program_.lanes_across_rows || plan_.takes_short_columns;
   for (const ValueId id : pass.reductions) {
     const std::string accumulator = BodyEmitter::accumulator(id);
     writer_.line(
-        "sl_reduction<", body_.combiner(id), "> ", accumulator, "(",
+        "sl_reduction<", body_.combiner(id), takes_turns ? ", 8, sl_most_turns" : "", "> ",
+        accumulator, "(",
         std::find(plan_.reductions.begin(), plan_.reductions.end(), id) - plan_.reductions.begin(),
         ");");
     first.push_back(accumulator);

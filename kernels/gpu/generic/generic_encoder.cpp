@@ -342,7 +342,7 @@ std::optional<std::vector<uint64_t>> encode_generic(const Program& program) {
 }
 
 Geometry generic_geometry_of(const Program& program, const int64_t* extents, int multiprocessors) {
-  Geometry geometry = geometry_of(program, extents, multiprocessors);
+  Geometry geometry = geometry_of(program, extents, multiprocessors, /*takes_turns=*/false);
   if (program.schedule != Schedule::kPointwise) return geometry;
   // A thread for each point.
   geometry.rows = 1;

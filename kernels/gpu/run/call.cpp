@@ -23,6 +23,7 @@ constexpr int64_t kWarp = 32;
 constexpr int64_t kRowChunk = 8192, kRowGroup = 4;
 constexpr int64_t kColumnChunk = 512, kColumnSize = 8;
 constexpr int64_t kColumns = kThreads / kColumnSize;  // of a block
+constexpr int64_t kAcrossThreads = 4;  // of a row in a warp, if rows are side by side
 // Rows up to this long are reduced by a warp or a part of one.
 constexpr int64_t kWarpRow = 1024;
 // Fewer blocks than this many for each multiprocessor leave it waiting for memory. Up to the second
@@ -85,16 +86,34 @@ bool is_worth_splitting(const Geometry& geometry, int64_t multiprocessors) {
   return geometry.blocks[0] < wanted * multiprocessors;
 }
 
+// Rows of a block.
+int64_t rows_of_block(int64_t team, bool across) {
+  if (!across || team < kAcrossThreads) return kThreads / team;
+  return (team > kWarp ? kWarp : kThreads) / kAcrossThreads;
+}
+
 // What blocks of whole rows do, and how rows are split among blocks.
-void set_row_blocks(int64_t multiprocessors, Geometry* geometry) {
+void set_row_blocks(int64_t multiprocessors, bool across, Geometry* geometry) {
   const int64_t team = row_team(geometry->length);
   geometry->team[0] = geometry->team[1] = team;
   geometry->chunks = std::max<int64_t>(1, ceil_div(geometry->length, kRowChunk));
-  geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kThreads / team);
+  geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, rows_of_block(team, across));
   geometry->is_split = is_worth_splitting(*geometry, multiprocessors);
   if (!geometry->is_split) return;
   geometry->splits[0] = geometry->chunks;
-  geometry->blocks[0] = geometry->rows * geometry->chunks;
+  geometry->blocks[0] *= geometry->chunks;
+}
+
+// A thread for each column, if all threads of the order have but one element, and columns are many.
+bool set_short_column_blocks(const Program& program, int64_t multiprocessors, Geometry* geometry) {
+  const int64_t blocks = ceil_div(geometry->rows, kThreads);
+  if (geometry->length > kColumnSize || blocks < kBlocksNeeded * multiprocessors ||
+      !Plan(program).takes_short_columns) {
+    return false;
+  }
+  geometry->team[0] = geometry->team[1] = kThreads;
+  geometry->blocks[0] = geometry->blocks[1] = blocks;
+  return true;
 }
 
 void set_column_blocks(int64_t multiprocessors, Geometry* geometry) {
@@ -175,14 +194,15 @@ bool is_grouped(const Program& program, const int64_t* extents) {
 
 }  // namespace
 
-Geometry geometry_of(const Program& program, const int64_t* extents, int multiprocessors) {
+Geometry geometry_of(const Program& program, const int64_t* extents, int multiprocessors,
+                     bool takes_turns) {
   if (program.schedule == Schedule::kPointwise) return pointwise_geometry(program, extents);
   Geometry geometry;
   geometry.rows = product(extents, program.outer_rank);
   geometry.length = product(extents + program.outer_rank, program.reduced_rank);
   if (program.schedule == Schedule::kRow)
-    set_row_blocks(multiprocessors, &geometry);
-  else
+    set_row_blocks(multiprocessors, takes_turns && program.lanes_across_rows, &geometry);
+  else if (!takes_turns || !set_short_column_blocks(program, multiprocessors, &geometry))
     set_column_blocks(multiprocessors, &geometry);
   if (geometry.chunks == 1) return geometry;
   const Plan plan(program);

@@ -48,8 +48,10 @@ struct Geometry {
 };
 
 // `multiprocessors`: what the device has; rows are split if there are too few to go round. No bit
-// depends on it.
-Geometry geometry_of(const fusion::Program& program, const int64_t* extents, int multiprocessors);
+// depends on it. `takes_turns`: a thread may stand for several of the order's, as those of the
+// generic kernel don't.
+Geometry geometry_of(const fusion::Program& program, const int64_t* extents, int multiprocessors,
+                     bool takes_turns = true);
 
 // True if an index of the call does not fit in 32 bits.
 bool needs_wide_indices(const fusion::Program& program, const KernelArgs& args);
