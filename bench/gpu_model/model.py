@@ -173,7 +173,7 @@ def add_team(folder, record, launch):
     text = text[:text.index("}  // namespace")]
     if "sl_row_team<Index> team" in text:
         call.update(chunk=8192, threads_a_row=call["team"])
-    elif "sl_across_team<Index> team" in text:
+    elif "sl_across_team<Index> team" in text or "sl_chunk_team<Index> team" in text:
         team = call["team"]
         call.update(chunk=8192, threads_a_row=team // 8 if team > 32 else min(team, 4))
     elif "sl_column_team<Index, " in text:

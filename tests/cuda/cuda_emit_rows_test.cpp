@@ -155,7 +155,9 @@ Case& add_turned(Cases& cases, const Matrix& m, DType dtype, bool turned) {
   const auto strides =
       m.by_row() ? std::vector<int64_t>{1, m.rows} : std::vector{m.length, int64_t{1}};
   const ValueId x = add_load(c, dtype, floats(m.count(), 3), strides);
-  if (turned && !m.by_row()) {
+  if (turned && !m.by_row() && m.length <= 16) {
+    c->program().one_leaf = true;
+  } else if (turned && !m.by_row()) {
     c->program().tiled = true;
     c->program().accesses.back().lanes = fusion::StrideClass::kTile;
   }
@@ -191,6 +193,36 @@ TEST(CudaEmitTest, ThreadsAcrossRowsAndDownColumnsKeepTheOrder) {
           EXPECT_EQ(own.run(*c, multiprocessors), expected) << c->name() << " " << multiprocessors;
         }
       }
+    }
+  }
+}
+
+// A row over two dims, of which the other is consecutive: chunks of runs that divide them, of
+// others, and one that is not whole.
+TEST(CudaEmitTest, ChunksSideBySideKeepTheOrder) {
+  Cases cases;
+  for (const auto& [outer, run] : {std::pair<int64_t, int64_t>{70, 2048}, {17, 8192}, {45, 3136}}) {
+    for (const bool turned : {false, true}) {
+      Case& c = cases.add(absl::StrCat(outer, " by ", run), Schedule::kRow, {2}, {outer, run});
+      const std::vector<int64_t> strides = {outer * run, 1, outer};
+      const ValueId x = add_load(c, kFloat32, floats(2 * outer * run, 3), strides);
+      if (turned) {
+        c->program().tiled = true;
+        c->program().accesses.back().lanes = fusion::StrideClass::kTile;
+      }
+      const ValueId d =
+          c->op(Op::kSub, {x, c->op(Op::kDiv, {c->op(Op::kSum, {x}), c->scalar(9.f)})});
+      c.store(c->op(Op::kSum, {c->op(Op::kMul, {d, d})}), {2, 0, 0});
+      c.store(c->op(Op::kArgMax, {x}), {2, 0, 0});
+      c->store(d, c->access(c.output(kFloat32, 2 * outer * run), kFloat32, strides));
+    }
+  }
+  const OwnKernels own(cases.all());
+  check_with_nvrtc(own.text());
+  for (size_t i = 0; i < cases.size(); i += 2) {
+    const std::vector<std::string> expected = own.run(cases[i], 0);
+    for (const int multiprocessors : {0, 1, 2, 132}) {
+      EXPECT_EQ(own.run(cases[i + 1], multiprocessors), expected) << multiprocessors;
     }
   }
 }

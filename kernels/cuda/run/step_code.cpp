@@ -28,8 +28,9 @@ KernelArgs without_addresses(const fusion::KernelCall& call) {
 // differ in nothing else share a kernel.
 fusion::Program for_gpu(fusion::Program program) {
   using fusion::StrideClass;
-  // Threads are laid out by it.
-  program.tiled &= program.schedule == fusion::Schedule::kColumn;
+  // Threads are laid out by these.
+  program.tiled &= program.schedule != fusion::Schedule::kPointwise;
+  program.one_leaf &= program.schedule == fusion::Schedule::kColumn;
   for (fusion::Access& access : program.accesses) {
     if (access.lanes == StrideClass::kTile && !program.tiled) access.lanes = StrideClass::kAny;
     access.rows = StrideClass::kZero;
@@ -38,7 +39,7 @@ fusion::Program for_gpu(fusion::Program program) {
     access.knows_row = false;
     access.in_row = {};
   }
-  program.caches_rows = program.one_leaf = program.short_runs = program.nontemporal = false;
+  program.caches_rows = program.short_runs = program.nontemporal = false;
   program.packed = {};
   program.packed_rank = 0;
   return program;

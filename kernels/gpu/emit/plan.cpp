@@ -85,7 +85,8 @@ int batch_of(const Program& program, const Plan::Pass& pass, int lanes) {
   }
   if (bytes == 0) return 1;
   // A leaf of a column has 16 elements of a thread; a batch has to divide it.
-  const bool by_elements = program.schedule == Schedule::kColumn || program.lanes_across_rows;
+  const bool by_elements = program.schedule == Schedule::kColumn || program.lanes_across_rows ||
+                           has_chunks_across(program);
   const int64_t most = by_elements ? 16 : 8;
   int batch = 1;
   while (2 * batch <= most && 2 * batch * bytes <= kBytesUnderWay &&
@@ -221,6 +222,14 @@ int lanes_of(const Program& program) {
   return lanes;
 }
 
+bool has_short_columns(const Program& program) {
+  return program.schedule == Schedule::kColumn && program.one_leaf && !program.tiled;
+}
+
+bool has_chunks_across(const Program& program) {
+  return program.schedule == Schedule::kRow && program.tiled && lanes_of(program) == 1;
+}
+
 bool takes_tiles(const Program& program) {
   if (program.schedule != Schedule::kPointwise || program.outer_rank < 2) return false;
   return std::any_of(program.accesses.begin(), program.accesses.end(), [](const Access& access) {
@@ -246,10 +255,6 @@ Plan::Plan(const Program& program) {
   }
   const int lanes = lanes_of(program);
   for (Pass& pass : passes) pass.batch = batch_of(program, pass, lanes);
-  // An element of each of the order's threads.
-  takes_short_columns =
-      program.schedule == Schedule::kColumn && !program.tiled &&
-      std::all_of(passes.begin(), passes.end(), [](const Pass& pass) { return pass.batch >= 8; });
   kept = keep(program, passes, lanes);
   after = std::move(plan.rows.back());
   row_stores = std::move(plan.row_stores);

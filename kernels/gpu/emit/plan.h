@@ -19,6 +19,12 @@ int lanes_of(const fusion::Program& program);
 // allow: some lanes are not consecutive in memory, so other dims may be.
 bool takes_tiles(const fusion::Program& program);
 
+// True if a column program's columns are a thread's each: they are short, and lie side by side.
+bool has_short_columns(const fusion::Program& program);
+
+// True if chunks of a row program's rows may lie side by side in memory.
+bool has_chunks_across(const fusion::Program& program);
+
 // Lists are in body order.
 struct Plan {
   struct Pass {
@@ -42,10 +48,8 @@ struct Plan {
   // all lanes. A value of the lanes that several passes need is computed in each.
   std::vector<Pass> passes;
   Kept kept;
-  std::vector<fusion::ValueId> after;     // of row level, known after the last pass
-  std::vector<fusion::Store> row_stores;  // once a row, after everything else
-  // A thread may take a whole column of few elements, which it loads first.
-  bool takes_short_columns = false;
+  std::vector<fusion::ValueId> after;       // of row level, known after the last pass
+  std::vector<fusion::Store> row_stores;    // once a row, after everything else
   std::vector<fusion::ValueId> reductions;  // all of them
 };
 

@@ -114,12 +114,13 @@ void ProgramEmitter::emit_team() {
         writer_.line("const sl_across_team<Index> team(p.call, block);");
         break;
       }
-      writer_.line("const sl_row_team<Index> team(p.call, block);");
+      writer_.line("const ", has_chunks_across(program_) ? "sl_chunk_team" : "sl_row_team",
+                   "<Index> team(p.call, block);");
       writer_.line("if (!team.active()) return;");
       break;
     case Schedule::kColumn:
       writer_.line("const sl_column_team<Index, ", program_.tiled ? "true" : "false", ", ",
-                   plan_.takes_short_columns ? "true" : "false", "> team(p.call, block);");
+                   has_short_columns(program_) ? "true" : "false", "> team(p.call, block);");
       break;
   }
 }
@@ -144,7 +145,8 @@ void ProgramEmitter::emit_loads_struct(int number) {
 
 std::vector<std::string> ProgramEmitter::emit_reductions(const Plan::Pass& pass,
                                                          std::vector<std::string> first) {
-  const bool takes_turns = program_.lanes_across_rows || plan_.takes_short_columns;
+  const bool takes_turns =
+      program_.lanes_across_rows || has_chunks_across(program_) || has_short_columns(program_);
   for (const ValueId id : pass.reductions) {
     const std::string accumulator = BodyEmitter::accumulator(id);
     writer_.line(

@@ -60,7 +60,7 @@ std::string library_functions(const std::string& text) {
 
 std::string source(const std::string& primitives, const char* tensor, const std::string& kernels) {
   const bool has_rows = uses(kernels, "sl_row_team") || uses(kernels, "sl_across_team") ||
-                        uses(kernels, "sl_column_team");
+                        uses(kernels, "sl_chunk_team") || uses(kernels, "sl_column_team");
   return absl::StrCat(kTypes, primitives, library_functions(kernels), kCommon,
                       uses(kernels, "sl_multiply_add") ? tensor : "", has_rows ? kRows : "",
                       kernels);

@@ -104,16 +104,24 @@ void set_row_blocks(int64_t multiprocessors, bool across, Geometry* geometry) {
   geometry->blocks[0] *= geometry->chunks;
 }
 
-// A thread for each column, if all threads of the order have but one element, and columns are many.
-bool set_short_column_blocks(const Program& program, int64_t multiprocessors, Geometry* geometry) {
-  const int64_t blocks = ceil_div(geometry->rows, kThreads);
-  if (geometry->length > kColumnSize || blocks < kBlocksNeeded * multiprocessors ||
-      !Plan(program).takes_short_columns) {
-    return false;
-  }
+// Several chunks for each block that shares a row, if all of them begin at the same place of a run
+// along the innermost dim, so that they lie side by side along the one before, and not far from
+// each other.
+void set_chunks_across(const Program& program, const int64_t* extents, int64_t multiprocessors,
+                       Geometry* geometry) {
+  constexpr int64_t kLeastRun = 1024;
+  const int64_t run = extents[program.rank() - 1];
+  if (!has_chunks_across(program) || !geometry->is_split || run < kLeastRun || kRowChunk % run != 0)
+    return;
+  const int64_t splits = ceil_div(geometry->chunks, rows_of_block(kThreads, true));
+  if (splits == 1 || geometry->rows * splits < multiprocessors) return;
+  geometry->splits[0] = splits;
+  geometry->blocks[0] = geometry->rows * splits;
+}
+
+void set_short_column_blocks(Geometry* geometry) {
   geometry->team[0] = geometry->team[1] = kThreads;
-  geometry->blocks[0] = geometry->blocks[1] = blocks;
-  return true;
+  geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kThreads);
 }
 
 void set_column_blocks(int64_t multiprocessors, Geometry* geometry) {
@@ -200,10 +208,14 @@ Geometry geometry_of(const Program& program, const int64_t* extents, int multipr
   Geometry geometry;
   geometry.rows = product(extents, program.outer_rank);
   geometry.length = product(extents + program.outer_rank, program.reduced_rank);
-  if (program.schedule == Schedule::kRow)
+  if (program.schedule == Schedule::kRow) {
     set_row_blocks(multiprocessors, takes_turns && program.lanes_across_rows, &geometry);
-  else if (!takes_turns || !set_short_column_blocks(program, multiprocessors, &geometry))
+    if (takes_turns) set_chunks_across(program, extents, multiprocessors, &geometry);
+  } else if (takes_turns && has_short_columns(program)) {
+    set_short_column_blocks(&geometry);
+  } else {
     set_column_blocks(multiprocessors, &geometry);
+  }
   if (geometry.chunks == 1) return geometry;
   const Plan plan(program);
   geometry.partial_bytes = kPartialBytes * static_cast<int64_t>(plan.reductions.size()) *
