@@ -20,7 +20,7 @@ case "$1" in
     mkdir -p build/gpu/tests build/gpu/bench
     shift 3
     for target in "$@"; do echo > "build/gpu/tests/$target"; done
-    echo > build/gpu/bench/gpu_bench
+    for target in gpu_bench cliffs_sluice; do echo > "build/gpu/bench/$target"; done
     echo > build/gpu/libsluice.so
     rm -f "build/gpu/tests/{lost}"
     exit {build} ;;
@@ -43,7 +43,8 @@ class GpuCheck(unittest.TestCase):
         self.root = pathlib.Path(self.folder.name) / "checkout"
         self.tools = pathlib.Path(self.folder.name) / "tools"
         self.tools.mkdir()
-        (self.root / "bench/gpu").mkdir(parents=True)
+        for folder in ("gpu", "cliffs", "contestants"):
+            (self.root / "bench" / folder).mkdir(parents=True)
         (self.root / "tests/engine/golden").mkdir(parents=True)
         shutil.copytree(ROOT / "scripts", self.root / "scripts")
         shutil.copy(ROOT / "bench/gpu/peers.py", self.root / "bench/gpu")
