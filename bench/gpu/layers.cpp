@@ -17,12 +17,26 @@ void time_layer(const Bench& bench, const std::string& workload, const Tensor& x
              [&] { f().eval(); });
 }
 
+// Of `queries` (heads, length, depth), which see all of so many keys or, if causal, those up to
+// their own position.
+void bench_attention(const Bench& bench, DType dtype, const char* workload, const Shape& queries,
+                     int64_t keys, bool is_causal) {
+  const Shape shape{queries[0], keys, queries[2]};
+  const Tensor q = uniform(queries, dtype), k = uniform(shape, dtype), v = uniform(shape, dtype);
+  const double flops = 4.0 * static_cast<double>(q.numel() * keys) * (is_causal ? 0.5 : 1);
+  time_layer(bench, workload, q, flops,
+             [&] { return scaled_dot_product_attention(q, k, v, {}, is_causal); });
+}
+
 void bench_attention(const Bench& bench, DType dtype) {
-  const int64_t heads = bench.settings.size(64, 2), length = bench.settings.size(1024, 16);
-  const Shape shape{heads, length, 64};
-  const Tensor q = uniform(shape, dtype), k = uniform(shape, dtype), v = uniform(shape, dtype);
-  const double flops = 4.0 * static_cast<double>(heads * length * length * 64);
-  time_layer(bench, "attention", q, flops, [&] { return scaled_dot_product_attention(q, k, v); });
+  const auto size = [&](int64_t full, int64_t small) { return bench.settings.size(full, small); };
+  bench_attention(bench, dtype, "attention", {size(64, 2), size(1024, 16), 64}, size(1024, 16),
+                  false);
+  if (dtype != DType::kFloat16) return;
+  bench_attention(bench, dtype, "causal attention", {size(16, 2), size(4096, 32), 128},
+                  size(4096, 32), true);
+  bench_attention(bench, dtype, "attention of one query", {size(32, 2), 1, 128}, size(8192, 64),
+                  false);
 }
 
 void bench_convolution(const Bench& bench, DType dtype) {

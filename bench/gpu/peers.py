@@ -52,9 +52,9 @@ class Torch:
     def allow_tf32(self, allow):
         self.torch.set_float32_matmul_precision("high" if allow else "highest")
 
-    def attention(self, q, k, v):
+    def attention(self, q, k, v, causal=False):
         q, k, v = (x[None] for x in (q, k, v))  # three dims have no kernel of their own
-        return self.torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        return self.torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
     def convolution(self, x, weight):
         return self.torch.nn.functional.conv2d(x, weight, padding=1)
@@ -140,10 +140,10 @@ class Jax(LikeNumPy):
         self.jax.config.update("jax_default_matmul_precision",
                                "tensorfloat32" if allow else "highest")
 
-    def attention(self, q, k, v):
+    def attention(self, q, k, v, causal=False):
         q, k, v = (x[:, :, None, :] for x in (q, k, v))
         library = "cudnn" if self.on_gpu and q.dtype != self.np.float32 else None
-        return self.jax.nn.dot_product_attention(q, k, v, implementation=library)
+        return self.jax.nn.dot_product_attention(q, k, v, is_causal=causal, implementation=library)
 
     def convolution(self, x, weight):
         return self.jax.lax.conv(x, weight, (1, 1), "SAME")
@@ -304,11 +304,22 @@ class Bench:
             self.peer.allow_tf32(False)
 
     # These three are the same as in bench/gpu/layers.cpp.
+    def attention_of(self, name, dtype, heads, length, keys, depth, causal=False):
+        q = self.peer.uniform((heads, length, depth), dtype)
+        k, v = (self.peer.uniform((heads, keys, depth), dtype) for _ in range(2))
+        f = self.peer.jit(lambda q, k, v: self.peer.attention(q, k, v, causal))
+        self.time(name, f"{heads}x{length}x{depth}", lambda: f(q, k, v), dtype)
+
     def attention(self, dtype):
-        heads, length = (2, 16) if self.quick else (64, 1024)
-        q, k, v = (self.peer.uniform((heads, length, 64), dtype) for _ in range(3))
-        f = self.peer.jit(self.peer.attention)
-        self.time("attention", f"{heads}x{length}x64", lambda: f(q, k, v), dtype)
+        quick = self.quick
+        heads, length = (2, 16) if quick else (64, 1024)
+        self.attention_of("attention", dtype, heads, length, length, 64)
+        if dtype != "float16":
+            return
+        heads, length = (2, 32) if quick else (16, 4096)
+        self.attention_of("causal attention", dtype, heads, length, length, 128, True)
+        heads, length = (2, 64) if quick else (32, 8192)
+        self.attention_of("attention of one query", dtype, heads, 1, length, 128)
 
     def convolution(self, dtype):
         images, channels = (1, 4) if self.quick else (32, 128)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <sluice/ops.h>
 #include "frontend/composed/compose.h"
 #include "frontend/dims.h"
+#include "frontend/layers/fused_attention.h"
 #include "frontend/random/random.h"
 
 namespace sluice {
@@ -134,6 +136,27 @@ int64_t queries_of_block(const Tensor& queries, const Tensor& keys, bool is_caus
   return std::max<int64_t>((rows + kLeastQueries - 1) / kLeastQueries, 1) * kLeastQueries;
 }
 
+// `step` queries at a time.
+Tensor in_blocks(const Attention& attention, int64_t step, const Tensor& queries,
+                 const Tensor& keys, const Tensor& values) {
+  const int64_t length = queries.shape(-2);
+  // From the last on, as what a block has in memory another that is no larger can take over.
+  std::vector<Tensor> blocks;
+  for (int64_t begin = (length - 1) / step * step; begin >= 0; begin -= step) {
+    const int64_t end = std::min(begin + step, length);
+    const int64_t seen = attention.is_causal ? std::min(end, keys.shape(-2)) : keys.shape(-2);
+    Attention block = attention;
+    block.mask = cut_mask(attention.mask, begin, end, seen);
+    block.first = begin;
+    block.draw = attention.draw.next(static_cast<uint64_t>(std::ssize(blocks)));
+    // What the backward pass needs of the scores is made again.
+    blocks.push_back(checkpoint(std::move(block), slice(queries, -2, begin, end),
+                                slice(keys, -2, 0, seen), slice(values, -2, 0, seen)));
+  }
+  std::reverse(blocks.begin(), blocks.end());
+  return concat(blocks, -2);
+}
+
 }  // namespace
 
 Tensor dropout(Arg x, double p) {
@@ -161,32 +184,26 @@ Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask, boo
     const DType dtype = float_type(promote(promote(all.dtype(), given.dtype()), last.dtype()));
     const Tensor queries = astype(all, dtype), keys = astype(given, dtype);
     const Tensor values = astype(last, dtype);
+    const double scaling = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(all.shape(-1)));
     const int64_t length = queries.shape(-2), step = queries_of_block(queries, keys, causal);
     const int64_t count = length <= step ? 1 : (length + step - 1) / step;
     const Attention attention{
         .result = dtype,
-        .scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(all.shape(-1))),
+        .scale = scaling,
         .dropout = dropout,
         .is_causal = causal,
         .share = heads_that_share(queries, keys),
         .mask = mask,
         .draw = dropout > 0 ? frontend::take_calls(static_cast<uint64_t>(count)) : Draw{}};
-    if (count == 1) return attention(queries, keys, values);
-    // From the last on, as what a block has in memory another that is no larger can take over.
-    std::vector<Tensor> blocks;
-    for (int64_t begin = (length - 1) / step * step; begin >= 0; begin -= step) {
-      const int64_t end = std::min(begin + step, length);
-      const int64_t seen = causal ? std::min(end, keys.shape(-2)) : keys.shape(-2);
-      Attention block = attention;
-      block.mask = cut_mask(mask, begin, end, seen);
-      block.first = begin;
-      block.draw = attention.draw.next(static_cast<uint64_t>(std::ssize(blocks)));
-      // What the backward pass needs of the scores is made again.
-      blocks.push_back(checkpoint(std::move(block), slice(queries, -2, begin, end),
-                                  slice(keys, -2, 0, seen), slice(values, -2, 0, seen)));
+    const auto composed = [=](const Tensor& q, const Tensor& k, const Tensor& v) {
+      return count == 1 ? attention(q, k, v) : in_blocks(attention, step, q, k, v);
+    };
+    if (dropout == 0) {
+      const std::optional<Tensor> fused = frontend::fused_attention(
+          kAttention, {queries, keys, values, mask, causal, scaling}, composed);
+      if (fused) return *fused;
     }
-    std::reverse(blocks.begin(), blocks.end());
-    return concat(blocks, -2);
+    return composed(queries, keys, values);
   });
   v.release();
   return result;

@@ -61,9 +61,9 @@ std::string library_functions(const std::string& text) {
 std::string source(const std::string& primitives, const char* tensor, const std::string& kernels) {
   const bool has_rows = uses(kernels, "sl_row_team") || uses(kernels, "sl_across_team") ||
                         uses(kernels, "sl_chunk_team") || uses(kernels, "sl_column_team");
+  const bool has_tensors = uses(kernels, "sl_multiply_add") || uses(kernels, "sl_fast_exp2");
   return absl::StrCat(kTypes, primitives, library_functions(kernels), kCommon,
-                      uses(kernels, "sl_multiply_add") ? tensor : "", has_rows ? kRows : "",
-                      kernels);
+                      has_tensors ? tensor : "", has_rows ? kRows : "", kernels);
 }
 
 }  // namespace
