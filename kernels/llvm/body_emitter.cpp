@@ -211,6 +211,9 @@ llvm::Value* BodyEmitter::emit_read(Address at, DType dtype, ValueId predicate) 
 
 llvm::Value* BodyEmitter::emit_load(ValueId id) {
   const Instr& instr = program_.body[id];
+  if (const auto read = reads_.find(instr.aux); read != reads_.end() && read->second != nullptr) {
+    return decode(instr.dtype, read->second);
+  }
   if (packed_.vector >= 0) {
     if (packed_.plan->interleaved[id]) return interleave(id);
     const Access& access = program_.accesses[instr.aux];

@@ -30,6 +30,7 @@ class BodyEmitter {
   void set_row(llvm::Value* index);
   // Lanes along an outer dim: the first lane's index.
   void set_lane_start(llvm::Value* index) { lane_start_ = index; }
+  llvm::Value* lane_start() const { return lane_start_; }
   // The linear index along the reduced dims; of the first lane if lanes run along them.
   void set_reduced(llvm::Value* index);
   // The index of each reduced dim; lanes along reduced dims: the linear one only.
@@ -43,6 +44,8 @@ class BodyEmitter {
   void set_tile(uint16_t access, llvm::Value* pointer) { tiles_[access] = pointer; }
   // It is read where it is again.
   void clear_tile(uint16_t access) { tiles_.erase(access); }
+  // What loads of `access` have read, as memory holds it, until this is null again.
+  void set_read(uint16_t access, llvm::Value* lanes) { reads_[access] = lanes; }
   // The element of `access` at the indices of all outer dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   // The first lane's element of `access` in the current row at these indices along reduced dims.
@@ -209,6 +212,7 @@ class BodyEmitter {
   std::vector<llvm::Value*> outer_bases_;  // by access: its address at the outer indices
   std::vector<llvm::Value*> bases_;        // likewise, and in the row
   std::map<uint16_t, llvm::Value*> tiles_;
+  std::map<uint16_t, llvm::Value*> reads_;
   llvm::Value* lane_start_ = nullptr;
   // By access: what to add to the linear index of an element of the run, times the last stride.
   std::vector<llvm::Value*> run_offsets_;

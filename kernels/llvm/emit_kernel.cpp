@@ -235,9 +235,9 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   return builder_.loop(tail, last, lanes, after, masked);
 }
 
-ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* last,
-                                            const Values& carried,
-                                            const ir::Builder::LoopBody& body, bool may_repeat) {
+ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Value* first,
+                                            llvm::Value* last, const Values& carried,
+                                            const ir::Builder::LoopBody& body) {
   const size_t dims = program_.reduced_rank - 1;
   // Of a row of no elements any extent may be 0: there is no run, but a division.
   auto extent = [&](size_t d) {
@@ -281,13 +281,17 @@ ir::Builder::Values KernelEmitter::run_loop(llvm::Value* first, llvm::Value* las
           },
           [&] {
             // The run has elements in the vector: it begins before the last lane's end.
+            if (has_row_end(pass)) {
+              return emit_cut_step(pass, i, builder_.max(begin, i),
+                                   builder_.min(end, ir_.CreateAdd(i, lanes)), before, body);
+            }
             set_active_between(builder_.max(from, builder_.index(0)), builder_.min(to, lanes));
             return body(i, before);
           });
     };
     const Values state(in.begin(), in.end() - dims);
-    Values next = may_repeat && !host().masked_vectors
-                      ? lane_loop(begin, end, state, body, may_repeat)
+    Values next = may_repeat(pass) && !host().masked_vectors
+                      ? lane_loop(begin, end, state, body, /*may_repeat=*/true)
                       : builder_.loop(first_of_vector(begin), end, lanes, state, emit_vector);
     llvm::Value* carry = ir_.getTrue();
     for (size_t d = dims; d-- > 0;) {

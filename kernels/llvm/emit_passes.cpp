@@ -218,21 +218,32 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   const std::vector<uint16_t> streams =
       follow_one_another ? streams_of(pass) : std::vector<uint16_t>{};
   llvm::Value* are_far = streams.empty() ? nullptr : is_far();
+  auto add_elements = [&](llvm::Value* r, const Values& in) {
+    return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
+  };
   auto emit_elements = [&](llvm::Value* r, const Values& in) {
     if (are_far != nullptr) {
       builder_.if_then(are_far, /*likely=*/true, [&] { prefetch_streams(streams, r); });
     }
-    return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
+    return add_elements(r, in);
   };
   LaneScope wide(plan_.lanes);
   body_->splat_operands(pass.instrs, pass.stores);
   const Values start = flatten(leaf_start(pass.reductions));
-  const Values lanes =
-      follow_one_another ? leaves_early(pass)
-                               ? leaving_loop(pass, first, last, start, emit_elements)
-                               : lane_loop(first, last, start, emit_elements, may_repeat(pass))
-      : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
-                         : run_loop(first, last, start, emit_elements, may_repeat(pass));
+  if (follow_one_another && has_row_end(pass)) {
+    llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
+    llvm::Value* end = ir_.CreateAdd(first, whole);
+    body_->set_active(nullptr);
+    const Values lanes =
+        builder_.loop(first, end, builder_.index(plan_.lanes), start, emit_elements);
+    return unflatten(pass.reductions, program_, emit_row_end(pass, end, last, lanes, add_elements));
+  }
+  const Values lanes = follow_one_another
+                           ? leaves_early(pass)
+                                 ? leaving_loop(pass, first, last, start, emit_elements)
+                                 : lane_loop(first, last, start, emit_elements, may_repeat(pass))
+                       : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
+                                          : run_loop(pass, first, last, start, emit_elements);
   body_->set_active(nullptr);
   return unflatten(pass.reductions, program_, lanes);
 }
@@ -263,37 +274,6 @@ void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm:
       builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, builder_.index(kBytesAhead + at)));
     }
   }
-}
-
-KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::Stage& pass,
-                                                                llvm::Value* first,
-                                                                llvm::Value* last) {
-  if (program_.tiled) stage_columns(pass, first, last);
-  Values start = flatten(leaf_start(pass.reductions));
-  const auto reduced = static_cast<std::ptrdiff_t>(start.size());
-  for (auto& [id, scan] : scans_) {
-    scan.before = read_scan(id, builder_.index(kBefore));
-    start.push_back(read_scan(id, builder_.index(kNothing)));
-  }
-  Values end =
-      builder_.loop(first, last, builder_.index(1), start, [&](llvm::Value* r, const Values& in) {
-        size_t next = reduced;
-        for (auto& [id, scan] : scans_) scan.leaf = in[next++];
-        const Values state(in.begin(), in.begin() + reduced);
-        Values out =
-            flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, state)));
-        for (auto& [id, scan] : scans_) out.push_back(scan.leaf);
-        return out;
-      });
-  llvm::Value* number = ir_.CreateUDiv(first, builder_.index(fusion::leaf_size(program_.schedule)));
-  size_t next = reduced;
-  for (auto& [id, scan] : scans_) {
-    if (!program_.one_leaf) end_leaf_of_scan(id, number, end[next++]);
-  }
-  end.resize(reduced);
-  Accumulators result = unflatten(pass.reductions, program_, end);
-  widen_leaf(first, &result, pass.reductions);
-  return result;
 }
 
 ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) const {

@@ -5,6 +5,7 @@
 
 #include "kernels/executable.h"
 #include "kernels/llvm/host.h"
+#include "kernels/llvm/ir/interleave.h"
 #include "kernels/llvm/kernel_emitter.h"
 #include "llvm/Analysis/VectorUtils.h"
 
@@ -18,33 +19,6 @@ using ir::LaneScope;
 int64_t pitch_of(DType dtype) {
   constexpr int64_t kLine = 64;
   return kTileWidth + kLine / static_cast<int64_t>(size_of(dtype));
-}
-
-// Of n vectors, n a power of two, whose parts of n elements are taken apart from each other.
-// Interleaving the first half of the vectors with the second rotates the bits of an element's
-// (vector, place in its part) number by one place; log2(n) times that swaps the two.
-std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors) {
-  const int n = static_cast<int>(vectors.size());
-  const auto* type = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType());
-  const int lanes = static_cast<int>(type->getNumElements());
-  std::vector<int> low, high;
-  for (int part = 0; part < lanes; part += n) {
-    for (int i = part; i < part + n / 2; ++i) {
-      for (const int from : {i, lanes + i}) {
-        low.push_back(from);
-        high.push_back(from + n / 2);
-      }
-    }
-  }
-  for (int step = 1; step < n; step *= 2) {
-    std::vector<llvm::Value*> next(n);
-    for (int i = 0; i < n / 2; ++i) {
-      next[2 * i] = ir.CreateShuffleVector(vectors[i], vectors[i + n / 2], low);
-      next[2 * i + 1] = ir.CreateShuffleVector(vectors[i], vectors[i + n / 2], high);
-    }
-    vectors = std::move(next);
-  }
-  return vectors;
 }
 
 }  // namespace
@@ -180,7 +154,7 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
           }
           vectors.push_back(llvm::concatenateVectors(ir_, parts));
         }
-        vectors = transpose(ir_, std::move(vectors));
+        vectors = ir::transpose(ir_, std::move(vectors));
         transposed.insert(transposed.end(), vectors.begin(), vectors.end());
       }
       return transposed;
@@ -192,7 +166,7 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
         llvm::Value* from = ir_.CreateGEP(element, start, line);
         vectors.push_back(ir_.CreateMaskedLoad(vector, from, align, mask, zeros));
       }
-      return transpose(ir_, std::move(vectors));
+      return ir::transpose(ir_, std::move(vectors));
     };
     auto copy = [&](llvm::Value* line, llvm::Value* mask) {
       if (block.ahead) {

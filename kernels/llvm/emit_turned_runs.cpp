@@ -44,7 +44,7 @@ ir::Builder::Values KernelEmitter::turned_run_loop(const RowPlan::Stage& pass, l
   const Values edges = builder_.loop(
       zero, builder_.index(2), one, carried, [&](llvm::Value* part, const Values& in) {
         llvm::Value* is_first = ir_.CreateICmpEQ(part, zero);
-        return run_loop(ir_.CreateSelect(is_first, first, after),
+        return run_loop(pass, ir_.CreateSelect(is_first, first, after),
                         ir_.CreateSelect(is_first, before, last), in, body);
       });
   auto add = [&](llvm::Value* run, llvm::Value* column, Accumulators state) {

@@ -124,9 +124,28 @@ class KernelEmitter {
   // Likewise along several reduced dims, of which the last is walked run by run: vectors begin at
   // multiples of the lanes, and of one that several runs share, each run's lanes are active in
   // turn.
-  Values run_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
-                  const ir::Builder::LoopBody& body, bool may_repeat = false);
-  // Likewise where the order is free (emit_turned_runs.cpp): of short runs, so many at a time,
+  Values run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                  const Values& carried, const ir::Builder::LoopBody& body);
+  // What whole steps leave of a row (emit_row_ends.cpp), by vectors of so many lanes.
+  int lanes_of_row_end(const RowPlan::Stage& pass) const;
+  bool has_row_end(const RowPlan::Stage& pass) const {
+    return lanes_of_row_end(pass) < plan_.lanes && !may_repeat(pass);
+  }
+  // `carried` is of the lanes of a step, `body` takes as many as an end's vector has.
+  Values emit_row_end(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                      const Values& carried, const ir::Builder::LoopBody& body);
+  Values emit_short_row_end(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                            const Values& carried, const ir::Builder::LoopBody& body);
+  Values emit_long_row_end(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                           const Values& carried, const ir::Builder::LoopBody& body);
+  // The elements [first, last) of the step that begins at `step`.
+  Values emit_cut_step(const RowPlan::Stage& pass, llvm::Value* step, llvm::Value* first,
+                       llvm::Value* last, const Values& carried, const ir::Builder::LoopBody& body);
+  // Vectors of a step, one after another, while what is carried waits in memory.
+  Values emit_parts(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                    llvm::Value* step, const Values& carried, const ir::Builder::LoopBody& body);
+
+  // As run_loop() where the order is free (emit_turned_runs.cpp): of short runs, so many at a time,
   // first vectors are taken before second ones.
   static constexpr int kTurnedRuns = 64;
   bool turns_runs(const RowPlan::Stage& pass) const;
@@ -176,6 +195,11 @@ class KernelEmitter {
   void transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void stage_columns(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
+
+  // Where a leaf of columns is transposed in registers (emit_leaf_of_columns.cpp): its lanes, from
+  // `start` on.
+  bool turns_leaves(const RowPlan::Stage& pass) const;
+  Values emit_turned_leaf(const RowPlan::Stage& pass, llvm::Value* first, const Values& start);
 
   void emit_stage(const RowPlan::Stage& stage);
   // All passes over the current row or vector of rows.

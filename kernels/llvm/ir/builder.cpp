@@ -240,6 +240,10 @@ Builder::Values Builder::choose(llvm::Value* condition, const std::function<Valu
       condition, [&] { take(0, then_values); }, [&] { take(1, else_values); });
   Values chosen;
   for (size_t k = 0; k < in[0].first.size(); ++k) {
+    if (in[0].first[k] == in[1].first[k]) {
+      chosen.push_back(in[0].first[k]);
+      continue;
+    }
     llvm::PHINode* phi = builder_.CreatePHI(in[0].first[k]->getType(), 2);
     for (const auto& [values, block] : in) phi->addIncoming(values[k], block);
     chosen.push_back(phi);

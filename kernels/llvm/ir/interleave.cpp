@@ -162,4 +162,30 @@ Values interleave(llvm::IRBuilder<>& ir, Values vectors) {
   return result;
 }
 
+// Interleaving the first half of the vectors with the second rotates the bits of an element's
+// (vector, place in its part) number by one place; log2(n) times that swaps the two.
+std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors) {
+  const int n = static_cast<int>(vectors.size());
+  const auto* type = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType());
+  const int lanes = static_cast<int>(type->getNumElements());
+  std::vector<int> low, high;
+  for (int part = 0; part < lanes; part += n) {
+    for (int i = part; i < part + n / 2; ++i) {
+      for (const int from : {i, lanes + i}) {
+        low.push_back(from);
+        high.push_back(from + n / 2);
+      }
+    }
+  }
+  for (int step = 1; step < n; step *= 2) {
+    std::vector<llvm::Value*> next(n);
+    for (int i = 0; i < n / 2; ++i) {
+      next[2 * i] = ir.CreateShuffleVector(vectors[i], vectors[i + n / 2], low);
+      next[2 * i + 1] = ir.CreateShuffleVector(vectors[i], vectors[i + n / 2], high);
+    }
+    vectors = std::move(next);
+  }
+  return vectors;
+}
+
 }  // namespace sluice::kernels::ir

@@ -15,6 +15,10 @@ std::vector<llvm::Value*> deinterleave(llvm::IRBuilder<>& ir, std::vector<llvm::
 // The inverse.
 std::vector<llvm::Value*> interleave(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors);
 
+// `vectors`: n of them, n a power of two, whose parts of n elements are taken apart from each
+// other. Element i of a part of the k-th result is element k of that part of the i-th vector.
+std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Value*> vectors);
+
 }  // namespace sluice::kernels::ir
 
 #endif  // SLUICE_KERNELS_LLVM_IR_INTERLEAVE_H_

@@ -1,0 +1,156 @@
+// What whole steps leave of a row, where masks are not free. A step is several vectors of the
+// hardware, of which only those that have elements are computed, and one at most under a mask. Rows
+// that follow one another are alike, so that the processor foresees which.
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "fusion/ir/scan.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/kernel_emitter.h"
+#include "llvm/Analysis/VectorUtils.h"
+
+namespace sluice::kernels {
+
+using fusion::ValueId;
+using ir::LaneScope;
+
+int KernelEmitter::lanes_of_row_end(const RowPlan::Stage& pass) const {
+  constexpr int kMostLanes = 16;
+  if (host().masked_vectors || has_scans(program_)) return plan_.lanes;
+  size_t widest = 1;
+  for (const ValueId id : pass.reductions) {
+    // A lane of bools is no memory of its own.
+    if (leaf_type_of(id) == DType::kBool) return plan_.lanes;
+    widest = std::max(widest, size_of(leaf_type_of(id)));
+  }
+  if (pass.reductions.empty() || !has_narrow_tail(pass.instrs)) {
+    for (const ValueId id : pass.instrs) {
+      widest = std::max(widest, size_of(compute_type(program_.body[id].dtype)));
+    }
+  }
+  return std::min({host().vector_bytes / static_cast<int>(widest), kMostLanes, plan_.lanes});
+}
+
+ir::Builder::Values KernelEmitter::emit_row_end(const RowPlan::Stage& pass, llvm::Value* first,
+                                                llvm::Value* last, const Values& carried,
+                                                const ir::Builder::LoopBody& body) {
+  return has_narrow_tail(pass.instrs) ? emit_short_row_end(pass, first, last, carried, body)
+                                      : emit_long_row_end(pass, first, last, carried, body);
+}
+
+// Of much code: one loop, each vector under a mask.
+ir::Builder::Values KernelEmitter::emit_long_row_end(const RowPlan::Stage& pass, llvm::Value* first,
+                                                     llvm::Value* last, const Values& carried,
+                                                     const ir::Builder::LoopBody& body) {
+  return emit_parts(pass, first, last, first, carried, [&](llvm::Value* i, const Values& before) {
+    set_active_below(i, last);
+    return body(i, before);
+  });
+}
+
+ir::Builder::Values KernelEmitter::emit_cut_step(const RowPlan::Stage& pass, llvm::Value* step,
+                                                 llvm::Value* first, llvm::Value* last,
+                                                 const Values& carried,
+                                                 const ir::Builder::LoopBody& body) {
+  llvm::Value* lanes = builder_.index(lanes_of_row_end(pass));
+  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(first, step), ir_.CreateNeg(lanes));
+  llvm::Value* begin = ir_.CreateAdd(step, whole);
+  return emit_parts(pass, begin, last, step, carried, [&](llvm::Value* i, const Values& before) {
+    llvm::Value* from = builder_.max(ir_.CreateSub(first, i), builder_.index(0));
+    set_active_between(from, builder_.min(ir_.CreateSub(last, i), lanes));
+    return body(i, before);
+  });
+}
+
+ir::Builder::Values KernelEmitter::emit_parts(const RowPlan::Stage& pass, llvm::Value* first,
+                                              llvm::Value* last, llvm::Value* step,
+                                              const Values& carried,
+                                              const ir::Builder::LoopBody& body) {
+  std::vector<llvm::AllocaInst*> memory;
+  for (llvm::Value* value : carried) {
+    memory.push_back(builder_.stack(value->getType()));
+    ir_.CreateStore(value, memory.back());
+  }
+  {
+    LaneScope narrow(lanes_of_row_end(pass));
+    body_->splat_operands(pass.instrs, pass.stores);
+    llvm::Value* lanes = builder_.index(builder_.lanes());
+    builder_.loop(first, last, lanes, {}, [&](llvm::Value* i, const Values&) {
+      llvm::Value* lane = ir_.CreateSub(i, step);
+      std::vector<llvm::Value*> places;
+      Values before;
+      for (size_t k = 0; k < carried.size(); ++k) {
+        llvm::Type* type = carried[k]->getType()->getScalarType();
+        const llvm::Align align(type->getScalarSizeInBits() / 8);
+        places.push_back(ir_.CreateGEP(type, memory[k], lane));
+        before.push_back(ir_.CreateAlignedLoad(builder_.with_lanes(type), places[k], align));
+      }
+      const Values after = body(i, before);
+      for (size_t k = 0; k < carried.size(); ++k) {
+        const llvm::Align align(after[k]->getType()->getScalarSizeInBits() / 8);
+        ir_.CreateAlignedStore(after[k], places[k], align);
+      }
+      return Values{};
+    });
+    body_->set_active(nullptr);
+  }
+  Values result;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    result.push_back(ir_.CreateLoad(carried[k]->getType(), memory[k]));
+  }
+  return result;
+}
+
+ir::Builder::Values KernelEmitter::emit_short_row_end(const RowPlan::Stage& pass,
+                                                      llvm::Value* first, llvm::Value* last,
+                                                      const Values& carried,
+                                                      const ir::Builder::LoopBody& body) {
+  const int lanes = lanes_of_row_end(pass);
+  const int parts = plan_.lanes / lanes;
+  const size_t width = carried.size();
+  LaneScope narrow(lanes);
+  // By part, then as `carried`.
+  Values states;
+  for (int part = 0; part < parts; ++part) {
+    std::vector<int> places;
+    for (int i = 0; i < lanes; ++i) places.push_back(part * lanes + i);
+    for (llvm::Value* value : carried) states.push_back(ir_.CreateShuffleVector(value, places));
+  }
+  body_->splat_operands(pass.instrs, pass.stores);
+  llvm::Value* count = ir_.CreateSub(last, first);
+  auto with_part = [&](int part, llvm::Value* begin, Values before) {
+    const auto at = before.begin() + static_cast<std::ptrdiff_t>(part * width);
+    const Values next = body(begin, Values(at, at + static_cast<std::ptrdiff_t>(width)));
+    std::copy(next.begin(), next.end(), at);
+    return before;
+  };
+  std::function<Values(int, const Values&)> emit_from = [&](int part, const Values& before) {
+    llvm::Value* begin = ir_.CreateAdd(first, builder_.index(part * lanes));
+    auto masked = [&] {
+      return builder_.choose(
+          ir_.CreateICmpSLT(begin, last),
+          [&] {
+            set_active_below(begin, last);
+            const Values after = with_part(part, begin, before);
+            body_->set_active(nullptr);
+            return after;
+          },
+          [&] { return before; });
+    };
+    if (part == parts - 1) return masked();
+    return builder_.choose(
+        ir_.CreateICmpSGE(count, builder_.index((part + 1) * lanes)),
+        [&] { return emit_from(part + 1, with_part(part, begin, before)); }, masked);
+  };
+  states = emit_from(0, states);
+  Values result;
+  for (size_t k = 0; k < width; ++k) {
+    std::vector<llvm::Value*> vectors;
+    for (int part = 0; part < parts; ++part) vectors.push_back(states[part * width + k]);
+    result.push_back(llvm::concatenateVectors(ir_, vectors));
+  }
+  return result;
+}
+
+}  // namespace sluice::kernels
