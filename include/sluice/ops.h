@@ -299,6 +299,10 @@ Tensor bitwise_left_shift(const Tensor& x, const Tensor& y, Location where = Loc
 // for a negative x. Takes integers; gives their dtype.
 Tensor bitwise_right_shift(const Tensor& x, const Tensor& y, Location where = Location::current());
 
+// gradient where y > 0, else 0: that of relu(), with regard to its argument; y is its result. Takes
+// numbers; gives their dtype.
+Tensor relu_gradient(const Tensor& y, const Tensor& gradient, Location where = Location::current());
+
 // sub(), by the standard's name. Takes numbers; gives their dtype.
 Tensor subtract(const Tensor& x, const Tensor& y, Location where = Location::current());
 

@@ -48,6 +48,7 @@ bool keeps_halves(Op op) {
     case Op::kRelu:
     case Op::kMaximum:
     case Op::kMinimum:
+    case Op::kReluGradient:
     case Op::kWhere: return true;
     default: return false;
   }

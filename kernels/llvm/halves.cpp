@@ -24,6 +24,7 @@ bool is_native(Op op) {
     case Op::kIsInf:
     case Op::kIsFinite:
     case Op::kRelu:
+    case Op::kReluGradient:
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:

@@ -245,6 +245,11 @@ SLUICE_MATH_INLINE V relu(V a) {
 }
 
 template <typename V>
+SLUICE_MATH_INLINE V relu_gradient(V y, V gradient) {
+  return select(lt(constant<V>(0), y), gradient, constant<V>(0));
+}
+
+template <typename V>
 SLUICE_MATH_INLINE V lerp(V a, V b, V t) {
   return add(a, mul(t, sub(b, a)));
 }

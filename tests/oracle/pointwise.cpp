@@ -208,6 +208,7 @@ const std::map<std::string, Entry>& table() {
       {"mish",
        INEXACT(with_limit(x[0], std::isnan(x[0]) ? x[0] : x[0] * std::tanh(softplus(x[0]))))},
 
+      {"relu_gradient", {Rule::kSame, kNumbers, kExact, FN(x[0] > 0 ? x[1] : 0)}},
       {"add", {Rule::kSame, kEvery, kSignedZero, ARITHMETIC(x[0], +, x[1])}},
       {"sub", {Rule::kSame, kNumbers, kSignedZero, ARITHMETIC(x[0], -, x[1])}},
       {"mul", {Rule::kSame, kEvery, kSignedZero, ARITHMETIC(x[0], *, x[1])}},

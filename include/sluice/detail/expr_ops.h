@@ -113,6 +113,8 @@ Expr bitwise_left_shift(const ExprArg& x, const ExprOperand& y);
 Expr bitwise_left_shift(Scalar x, const ExprArg& y);
 Expr bitwise_right_shift(const ExprArg& x, const ExprOperand& y);
 Expr bitwise_right_shift(Scalar x, const ExprArg& y);
+Expr relu_gradient(const ExprArg& y, const ExprOperand& gradient);
+Expr relu_gradient(Scalar y, const ExprArg& gradient);
 Expr subtract(const ExprArg& x, const ExprOperand& y);
 Expr subtract(Scalar x, const ExprArg& y);
 Expr multiply(const ExprArg& x, const ExprOperand& y);

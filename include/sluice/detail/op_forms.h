@@ -538,6 +538,17 @@ template <typename = void>
 Tensor bitwise_right_shift(const Tensor& x, const Tensor& y) {
   return bitwise_right_shift(x, y, Location());
 }
+Tensor relu_gradient(Tensor&& y, const Tensor& gradient, Location where = Location::current());
+Tensor relu_gradient(const Tensor& y, Tensor&& gradient, Location where = Location::current());
+Tensor relu_gradient(Tensor&& y, Tensor&& gradient, Location where = Location::current());
+Tensor relu_gradient(const Tensor& y, Scalar gradient, Location where = Location::current());
+Tensor relu_gradient(Tensor&& y, Scalar gradient, Location where = Location::current());
+Tensor relu_gradient(Scalar y, const Tensor& gradient, Location where = Location::current());
+Tensor relu_gradient(Scalar y, Tensor&& gradient, Location where = Location::current());
+template <typename = void>
+Tensor relu_gradient(const Tensor& y, const Tensor& gradient) {
+  return relu_gradient(y, gradient, Location());
+}
 Tensor subtract(Tensor&& x, const Tensor& y, Location where = Location::current());
 Tensor subtract(const Tensor& x, Tensor&& y, Location where = Location::current());
 Tensor subtract(Tensor&& x, Tensor&& y, Location where = Location::current());
