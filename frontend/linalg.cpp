@@ -57,7 +57,7 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
   const DType computed = on_cpu && !reads_halves(dtype, m, n, k)
                              ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, k)
                              : dtype;
-  if (compute_type(computed) == DType::kFloat32 || on_cpu) {
+  if (is_float(computed) || on_cpu) {
     const Tensor left = astype(a, computed);
     const Tensor right = astype(b, computed);
     const engine::NodeOperand operands[] = {{left.node_ref().get()}, {right.node_ref().get()}};

@@ -183,7 +183,7 @@ TEST_F(CudaLibraryTest, ReadsHalvesAndWritesThem) {
     EXPECT_EQ(call.b.type, type);
     EXPECT_EQ(call.c.type, type);
     EXPECT_EQ(call.operation.compute, LtCompute::kFloat32);
-    EXPECT_EQ(fake.questions.back().preference.reductions, LtReduction::kInFloat32);
+    EXPECT_EQ(fake.questions.back().preference.reductions, LtReduction::kAsComputed);
   }
   Product wide(1, 21, 19, 10, {{Op::kAdd, true}, {Op::kTanh}});
   EXPECT_EQ(run_and_check(wide.as(DType::kFloat16, DType::kFloat32)).c.type, LtDataType::kFloat32);

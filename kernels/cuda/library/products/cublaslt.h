@@ -14,10 +14,11 @@
 namespace sluice::kernels::cuda {
 
 enum class LtStatus : int { kSuccess = 0, kInvalidValue = 7, kNotSupported = 15 };
-enum class LtDataType : int { kFloat32 = 0, kFloat16 = 2, kBFloat16 = 14 };
+enum class LtDataType : int { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBFloat16 = 14 };
 enum class LtCompute : int {
   kFloat32 = 68,  // rounds no operand, and sums half types in float32
-  kTf32 = 77,     // rounds float32 operands to TF32
+  kFloat64 = 70,
+  kTf32 = 77,  // rounds float32 operands to TF32
 };
 enum class LtLayoutAttribute : int { kBatchCount = 5, kBatchStride = 6 };
 enum class LtOperationAttribute : int {
@@ -28,8 +29,8 @@ enum class LtOperationAttribute : int {
 };
 enum class LtTranspose : int32_t { kNo = 0, kYes = 1 };
 enum class LtEpilogue : uint32_t { kNone = 1, kRelu = 2, kBias = 4, kReluBias = 6 };
-// Where parts of k that are computed apart are summed, as a mask.
-enum class LtReduction : uint32_t { kInFloat32 = 2 };
+// In what parts of k that are computed apart are summed, as a mask.
+enum class LtReduction : uint32_t { kAsComputed = 2 };
 enum class LtPreferenceAttribute : int {
   kMaxWorkspaceBytes = 1,
   kReductionSchemes = 3,

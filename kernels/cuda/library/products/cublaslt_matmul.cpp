@@ -24,9 +24,18 @@ uint32_t alignment_of(const void* address, DType dtype) {
 }
 
 LtDataType type_of(DType dtype) {
-  return dtype == DType::kFloat16    ? LtDataType::kFloat16
-         : dtype == DType::kBFloat16 ? LtDataType::kBFloat16
-                                     : LtDataType::kFloat32;
+  switch (dtype) {
+    case DType::kFloat16: return LtDataType::kFloat16;
+    case DType::kBFloat16: return LtDataType::kBFloat16;
+    case DType::kFloat64: return LtDataType::kFloat64;
+    default: return LtDataType::kFloat32;
+  }
+}
+
+LtCompute compute_of(const Matmul& x) {
+  if (x.operand_dtype == DType::kFloat64) return LtCompute::kFloat64;
+  const bool is_tf32 = x.allow_tf32 && x.operand_dtype == DType::kFloat32;
+  return is_tf32 ? LtCompute::kTf32 : LtCompute::kFloat32;
 }
 
 bool is_bias(const fusion::Epilogue& epilogue) {
@@ -82,8 +91,7 @@ bool LtCall::make(const Matmul& x, LtCall* call) {
   call->c.alignment = alignment_of(x.c, x.dtype);
   call->operand_type = type_of(x.operand_dtype);
   call->type = type_of(x.dtype);
-  const bool is_tf32 = x.allow_tf32 && x.operand_dtype == DType::kFloat32;
-  call->compute = is_tf32 ? LtCompute::kTf32 : LtCompute::kFloat32;
+  call->compute = compute_of(x);
   call->epilogue = folded_epilogue(x.epilogues);
   if (call->epilogue == LtEpilogue::kBias || call->epilogue == LtEpilogue::kReluBias) {
     call->bias_alignment = alignment_of(x.operand(x.epilogues[0]), x.dtype);
@@ -114,7 +122,7 @@ struct CublasLtMatmul::Plan {
   LtOperation operation = nullptr;
   LtAlgorithm algorithm = {};
   size_t workspace_bytes = 0;
-  bool has_bias = false;
+  bool has_bias = false, is_double = false;
   std::atomic<bool> can_run{false};
 
  private:
@@ -155,7 +163,9 @@ LtStatus CublasLtMatmul::Plan::open(LtHandle handle, const LtCall& call,
   make_layout(call.a, call.operand_type, &a);
   make_layout(call.b, call.operand_type, &b);
   make_layout(call.c, call.type, &c);
-  calls(library.operation_create, &operation, call.compute, LtDataType::kFloat32);
+  is_double = call.type == LtDataType::kFloat64;
+  calls(library.operation_create, &operation, call.compute,
+        is_double ? LtDataType::kFloat64 : LtDataType::kFloat32);
   calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeA, call.a.transpose);
   calls.set(library.operation_set, operation, LtOperationAttribute::kTransposeB, call.b.transpose);
   calls.set(library.operation_set, operation, LtOperationAttribute::kEpilogue, call.epilogue);
@@ -187,7 +197,7 @@ LtStatus CublasLtMatmul::Plan::choose_algorithm(LtHandle handle, LtPreference pr
   prefer(Attribute::kMinAlignmentD, call.c.alignment);
   // Parts of k are not to be rounded to a half type before they are summed.
   if (call.type != LtDataType::kFloat32) {
-    prefer(Attribute::kReductionSchemes, LtReduction::kInFloat32);
+    prefer(Attribute::kReductionSchemes, LtReduction::kAsComputed);
   }
   LtHeuristicResult result = {};
   int count = 0;
@@ -201,15 +211,19 @@ LtStatus CublasLtMatmul::Plan::choose_algorithm(LtHandle handle, LtPreference pr
 
 LtStatus CublasLtMatmul::Plan::run(LtHandle handle, const Matmul& x, void* workspace,
                                    runtime::cuda::StreamHandle stream) {
-  constexpr float kOne = 1, kZero = 0;
+  // Factors of the product and of c before, in the type of the sums.
+  static constexpr float kOne = 1, kZero = 0;
+  static constexpr double kDoubleOne = 1, kDoubleZero = 0;
+  const void* const one = is_double ? static_cast<const void*>(&kDoubleOne) : &kOne;
+  const void* const zero = is_double ? static_cast<const void*>(&kDoubleZero) : &kZero;
   std::lock_guard lock(mutex_);
   Calls calls;
   if (has_bias) {
     const void* bias = x.operand(x.epilogues[0]);
     calls.set(library.operation_set, operation, LtOperationAttribute::kBiasPointer, bias);
   }
-  calls(library.matmul, handle, operation, &kOne, x.b, a, x.a, b, &kZero, x.c, c, x.c, c,
-        &algorithm, workspace, workspace_bytes, stream);
+  calls(library.matmul, handle, operation, one, x.b, a, x.a, b, zero, x.c, c, x.c, c, &algorithm,
+        workspace, workspace_bytes, stream);
   return calls.status();
 }
 

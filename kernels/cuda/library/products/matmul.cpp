@@ -46,12 +46,16 @@ std::string name_of(DType dtype, const TensorTile& tile, bool a_along_depth, boo
 
 std::string finish_name(DType dtype) { return absl::StrCat("matmul_finish", suffix_of(dtype)); }
 
-// The source of a kernel that calls `body`.
-std::string text_of(const std::string& name, const std::string& body, bool has_activations,
-                    bool uses_tensors = false) {
+// In which products of `dtype` are summed.
+DType sum_type(DType dtype) { return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
+
+// The source of a kernel for `dtype` that calls `body`.
+std::string text_of(const std::string& name, DType dtype, const std::string& body,
+                    bool has_activations, bool uses_tensors = false) {
   Functions functions;
   Writer text;
-  text.open("SL_INLINE float sl_activation(sl_i64 op, float x)");
+  text.line("typedef ", memory_type(sum_type(dtype)), " sl_sum;");
+  text.open("SL_INLINE sl_sum sl_activation(sl_i64 op, sl_sum x)");
   if (has_activations) {
     text.open("switch (op)");
     for (const Op op : fusion::kActivations) {
@@ -72,8 +76,9 @@ std::string text_of(const std::string& name, const std::string& body, bool has_a
 }
 
 bool has_activations(const Matmul& x) {
-  return std::any_of(x.epilogues.begin(), x.epilogues.end(),
-                     [](const fusion::Epilogue& epilogue) { return epilogue.op != Op::kAdd; });
+  return std::any_of(x.epilogues.begin(), x.epilogues.end(), [](const fusion::Epilogue& epilogue) {
+    return fusion::is_activation(epilogue.op);
+  });
 }
 
 int64_t num_splits(const Matmul& x) { return std::max<int64_t>(1, ceil_div(x.k, split_depth(x))); }
@@ -121,8 +126,12 @@ int64_t split_depth(const Matmul& x) {
 
 size_t choose_tile(const Matmul& matmul, int multiprocessors) {
   const auto fits = [](int64_t extent, int side) { return side == 16 || extent > side / 2; };
+  // The strips of larger tiles need more shared memory than a block has.
+  constexpr int kMostOfDoubles = 64 * 64;
+  const bool is_double = matmul.operand_dtype == DType::kFloat64;
   for (size_t i = 0; i < kMatmulTiles.size(); ++i) {
     const MatmulTile& tile = kMatmulTiles[i];
+    if (is_double && tile.rows * tile.columns > kMostOfDoubles) continue;
     if (fits(matmul.m, tile.rows) && fits(matmul.n, tile.columns) &&
         num_blocks(matmul, tile) >= multiprocessors) {
       return i;
@@ -140,7 +149,7 @@ size_t choose_tensor_tile(const Matmul& matmul, int multiprocessors) {
 }
 
 std::string matmul_text(DType dtype, const MatmulTile& tile, bool has_activations) {
-  return text_of(name_of(dtype, tile, has_activations),
+  return text_of(name_of(dtype, tile, has_activations), dtype,
                  absl::StrCat("sl_multiply<", memory_type(dtype), ", ", tile.rows, ", ",
                               tile.columns, ", ", tile.depth, ">"),
                  has_activations);
@@ -149,14 +158,14 @@ std::string matmul_text(DType dtype, const MatmulTile& tile, bool has_activation
 std::string matmul_tensor_text(DType dtype, const TensorTile& tile, bool a_along_depth,
                                bool b_along_depth) {
   return text_of(
-      name_of(dtype, tile, a_along_depth, b_along_depth),
+      name_of(dtype, tile, a_along_depth, b_along_depth), dtype,
       absl::StrCat("sl_multiply_tensors<", memory_type(dtype), ", ", tile.rows, ", ", tile.columns,
                    ", ", tile.warp_rows, ", ", int{a_along_depth}, ", ", int{b_along_depth}, ">"),
       /*has_activations=*/false, /*uses_tensors=*/true);
 }
 
 std::string matmul_finish_text(DType dtype) {
-  return text_of(finish_name(dtype),
+  return text_of(finish_name(dtype), dtype,
                  absl::StrCat("sl_finish<", memory_type(dtype), ", ", kElementsOfBlock, ">"),
                  /*has_activations=*/dtype == DType::kFloat32);
 }
@@ -191,7 +200,7 @@ struct MatmulRunner::Arguments {
     int64_t one_row;
   };
   void* c;
-  float* partials;
+  void* partials;
   Operand a, b;
   int64_t batch, m, n, k;
   int64_t splits = 1, split_depth;
@@ -203,7 +212,7 @@ struct MatmulRunner::Arguments {
   int64_t num_epilogues = 0;
   Epilogue epilogues[kMaxEpilogues] = {};
 
-  Arguments(const Matmul& x, float* partials)
+  Arguments(const Matmul& x, void* partials)
       : c(x.c),
         partials(partials),
         a(x, x.a, x.a_strides[0], x.a_strides[1], x.a_strides[2], x.m, a_along_depth(x)),
@@ -222,15 +231,17 @@ struct MatmulRunner::Arguments {
   }
   void take_epilogues(const Matmul& x) {
     for (const fusion::Epilogue& epilogue : x.epilogues) {
-      epilogues[num_epilogues++] = {
-          epilogue.op == Op::kAdd ? -1 : static_cast<int64_t>(epilogue.op), x.operand(epilogue),
-          epilogue.one_row};
+      epilogues[num_epilogues++] = {epilogue.op == Op::kAdd ? -1
+                                    : epilogue.op == Op::kReluGradient
+                                        ? -2
+                                        : static_cast<int64_t>(epilogue.op),
+                                    x.operand(epilogue), epilogue.one_row};
     }
   }
 };
 
 bool MatmulRunner::uses_tensors(const Matmul& x) const {
-  return (is_half(x.operand_dtype) || x.allow_tf32) &&
+  return (is_half(x.operand_dtype) || (x.allow_tf32 && x.operand_dtype == DType::kFloat32)) &&
          context_->info().compute_capability >= kTensorCapability;
 }
 
@@ -254,13 +265,14 @@ absl::Status MatmulRunner::enqueue_own(CudaStream* stream, const Matmul& x,
                                        absl::string_view label) {
   const Kernels kernels = own_kernels_for(x);
   runtime::cuda::DeviceAllocator& allocator = stream->device().allocator();
-  float* partials = nullptr;
+  void* partials = nullptr;
   if (const int64_t splits = num_splits(x); splits > 1) {
-    const auto bytes = static_cast<size_t>(splits * x.batch * x.m * x.n) * sizeof(float);
+    const auto bytes =
+        static_cast<size_t>(splits * x.batch * x.m * x.n) * size_of(sum_type(x.dtype));
     const absl::StatusOr<void*> data = allocator.allocate(bytes, stream);
     // In one part the bits would be others.
     if (!data.ok()) return data.status();
-    partials = static_cast<float*>(*data);
+    partials = *data;
   }
   Arguments arguments(x, partials);
   const auto launch = [&](const auto& tile) {
@@ -279,7 +291,7 @@ absl::Status MatmulRunner::enqueue_own(CudaStream* stream, const Matmul& x,
   return status;
 }
 
-absl::Status MatmulRunner::enqueue_finish(CudaStream* stream, const Matmul& matmul, float* partials,
+absl::Status MatmulRunner::enqueue_finish(CudaStream* stream, const Matmul& matmul, void* partials,
                                           absl::string_view label) {
   Arguments arguments(matmul, partials);
   arguments.take_epilogues(matmul);
@@ -292,7 +304,7 @@ absl::Status MatmulRunner::enqueue_finish(CudaStream* stream, const Matmul& matm
 MatmulRunner::MatmulRunner(runtime::cuda::Context* context, Compiler* compiler,
                            const CublasLt* library)
     : context_(context), table_(library) {
-  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {
     OfType& kernels = *(kernels_[dtype] = std::make_unique<OfType>());
     for (const MatmulTile& tile : kMatmulTiles) {
       for (const bool activations : {false, true}) {

@@ -48,8 +48,8 @@ size_t choose_tensor_tile(const Matmul& matmul, int multiprocessors);
 int64_t split_depth(const Matmul& matmul);
 
 // The sources of kernels for Compiler::compile(), by what multiplies operands of `dtype`, which is
-// a half type or float32:
-//   "matmul_64x16", "matmul_float16_64x16": fma, in float32
+// a floating-point type:
+//   "matmul_64x16", "matmul_float16_64x16": fma, in float32; "matmul_float64_64x16": in float64
 //   "matmul_64x16_activations": likewise, with activations, which take longer to compile
 //   "matmul_tensor_float16_64x64_nt": tensor cores, with float32 as TF32. n: lines of that operand
 //     (rows of a, columns of b) are walked along k in memory; t: across.
@@ -60,15 +60,16 @@ std::string matmul_tensor_text(DType dtype, const TensorTile& tile, bool a_along
 // memory, and applies epilogues.
 std::string matmul_finish_text(DType dtype);
 
-// The products of one GPU, of float32 or a half type, as kernels::Matmul specifies, except that
-// activations are as accurate as the ops. All sums are float32.
+// The products of one GPU, of floating-point types, as kernels::Matmul specifies, except that
+// activations are as accurate as the ops. Sums of float64 are float64, all others float32.
 //
-// Our kernels compute each element of float32 as sum = 0, then sum = fma(a, b, sum) for k in
-// ascending order, of each part of split_depth() by itself, then the sum of the parts in order,
-// then the epilogues with the bits of the ops' own kernels. Half types, and float32 where TF32 is
-// allowed, are multiplied by tensor cores in steps of 16 (8) along k in ascending order; how a step
-// is summed is the device's. cuBLASLt's bits also depend on the device, on the library's version
-// and on whether operands are aligned to 16 bytes. Thread-safe. Outlives the work it is given.
+// Our kernels compute each element of float32 and float64 as sum = 0, then sum = fma(a, b, sum) for
+// k in ascending order, of each part of split_depth() by itself, then the sum of the parts in
+// order, then the epilogues with the bits of the ops' own kernels. Half types, and float32 where
+// TF32 is allowed, are multiplied by tensor cores in steps of 16 (8) along k in ascending order;
+// how a step is summed is the device's. cuBLASLt's bits also depend on the device, on the library's
+// version and on whether operands are aligned to 16 bytes. Thread-safe. Outlives the work it is
+// given.
 class MatmulRunner {
  public:
   static constexpr size_t kMaxEpilogues = 4;
@@ -108,7 +109,7 @@ class MatmulRunner {
   absl::Status enqueue_own(runtime::cuda::CudaStream* stream, const Matmul& matmul,
                            absl::string_view label);
   absl::Status enqueue_finish(runtime::cuda::CudaStream* stream, const Matmul& matmul,
-                              float* partials, absl::string_view label);
+                              void* partials, absl::string_view label);
 
   runtime::cuda::Context* const context_;
   const CublasLt* const table_;
