@@ -115,6 +115,7 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
                                                // A GPU has an order of its own (docs/cuda.md).
                                                .unrolls_rows = device.type() == DeviceType::kCpu,
                                                .fuses_scans = device.type() == DeviceType::kCpu,
+                                               .exact_epilogues = device.type() == DeviceType::kCpu,
                                                .observer = pass_printer()});
   if (!plan.ok()) throw error_of(plan.status());
   auto ready = std::make_shared<ReadyPlan>();

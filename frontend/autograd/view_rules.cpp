@@ -108,7 +108,10 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
   for (int k = 0; k < g.ndim(); ++k) {
     if (g.shape()[k] != 1 && (k < lead || shape[k - lead] == 1)) axes.push_back(k);
   }
-  return reshape(axes.empty() ? g : sum(g, axes, true), shape);
+  // Without a view, if it can be: what follows a sum is computed as its kernel ends.
+  const bool keeps_axes = !axes.empty() && axes.back() >= lead;
+  const Tensor total = axes.empty() ? g : sum(g, axes, keeps_axes);
+  return total.shape() == shape ? total : reshape(total, shape);
 }
 
 Tensor spread(const Tensor& g, absl::Span<const int64_t> axes, const Shape& shape) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fusion/graph/graph.h"
+#include "fusion/ir/activations.h"
 #include "fusion/ir/scan.h"
 
 namespace sluice::fusion {
@@ -18,6 +19,7 @@ struct Constraints {
   // Of the whole graph: as in PlanOptions.
   bool unrolls_rows = true;
   bool fuses_scans = true;
+  EpilogueUse epilogues = EpilogueUse::kNone;
 
   // Adds those of `other`, which are of the same graph.
   void add(const Constraints& other);

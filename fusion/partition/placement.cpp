@@ -8,6 +8,7 @@
 #include "fusion/graph/projection.h"
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
+#include "fusion/partition/epilogue_ends.h"
 #include "fusion/partition/positions.h"
 #include "fusion/partition/short_rows.h"
 #include "fusion/partition/storage_reasons.h"
@@ -253,6 +254,9 @@ class Placer {
     reasons_.note_stored(n);
     // The point is to leave their kernels.
     if (constraints_.over_budget[n] || constraints_.breaks_runs[n]) readers = {};
+    // A product's call may store it.
+    if (reason == CutReason::kLibrary && ends_epilogues(graph_, constraints_, uses_, n))
+      readers = {};
     for (int g : readers) {
       if (is_view(node(n).op) || group(g).library || !groups_.has_room(g, n)) continue;
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;

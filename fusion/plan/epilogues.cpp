@@ -12,8 +12,6 @@
 namespace sluice::fusion {
 namespace {
 
-constexpr size_t kMaxEpilogues = 4;
-
 // An epilogue, and the memory of its operand if it has one.
 struct Link {
   Epilogue epilogue;
@@ -51,11 +49,11 @@ class Chain {
         value = instr.operands[0];
         continue;
       }
-      if (instr.op != Op::kAdd) return {};
-      const bool first = is_other_load(instr.operands[0]);
-      const std::optional<Link> sum = sum_with(instr.operands[first ? 0 : 1]);
-      if (!sum) return {};
-      result.push_back(*sum);
+      if (!is_epilogue_of_two(instr.op)) return {};
+      const bool first = instr.op == Op::kReluGradient || is_other_load(instr.operands[0]);
+      const std::optional<Link> link = link_with(instr.op, instr.operands[first ? 0 : 1]);
+      if (!link) return {};
+      result.push_back(*link);
       value = instr.operands[first ? 1 : 0];
     }
     std::reverse(result.begin(), result.end());
@@ -131,12 +129,12 @@ class Chain {
     return follows_target(access) && offset(access) == 0;
   }
 
-  std::optional<Link> sum_with(ValueId value) const {
+  std::optional<Link> link_with(Op op, ValueId value) const {
     if (!is_other_load(value)) return std::nullopt;
     const uint16_t access = program_.body[value].aux;
     const bool whole = follows_target(access);
     if (!whole && !follows_column(access)) return std::nullopt;
-    return Link{{.op = Op::kAdd, .offset = offset(access), .one_row = !whole}, memory_of(value)};
+    return Link{{.op = op, .offset = offset(access), .one_row = !whole}, memory_of(value)};
   }
 
   const MemoryRef product_;
@@ -169,7 +167,7 @@ void append(const std::vector<Link>& links, const KernelCall& call, LibraryCall*
   OutputDependence& output = library->outputs[0];
   for (const Link& link : links) {
     Epilogue& epilogue = library->epilogues.emplace_back(link.epilogue);
-    if (epilogue.op != Op::kAdd) continue;
+    if (!is_epilogue_of_two(epilogue.op)) continue;
     epilogue.operand = static_cast<int32_t>(library->buffers.size());
     library->buffers.push_back(link.operand);
     output.buffers.push_back(epilogue.operand);
@@ -180,7 +178,7 @@ void append(const std::vector<Link>& links, const KernelCall& call, LibraryCall*
 
 }  // namespace
 
-void fold_epilogues(Plan* plan) {
+void fold_epilogues(Plan* plan, EpilogueUse use) {
   std::vector<Step>& steps = plan->steps;
   const std::vector<OperandUse> uses = find_uses(*plan);
   std::vector<bool> folded(steps.size(), false);
@@ -188,14 +186,18 @@ void fold_epilogues(Plan* plan) {
     std::optional<LibraryCall>& library = steps[s].library;
     if (!library || library->attributes->epilogue_row() == 0) continue;
     const Result& product = plan->results[library->output().index];
-    const OperandUse& use = uses[library->output().index];
-    if (product.observed || use.steps != 2) continue;
-    Step& reader = steps[use.last];
+    const OperandUse& readers = uses[library->output().index];
+    if (product.observed || readers.steps != 2) continue;
+    Step& reader = steps[readers.last];
     if (reader.library) continue;
     const KernelCall& call = reader.kernels[0];
     const auto elements = product.bytes / static_cast<int64_t>(sizeof(float));
     const std::vector<Link> links = Chain(*library, elements, call).links();
-    if (links.empty()) continue;
+    if (links.empty() || !std::all_of(links.begin(), links.end(), [&](const Link& link) {
+          return folds(use, link.epilogue.op, product.bytes);
+        })) {
+      continue;
+    }
 
     ++plan->temporaries_elided;
     plan->bytes_elided += product.bytes;

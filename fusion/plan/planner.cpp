@@ -28,6 +28,7 @@ class Planner {
     constraints_.breaks_runs.resize(count, false);
     constraints_.unrolls_rows = options_.unrolls_rows;
     constraints_.fuses_scans = options_.fuses_scans;
+    constraints_.epilogues = epilogues();
     memory_.input.resize(count, -1);
     int32_t inputs = 0;
     for (size_t n = 0; n < count; ++n) {
@@ -43,7 +44,7 @@ class Planner {
   absl::StatusOr<Plan> run() {
     for (const Pass& pass : kPasses) {
       if (pass.when != When::kAlways && !options_.fuse) continue;
-      if (pass.when == When::kFusingFastMath && !options_.fast_math) continue;
+      if (pass.when == When::kFoldingEpilogues && epilogues() == EpilogueUse::kNone) continue;
       const std::string before = options_.observer ? describe() : std::string();
       (this->*pass.run)();
       if (options_.observer) {
@@ -58,7 +59,7 @@ class Planner {
     return std::move(plan_);
   }
 
-  enum class When : uint8_t { kAlways, kFusing, kFusingFastMath };
+  enum class When : uint8_t { kAlways, kFusing, kFoldingEpilogues };
   struct Pass {
     const char* name;
     When when;
@@ -140,7 +141,12 @@ class Planner {
     }
   }
 
-  void fold_epilogues() { fusion::fold_epilogues(&plan_); }
+  EpilogueUse epilogues() const {
+    if (!options_.fuse) return EpilogueUse::kNone;
+    if (options_.fast_math) return EpilogueUse::kAny;
+    return options_.exact_epilogues ? EpilogueUse::kCheap : EpilogueUse::kNone;
+  }
+  void fold_epilogues() { fusion::fold_epilogues(&plan_, epilogues()); }
 
   void share_launches() {
     plan_.steps = merge_launches(std::move(plan_.steps), plan_.results.size());
@@ -244,7 +250,7 @@ constexpr Planner::Pass Planner::kPasses[] = {
     {"eliminate common subexpressions", When::kFusing, &Planner::eliminate_common_subexpressions},
     {"partition and lower", When::kAlways, &Planner::partition_and_lower},
     {"simplify programs", When::kAlways, &Planner::simplify_programs},
-    {"fold epilogues", When::kFusingFastMath, &Planner::fold_epilogues},
+    {"fold epilogues", When::kFoldingEpilogues, &Planner::fold_epilogues},
     {"share launches", When::kFusing, &Planner::share_launches},
     {"find lifetimes", When::kAlways, &Planner::find_lifetimes},
     {"find donors", When::kAlways, &Planner::find_donors},

@@ -21,6 +21,8 @@ struct PlanOptions {
   bool unrolls_rows = true;
   // Scans are instructions of programs (fusion/ir/scan.h), not library calls.
   bool fuses_scans = true;
+  // Library calls apply epilogues with the bits of the ops' own kernels.
+  bool exact_epilogues = false;
   // If set, called for each pass that changed something, in order.
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
       observer;

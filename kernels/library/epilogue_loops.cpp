@@ -5,8 +5,8 @@
 namespace sluice::kernels {
 namespace {
 
-void apply(interp::MapFn loop, float* row, const float* operand, int64_t n) {
-  const void* const operands[] = {row, operand};
+void apply(interp::MapFn loop, float* row, const void* first, const void* second, int64_t n) {
+  const void* const operands[] = {first, second};
   loop(row, operands, n);
 }
 
@@ -21,9 +21,14 @@ void apply_epilogues(const Matmul& matmul, int64_t begin, int64_t end) {
     for (const fusion::Epilogue& epilogue : matmul.epilogues) {
       const float* operand = matmul.operand(epilogue);
       if (operand != nullptr && !epilogue.one_row) operand += row * n;
-      apply(loops.map[static_cast<int>(epilogue.op)][kFloat].form[0], c, operand, n);
+      const interp::MapFn loop = loops.map[static_cast<int>(epilogue.op)][kFloat].form[0];
+      if (epilogue.op == fusion::Op::kReluGradient) {
+        apply(loop, c, operand, c, n);
+      } else {
+        apply(loop, c, c, operand, n);
+      }
     }
-    apply(loops.store[kFloat], c, nullptr, n);
+    apply(loops.store[kFloat], c, c, nullptr, n);
   }
 }
 

@@ -147,6 +147,25 @@ TEST(Training, AStepTakesFewKernels) {
   EXPECT_EQ(stats().plan_misses, before.plan_misses);
 }
 
+// Eight products, which end with bias, relu and its gradient on the CPU; the loss; all updates.
+TEST(Training, AStepOfThreeLayersIsTenLaunchesOnTheCpu) {
+  if (default_device().type() != DeviceType::kCpu) GTEST_SKIP() << "counts what a CPU does";
+  const Tensor x = rand({32, 64}), labels = randint(0, 10, {32});
+  nn::Sequential net{nn::Linear{64, 512}, nn::ReLU{}, nn::Linear{512, 256}, nn::ReLU{},
+                     nn::Linear{256, 10}};
+  optim::AdamW optimizer(net.parameters());
+  for (int i = 0; i < 3; ++i) {
+    sluice::sync();
+    reset_stats();
+    auto [loss, gradients] =
+        value_and_grad([&](nn::Sequential& m) { return nn::cross_entropy(m(x), labels); })(net);
+    optimizer.step(gradients);
+    sluice::sync();
+  }
+  EXPECT_EQ(stats().kernels_launched, 2);
+  EXPECT_EQ(stats().library_calls, 8);
+}
+
 TEST(Training, CrossEntropyAndItsGradientTakeFewKernels) {
   const Tensor logits = randn({64, 10}), labels = randint(0, 10, {64});
   for (const Tensor* x : {&logits, &labels}) x->eval();

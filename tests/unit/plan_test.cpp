@@ -377,6 +377,11 @@ TEST(PlanTest, ALibraryCallSaysWhatItTouches) {
   EXPECT_EQ(whole.epilogues[1].op, Op::kRelu);
   EXPECT_EQ(whole.outputs[0].buffers, (std::vector<int32_t>{0, 1, 3}));
   EXPECT_EQ(folded->results[whole.output().index].node, result);
+  // Where the call has the bits of the ops' kernels it needs no fast math.
+  const auto exact = make_plan(graph, {.exact_epilogues = true, .observer = {}});
+  ASSERT_TRUE(exact.ok()) << exact.status();
+  ASSERT_EQ(exact->steps.size(), 1u);
+  EXPECT_EQ(exact->steps[0].library->epilogues.size(), 2u);
 }
 
 }  // namespace
