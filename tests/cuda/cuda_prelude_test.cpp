@@ -63,8 +63,12 @@ TEST(CudaEmitTest, EveryBarrierIsNeeded) {
   add_layer_norm(cases, {Schedule::kColumn, 40, 2000});
   add_update(cases, {Schedule::kRow, 3, 2000});
   add_update(cases, {Schedule::kColumn, 40, 2000});
+  // By threads of several rows.
+  add_layer_norm(cases, {Schedule::kRow, 40, 20'000});
+  add_update(cases, {Schedule::kRow, 40, 2000});
+  for (const size_t i : {4, 5}) cases[i]->program().lanes_across_rows = true;
   std::vector<Kernel> kernels;
-  for (size_t i = 0; i < 4; ++i) kernels.push_back({absl::StrCat("k", i), {&cases[i].program()}});
+  for (size_t i = 0; i < cases.size(); ++i) kernels.push_back({absl::StrCat("k", i), {&cases[i].program()}});
   auto results = [&](const HostModule& module) {
     std::vector<std::string> all;
     for (size_t i = 0; i < kernels.size(); ++i) {
@@ -86,7 +90,7 @@ TEST(CudaEmitTest, EveryBarrierIsNeeded) {
        ++at) {
     barriers.push_back(at);
   }
-  ASSERT_EQ(barriers.size(), 6u);
+  ASSERT_EQ(barriers.size(), 9u);
   const std::vector<std::string> expected = results(HostModule(text));
   for (const size_t at : barriers) {
     std::string mutant = source;
