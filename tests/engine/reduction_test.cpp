@@ -430,6 +430,21 @@ TEST(Matmul, ShapesMatchTheOracle) {
   }
 }
 
+// Of all tiles, and of a depth that is cut into parts.
+TEST(Matmul, OfDoubles) {
+  std::mt19937_64 rng(18);
+  const std::pair<Shape, Shape> shapes[] = {{{200, 70}, {70, 190}},
+                                            {{20, 9000}, {9000, 30}},
+                                            {{3, 17, 40}, {3, 40, 100}},
+                                            {{130, 33}, {33, 5}}};
+  for (const auto& [left, right] : shapes) {
+    const NdArray a = random_array(rng, DType::kFloat64, left, 0);
+    const NdArray b = random_array(rng, DType::kFloat64, right, 0);
+    EXPECT_TRUE(matches(matmul(to_tensor(a), to_tensor(b)), oracle::matmul(a, b)))
+        << to_string(left) << " @ " << to_string(right);
+  }
+}
+
 // Sums of many short rows of short integers are made in 32 bits: they wrap as sums of their own
 // type.
 TEST(Matmul, ShortIntegersWrap) {
