@@ -68,7 +68,8 @@ TEST(CudaEmitTest, EveryBarrierIsNeeded) {
   add_update(cases, {Schedule::kRow, 40, 2000});
   for (const size_t i : {4, 5}) cases[i]->program().lanes_across_rows = true;
   std::vector<Kernel> kernels;
-  for (size_t i = 0; i < cases.size(); ++i) kernels.push_back({absl::StrCat("k", i), {&cases[i].program()}});
+  for (size_t i = 0; i < cases.size(); ++i)
+    kernels.push_back({absl::StrCat("k", i), {&cases[i].program()}});
   auto results = [&](const HostModule& module) {
     std::vector<std::string> all;
     for (size_t i = 0; i < kernels.size(); ++i) {
