@@ -33,7 +33,8 @@ int64_t extent(const Tensor& x, int axis) { return axis + x.ndim() < 0 ? 1 : x.s
 Tensor with_axes(Tensor x, int64_t batch, int64_t heads) {
   while (x.ndim() < kAxes) x = expand_dims(std::move(x), 0);
   if (x.shape(0) == batch && x.shape(1) == heads) return x;
-  return broadcast_to(std::move(x), {batch, heads, x.shape(2), x.shape(3)});
+  const Shape shape{batch, heads, x.shape(2), x.shape(3)};
+  return broadcast_to(std::move(x), shape);
 }
 
 // What the operands have in common, or broadcast to.

@@ -291,7 +291,7 @@ absl::StatusOr<bool> CublasLtMatmul::enqueue(CudaStream* stream, const Matmul& m
     workspace = *data;
   }
   LtStatus result = LtStatus::kSuccess;
-  const absl::Status status = stream->enqueue(label, [&] {
+  absl::Status status = stream->enqueue(label, [&] {
     result = plan->run(handle_, matmul, workspace, stream->handle());
     return result == LtStatus::kSuccess ? absl::OkStatus() : absl::InternalError("refused");
   });
