@@ -200,7 +200,7 @@ Tensor scaled_dot_product_attention(Arg q, Arg k, Arg v, const Tensor& mask, boo
     };
     if (dropout == 0) {
       const std::optional<Tensor> fused = frontend::fused_attention(
-          kAttention, {queries, keys, values, mask, causal, scaling}, composed);
+          kAttention, {queries, keys, values, mask, attention.share, causal, scaling}, composed);
       if (fused) return *fused;
     }
     return composed(queries, keys, values);

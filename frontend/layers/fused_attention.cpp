@@ -38,18 +38,16 @@ Tensor with_axes(Tensor x, int64_t batch, int64_t heads) {
 }
 
 // What the operands have in common, or broadcast to.
-struct Extents {
+struct JointExtents {
   int64_t batch = 1, heads = 1, key_heads = 1;
   bool fit = true;  // all operands
 
-  explicit Extents(const Attention& of) {
-    const int64_t ours = extent(of.queries, -3), theirs = extent(of.keys, -3);
-    const bool share = theirs > 1 && ours > theirs && ours % theirs == 0;
+  explicit JointExtents(const Attention& of) {
     for (const Tensor* x : {&of.queries, &of.keys, &of.values}) {
       join(&batch, extent(*x, -4));
-      if (x != &of.queries || !share) join(&key_heads, extent(*x, -3));
+      if (x != &of.queries || of.share == 1) join(&key_heads, extent(*x, -3));
     }
-    heads = share ? ours : key_heads;
+    heads = of.share > 1 ? extent(of.queries, -3) : key_heads;
     if (!of.mask.defined()) return;
     const auto masks = [&](int axis, int64_t of_scores) {
       const int64_t own = extent(of.mask, axis);
@@ -80,7 +78,7 @@ bool has_kernel(const Attention& of) {
   return !of.mask.defined() || (of.mask.ndim() <= kAxes && !of.mask.needs_grad());
 }
 
-Tensor attention(const char* name, const Attention& of, const Extents& extents) {
+Tensor attention(const char* name, const Attention& of, const JointExtents& extents) {
   std::vector<Tensor> operands = {with_axes(of.queries, extents.batch, extents.heads),
                                   with_axes(of.keys, extents.batch, extents.key_heads),
                                   with_axes(of.values, extents.batch, extents.key_heads)};
@@ -117,7 +115,7 @@ std::optional<Tensor> fused_attention(
     const char* name, const Attention& of,
     std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)> composed) {
   if (!has_kernel(of)) return std::nullopt;
-  const Extents extents(of);
+  const JointExtents extents(of);
   if (!extents.fit) return std::nullopt;
   const std::array<Tensor, 3> xs = {of.queries, of.keys, of.values};
   if (!grad_mode.is_on ||

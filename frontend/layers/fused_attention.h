@@ -2,6 +2,7 @@
 #ifndef SLUICE_FRONTEND_LAYERS_FUSED_ATTENTION_H_
 #define SLUICE_FRONTEND_LAYERS_FUSED_ATTENTION_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -12,6 +13,7 @@ namespace sluice::frontend {
 struct Attention {
   Tensor queries, keys, values;  // (.., length, depth), which agree, of one float type
   Tensor mask;                   // of scores; undefined if there is none
+  int64_t share = 1;             // heads of queries to one of keys
   bool is_causal = false;
   double scale = 1;
 };
