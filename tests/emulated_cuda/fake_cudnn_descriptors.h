@@ -31,7 +31,7 @@ struct Descriptor {
     const auto it = values.find(attribute);
     if (it == values.end()) return {};
     std::vector<T> elements(it->second.size() / sizeof(T));
-    std::memcpy(elements.data(), it->second.data(), it->second.size());
+    std::memcpy(static_cast<void*>(elements.data()), it->second.data(), it->second.size());
     return elements;
   }
   template <typename T>
