@@ -2,6 +2,7 @@
 
 #include <glob.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -80,6 +81,15 @@ std::vector<std::string> library_candidates(absl::Span<const std::string> names,
     for (const std::string& name : names) append_matches(absl::StrCat(folder, "/", name), &paths);
   }
   return paths;
+}
+
+std::vector<std::string> names_by_major(const std::string& stem, int driver_major, int behind) {
+  constexpr int kOldest = 12, kNewest = 13;
+  std::vector<std::string> names;
+  for (int major = std::min(driver_major, kNewest); major >= kOldest; --major) {
+    names.push_back(absl::StrCat(stem, major - behind));
+  }
+  return names;
 }
 
 }  // namespace sluice::kernels::cuda

@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 
 namespace sluice::kernels::cuda {
@@ -20,6 +24,50 @@ std::string environment_variable(const char* name);
 // Python's package `nvidia` that match a pattern ("{cu13,cublas}/lib").
 std::vector<std::string> library_candidates(absl::Span<const std::string> names,
                                             const std::string& package_folders);
+
+// `stem` and a major version, the newest first, of the libraries for a driver of this one: those of
+// CUDA 12 and 13, whose number may be `behind` CUDA's.
+std::vector<std::string> names_by_major(const std::string& stem, int driver_major, int behind = 0);
+
+// A library that Sluice does without if there is none.
+struct LibrarySearch {
+  const char* library;   // "cuDNN"
+  const char* variable;  // "SLUICE_CUDNN": names one to use instead, or is "off"
+  std::vector<std::string> names;
+  const char* package_folders;  // as in library_candidates()
+  const char* file;             // for people, who are told that it was not found
+  const char* source;           // what to install
+};
+
+// The table of the first library that `load` takes, which is told whether the user named it; it is
+// never given back. kFailedPrecondition with a message for the user if there is none.
+template <typename Table>
+absl::StatusOr<const Table*> find_library(
+    const LibrarySearch& search,
+    absl::FunctionRef<absl::StatusOr<Table>(const std::string& path, bool is_named)> load) {
+  const std::string named = environment_variable(search.variable);
+  if (named == "off") {
+    return absl::FailedPreconditionError(
+        absl::StrCat(search.variable, " says that ", search.library, " is not to be used"));
+  }
+  const bool is_named = !named.empty();
+  absl::Status why = absl::OkStatus();
+  for (const std::string& path : is_named
+                                     ? std::vector<std::string>{named}
+                                     : library_candidates(search.names, search.package_folders)) {
+    const absl::StatusOr<Table> table = load(path, is_named);
+    if (table.ok()) return new Table(*table);
+    why = table.status();
+  }
+  if (is_named) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the library that ", search.variable,
+                     " names cannot be used: ", std::string(why.message())));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(search.file, " was not found (install ",
+                                                    search.source, ", or set ", search.variable,
+                                                    " to the library's path)"));
+}
 
 // Find(major version of the driver), called once for each version. Thread-safe.
 template <auto Find>

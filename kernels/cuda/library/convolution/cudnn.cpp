@@ -1,7 +1,5 @@
 #include "kernels/cuda/library/convolution/cudnn.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/library_paths.h"
 #include "runtime/shared_library.h"
@@ -10,25 +8,15 @@ namespace sluice::kernels::cuda {
 namespace {
 
 absl::StatusOr<const Cudnn*> search_cudnn(int driver_major) {
-  const std::string named = environment_variable("SLUICE_CUDNN");
-  if (named == "off") {
-    return absl::FailedPreconditionError("SLUICE_CUDNN says that cuDNN is not to be used");
-  }
-  std::vector<std::string> candidates = {named};
-  if (named.empty()) candidates = library_candidates({"libcudnn.so.9"}, "cudnn/lib");
-  absl::Status why = absl::OkStatus();
-  for (const std::string& library : candidates) {
-    const absl::StatusOr<Cudnn> table = load_cudnn(library, named.empty() ? driver_major : 0);
-    if (table.ok()) return new Cudnn(*table);
-    why = table.status();
-  }
-  if (!named.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the library that SLUICE_CUDNN names cannot be used: ", std::string(why.message())));
-  }
-  return absl::FailedPreconditionError(
-      "libcudnn.so.9 was not found (install cuDNN or the Python package nvidia-cudnn-cu12, or set "
-      "SLUICE_CUDNN to the library's path)");
+  return find_library<Cudnn>({.library = "cuDNN",
+                              .variable = "SLUICE_CUDNN",
+                              .names = {"libcudnn.so.9"},
+                              .package_folders = "cudnn/lib",
+                              .file = "libcudnn.so.9",
+                              .source = "cuDNN or the Python package nvidia-cudnn-cu12"},
+                             [&](const std::string& path, bool is_named) {
+                               return load_cudnn(path, is_named ? 0 : driver_major);
+                             });
 }
 
 }  // namespace

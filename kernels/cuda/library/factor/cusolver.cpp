@@ -1,44 +1,21 @@
 #include "kernels/cuda/library/factor/cusolver.h"
 
-#include <algorithm>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "kernels/cuda/library_paths.h"
 #include "runtime/shared_library.h"
 
 namespace sluice::kernels::cuda {
 namespace {
 
-constexpr int kOldestMajor = 12, kNewestMajor = 13;
-constexpr int kMajorsBehind = 1;  // libcusolver.so.11 is CUDA 12's
-
 absl::StatusOr<const Cusolver*> search_cusolver(int driver_major) {
-  const std::string named = environment_variable("SLUICE_CUSOLVER");
-  if (named == "off") {
-    return absl::FailedPreconditionError("SLUICE_CUSOLVER says that cuSOLVER is not to be used");
-  }
-  std::vector<std::string> candidates = {named};
-  if (named.empty()) {
-    std::vector<std::string> names;
-    for (int major = std::min(driver_major, kNewestMajor); major >= kOldestMajor; --major) {
-      names.push_back(absl::StrCat("libcusolver.so.", major - kMajorsBehind));
-    }
-    candidates = library_candidates(names, "{cu13,cusolver}/lib");
-  }
-  absl::Status why = absl::OkStatus();
-  for (const std::string& library : candidates) {
-    const absl::StatusOr<Cusolver> table = load_cusolver(library);
-    if (table.ok()) return new Cusolver(*table);
-    why = table.status();
-  }
-  if (!named.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the library that SLUICE_CUSOLVER names cannot be used: ", std::string(why.message())));
-  }
-  return absl::FailedPreconditionError(
-      "libcusolver.so was not found (install a CUDA toolkit or the Python package "
-      "nvidia-cusolver-cu12, or set SLUICE_CUSOLVER to the library's path)");
+  constexpr int kBehind = 1;  // libcusolver.so.11 is CUDA 12's
+  return find_library<Cusolver>(
+      {.library = "cuSOLVER",
+       .variable = "SLUICE_CUSOLVER",
+       .names = names_by_major("libcusolver.so.", driver_major, kBehind),
+       .package_folders = "{cu13,cusolver}/lib",
+       .file = "libcusolver.so",
+       .source = "a CUDA toolkit or the Python package nvidia-cusolver-cu12"},
+      [](const std::string& path, bool) { return load_cusolver(path); });
 }
 
 }  // namespace
