@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/cuda/driver/kernel_launch.h"
 #include "tests/emulated_cuda/fake_cudnn_descriptors.h"
 #include "tests/emulated_cuda/fake_cudnn_kernel.h"
+#include "tests/emulated_cuda/fake_library.h"
 
 namespace sluice::emulated {
 namespace {
@@ -33,13 +33,6 @@ constexpr const char* kKernel = "library_convolution";
 
 Descriptor* object(DnnDescriptor descriptor) { return static_cast<Descriptor*>(descriptor); }
 
-struct Handle {
-  runtime::cuda::StreamHandle stream = nullptr;
-  runtime::cuda::ModuleHandle module = nullptr;
-  runtime::cuda::FunctionHandle kernel = nullptr;
-  bool is_busy = false;
-};
-
 std::vector<FakeCudnn::Engine> usual_engines(const Convolution&, DnnHeuristic mode) {
   using Note = FakeCudnn::Note;
   if (mode == DnnHeuristic::kFallback) return {{.notes = {}, .workspace_bytes = 0}};
@@ -56,7 +49,7 @@ struct FakeCudnn::Impl {
   int64_t calls = 0, questions = 0, fails_at = 0;
   DnnStatus failure = DnnStatus::kSuccess;
   std::set<Descriptor*> descriptors;
-  std::set<Handle*> handles;
+  std::set<LibraryHandle*> handles;
   std::vector<Convolution> runs;
   std::vector<std::string> misuse;
 
@@ -72,53 +65,36 @@ struct FakeCudnnCalls {
     static FakeCudnn* fake = nullptr;
     return fake;
   }
-  // A call under way: it holds the lock.
-  struct Call {
-    Call() : impl(*current()->impl_), lock(impl.mutex) {
-      if (++impl.calls == impl.fails_at) status = impl.failure;
-    }
-    bool fails() const { return status != DnnStatus::kSuccess; }
-    FakeCudnn::Impl& impl;
-    std::lock_guard<std::mutex> lock;
-    DnnStatus status = DnnStatus::kSuccess;
+  struct Call : FakeCall<FakeCudnn::Impl, DnnStatus> {
+    Call() : FakeCall(current()->impl_) {}
   };
 
   static DnnStatus create(DnnHandle* handle) {
     Call call;
     if (call.fails()) return call.status;
-    auto made = std::make_unique<Handle>();
-    const runtime::cuda::Driver& driver = call.impl.emulator->driver();
-    if (driver.module_load_data_ex(&made->module, EmulatedCuda::registered_image(), 0, nullptr,
-                                   nullptr) != runtime::cuda::Result::kSuccess) {
-      return DnnStatus::kNotInitialized;
-    }
-    if (driver.module_get_function(&made->kernel, made->module, kKernel) !=
-        runtime::cuda::Result::kSuccess) {
-      driver.module_unload(made->module);
-      return DnnStatus::kNotInitialized;
-    }
-    call.impl.handles.insert(made.get());
-    *handle = reinterpret_cast<DnnHandle>(made.release());
+    LibraryHandle* const made = open_handle(call.impl.emulator, kKernel);
+    if (made == nullptr) return DnnStatus::kNotInitialized;
+    call.impl.handles.insert(made);
+    *handle = reinterpret_cast<DnnHandle>(made);
     return DnnStatus::kSuccess;
   }
   static DnnStatus destroy(DnnHandle opaque) {
     FakeCudnn::Impl& impl = *current()->impl_;
     std::lock_guard lock(impl.mutex);
-    auto* const handle = reinterpret_cast<Handle*>(opaque);
+    auto* const handle = reinterpret_cast<LibraryHandle*>(opaque);
     if (impl.handles.erase(handle) == 0) {
       return impl.wrong(DnnStatus::kBadParam, "a handle that is none is given back");
     }
-    impl.emulator->driver().module_unload(handle->module);
-    delete handle;
+    close_handle(impl.emulator, handle);
     return DnnStatus::kSuccess;
   }
   static DnnStatus set_stream(DnnHandle handle, runtime::cuda::StreamHandle stream) {
     Call call;
     if (call.fails()) return call.status;
-    if (!call.impl.handles.contains(reinterpret_cast<Handle*>(handle))) {
+    if (!call.impl.handles.contains(reinterpret_cast<LibraryHandle*>(handle))) {
       return call.impl.wrong(DnnStatus::kBadParam, "the stream of a handle that is none");
     }
-    reinterpret_cast<Handle*>(handle)->stream = stream;
+    reinterpret_cast<LibraryHandle*>(handle)->stream = stream;
     return DnnStatus::kSuccess;
   }
 
@@ -279,7 +255,7 @@ struct FakeCudnnCalls {
                            DnnDescriptor pack_descriptor) {
     Call call;
     if (call.fails()) return call.status;
-    auto* const handle = reinterpret_cast<Handle*>(opaque);
+    auto* const handle = reinterpret_cast<LibraryHandle*>(opaque);
     if (!call.impl.handles.contains(handle) ||
         !call.impl.descriptors.contains(object(plan_descriptor)) ||
         !call.impl.descriptors.contains(object(pack_descriptor))) {
@@ -319,13 +295,7 @@ struct FakeCudnnCalls {
     std::copy(convolution.dilation.begin(), convolution.dilation.end(), params.dilation);
     std::copy(convolution.before.begin(), convolution.before.end(), params.before);
     if (plan.engine.run_status != DnnStatus::kSuccess) return plan.engine.run_status;
-    runtime::cuda::LaunchConfig config = {};
-    std::fill_n(config.grid, 3, 1u);
-    std::fill_n(config.block, 3, 1u);
-    config.stream = handle->stream;
-    runtime::cuda::ParamList list({reinterpret_cast<const std::byte*>(&params), sizeof(params)});
-    if (call.impl.emulator->driver().launch_kernel_ex(
-            &config, handle->kernel, nullptr, list.extra()) != runtime::cuda::Result::kSuccess) {
+    if (!launch(call.impl.emulator, *handle, std::as_bytes(std::span(&params, 1)))) {
       return DnnStatus::kExecutionFailed;
     }
     call.impl.runs.push_back(convolution);

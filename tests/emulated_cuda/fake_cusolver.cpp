@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "kernels/library/lapack.h"
-#include "runtime/cuda/driver/kernel_launch.h"
+#include "tests/emulated_cuda/fake_library.h"
 
 namespace sluice::emulated {
 namespace {
@@ -147,12 +147,6 @@ const char* run_routine(const Geometry&, const void* params) {
   return nullptr;
 }
 
-struct Handle {
-  runtime::cuda::StreamHandle stream = nullptr;
-  runtime::cuda::ModuleHandle module = nullptr;
-  runtime::cuda::FunctionHandle kernel = nullptr;
-};
-
 }  // namespace
 
 struct FakeCusolver::Impl {
@@ -176,42 +170,25 @@ struct FakeCusolverCalls {
     static FakeCusolver* fake = nullptr;
     return fake;
   }
-  // A call under way: it holds the lock.
-  struct Call {
-    Call() : impl(*current()->impl_), lock(impl.mutex) {
-      if (++impl.calls == impl.fails_at) status = impl.failure;
-    }
-    bool fails() const { return status != SolverStatus::kSuccess; }
-    FakeCusolver::Impl& impl;
-    std::lock_guard<std::mutex> lock;
-    SolverStatus status = SolverStatus::kSuccess;
+  struct Call : FakeCall<FakeCusolver::Impl, SolverStatus> {
+    Call() : FakeCall(current()->impl_) {}
   };
 
   static SolverStatus create(SolverHandle* handle) {
     Call call;
     if (call.fails()) return call.status;
-    auto made = std::make_unique<Handle>();
-    const runtime::cuda::Driver& driver = call.impl.emulator->driver();
-    if (driver.module_load_data_ex(&made->module, EmulatedCuda::registered_image(), 0, nullptr,
-                                   nullptr) != runtime::cuda::Result::kSuccess) {
-      return SolverStatus::kNotInitialized;
-    }
-    if (driver.module_get_function(&made->kernel, made->module, kKernel) !=
-        runtime::cuda::Result::kSuccess) {
-      driver.module_unload(made->module);
-      return SolverStatus::kNotInitialized;
-    }
-    call.impl.handles.insert(made.get());
-    *handle = reinterpret_cast<SolverHandle>(made.release());
+    LibraryHandle* const made = open_handle(call.impl.emulator, kKernel);
+    if (made == nullptr) return SolverStatus::kNotInitialized;
+    call.impl.handles.insert(made);
+    *handle = reinterpret_cast<SolverHandle>(made);
     return SolverStatus::kSuccess;
   }
   static SolverStatus destroy(SolverHandle opaque) {
     FakeCusolver::Impl& impl = *current()->impl_;
     std::lock_guard lock(impl.mutex);
-    auto* const handle = reinterpret_cast<Handle*>(opaque);
+    auto* const handle = reinterpret_cast<LibraryHandle*>(opaque);
     if (impl.handles.erase(handle) == 0) return impl.wrong("a handle that is none is given back");
-    impl.emulator->driver().module_unload(handle->module);
-    delete handle;
+    close_handle(impl.emulator, handle);
     return SolverStatus::kSuccess;
   }
   static SolverStatus create_params(SolverParams* params) {
@@ -233,7 +210,7 @@ struct FakeCusolverCalls {
     Call call;
     if (call.fails()) return call.status;
     if (!call.impl.handles.contains(handle)) return call.impl.wrong("a handle that is none");
-    reinterpret_cast<Handle*>(handle)->stream = stream;
+    reinterpret_cast<LibraryHandle*>(handle)->stream = stream;
     return SolverStatus::kSuccess;
   }
 
@@ -248,7 +225,7 @@ struct FakeCusolverCalls {
   static SolverStatus run(SolverHandle opaque, const Params& params) {
     Call call;
     if (call.fails()) return call.status;
-    auto* const handle = reinterpret_cast<Handle*>(opaque);
+    auto* const handle = reinterpret_cast<LibraryHandle*>(opaque);
     const char* const name = kNames[static_cast<int>(params.routine)];
     const auto wrong = [&](const char* why) {
       return call.impl.wrong(std::string(name) + ": " + why);
@@ -263,13 +240,7 @@ struct FakeCusolverCalls {
                       size * work_size(static_cast<int>(params.m), static_cast<int>(params.n)))) {
       return wrong("too little to work in");
     }
-    runtime::cuda::LaunchConfig config = {};
-    std::fill_n(config.grid, 3, 1u);
-    std::fill_n(config.block, 3, 1u);
-    config.stream = handle->stream;
-    runtime::cuda::ParamList list({reinterpret_cast<const std::byte*>(&params), sizeof(params)});
-    if (call.impl.emulator->driver().launch_kernel_ex(
-            &config, handle->kernel, nullptr, list.extra()) != runtime::cuda::Result::kSuccess) {
+    if (!launch(call.impl.emulator, *handle, std::as_bytes(std::span(&params, 1)))) {
       return SolverStatus::kExecutionFailed;
     }
     call.impl.runs.emplace_back(name);
