@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fusion/graph/graph.h"
-#include "fusion/ir/activations.h"
+#include "fusion/ir/epilogue_ops.h"
 #include "fusion/ir/scan.h"
 
 namespace sluice::fusion {

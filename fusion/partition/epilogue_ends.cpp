@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fusion/ir/activations.h"
+#include "fusion/ir/epilogue_ops.h"
 
 namespace sluice::fusion {
 namespace {

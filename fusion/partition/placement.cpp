@@ -255,8 +255,9 @@ class Placer {
     // The point is to leave their kernels.
     if (constraints_.over_budget[n] || constraints_.breaks_runs[n]) readers = {};
     // A product's call may store it.
-    if (reason == CutReason::kLibrary && ends_epilogues(graph_, constraints_, uses_, n))
+    if (reason == CutReason::kLibrary && ends_epilogues(graph_, constraints_, uses_, n)) {
       readers = {};
+    }
     for (int g : readers) {
       if (is_view(node(n).op) || group(g).library || !groups_.has_room(g, n)) continue;
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "fusion/ir/activations.h"
+#include "fusion/ir/epilogue_ops.h"
 
 namespace sluice::fusion {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef SLUICE_FUSION_PLAN_EPILOGUES_H_
 #define SLUICE_FUSION_PLAN_EPILOGUES_H_
 
-#include "fusion/ir/activations.h"
+#include "fusion/ir/epilogue_ops.h"
 #include "fusion/plan/plan.h"
 
 namespace sluice::fusion {

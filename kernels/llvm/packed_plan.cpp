@@ -71,10 +71,6 @@ int span_of_row(const PackedPlan& plan, const Program& program, const Access& ac
   return greatest - least + 1;
 }
 
-}  // namespace
-
-namespace {
-
 int widest_moved(const Program& program) {
   int widest = 1;
   const bool moves = moves_halves(program);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "fusion/ir/epilogue_ops.h"
 #include "kernels/cuda/library/products/matmul.h"
 #include "kernels/gpu/emit/emit.h"
 #include "kernels/gpu/run/call.h"
@@ -406,8 +407,7 @@ TEST_F(CudaMatmulTest, ManyThreadsCompileOnce) {
 }
 
 TEST_F(CudaMatmulTest, TakesNoMoreEpiloguesThanThereIsRoomFor) {
-  const Product product(1, 2, 2, 2,
-                        std::vector<Link>(MatmulRunner::kMaxEpilogues + 1, {Op::kRelu}));
+  const Product product(1, 2, 2, 2, std::vector<Link>(fusion::kMaxEpilogues + 1, {Op::kRelu}));
   const auto stream = rig.stream();
   Placed placed(&rig, stream.get(), product);
   auto outcome = std::make_shared<Outcome>();

@@ -86,9 +86,8 @@ struct Way {
   int tile_bytes() const { return keys * (depth + 8) * 2; }
   int rows() const { return kThreads / 32 / groups * 16; }
   int64_t num_blocks() const { return lines * tiles * splits; }
-  int64_t parts() const {
-    return splits * groups;
-  }  // of a row, which are added up if there are several
+  // Of a row, which are added up if there are several.
+  int64_t parts() const { return splits * groups; }
   int64_t partial_bytes(int64_t value_depth) const {
     return lines * length * parts() * (value_depth + 2) * static_cast<int64_t>(sizeof(float));
   }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/library/factor/factor_text.h"
+#include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/run/call.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/integers.h"
@@ -28,8 +29,6 @@ constexpr int64_t kMostMatrices = 8;
 constexpr int64_t kAll = 0, kLower = 1, kUpper = 2;  // sl_matrix_copy's `keep`
 
 bool is_direct(Op op) { return op != Op::kQr && op != Op::kSvd && op != Op::kEigh; }
-
-const char* type_of(DType dtype) { return dtype == DType::kFloat32 ? "float" : "double"; }
 
 }  // namespace
 
@@ -421,18 +420,18 @@ bool CusolverFactor::suits(const FactorAttributes& of) {
 }
 
 SourceKernel& CusolverFactor::copying(DType dtype) {
-  const std::string name = absl::StrCat("matrix_copy_", type_of(dtype));
+  const std::string name = absl::StrCat("matrix_copy_", memory_type(dtype));
   return kernels_.get(name, [&] {
     return absl::StrCat(kFactorText, "SL_KERNEL(", name, ", sl_matrix_copy) { sl_copy_matrix<",
-                        type_of(dtype), ">(p); }\n");
+                        memory_type(dtype), ">(p); }\n");
   });
 }
 
 SourceKernel& CusolverFactor::multiplying(DType dtype) {
-  const std::string name = absl::StrCat("product_of_pivots_", type_of(dtype));
+  const std::string name = absl::StrCat("product_of_pivots_", memory_type(dtype));
   return kernels_.get(name, [&] {
     return absl::StrCat(kFactorText, "SL_KERNEL(", name, ", sl_factor) { sl_product_of_pivots<",
-                        type_of(dtype), ">(p); }\n");
+                        memory_type(dtype), ">(p); }\n");
   });
 }
 

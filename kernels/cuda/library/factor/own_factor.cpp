@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/library/factor/factor_text.h"
+#include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/run/call.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/integers.h"
@@ -30,8 +31,8 @@ constexpr int64_t kLeastInMemory = 8, kMostRowsInMemory = 512, kChunkInMemory = 
 struct Division {
   int64_t team = 0;   // threads of a matrix; 0: they are not for these kernels
   int64_t chunk = 0;  // right-hand sides of a block
-  int64_t kilobytes =
-      0;  // of shared memory, which a kernel has for all matrices of a block; 0: none
+  // Of shared memory, which a kernel has for all matrices of a block; 0: none.
+  int64_t kilobytes = 0;
 };
 
 int64_t sides_of(const FactorAttributes& of) {
@@ -82,7 +83,7 @@ bool OwnFactor::suits(const FactorAttributes& of) {
 }
 
 SourceKernel& OwnFactor::kernel(const FactorAttributes& of, int64_t kilobytes) {
-  const std::string type = of.dtype == DType::kFloat32 ? "float" : "double";
+  const std::string type = memory_type(of.dtype);
   const int64_t elements =
       std::max(int64_t{1}, kilobytes * 1024 / static_cast<int64_t>(size_of(of.dtype)));
   const char* const op = of.op == Op::kCholesky ? "cholesky"

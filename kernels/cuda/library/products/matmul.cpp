@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "fusion/ir/activations.h"
+#include "fusion/ir/epilogue_ops.h"
 #include "kernels/gpu/emit/functions.h"
 #include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/emit/writer.h"
@@ -210,7 +210,7 @@ struct MatmulRunner::Arguments {
   int64_t first_block = 0;
   int64_t elements;
   int64_t num_epilogues = 0;
-  Epilogue epilogues[kMaxEpilogues] = {};
+  Epilogue epilogues[fusion::kMaxEpilogues] = {};
 
   Arguments(const Matmul& x, void* partials)
       : c(x.c),
@@ -363,7 +363,7 @@ bool MatmulRunner::is_ready(const Matmul& matmul) {
 absl::Status MatmulRunner::enqueue(CudaStream* stream, const Matmul& matmul,
                                    absl::string_view label) {
   if (matmul.batch * matmul.m * matmul.n == 0) return absl::OkStatus();
-  if (matmul.epilogues.size() > kMaxEpilogues) {
+  if (matmul.epilogues.size() > fusion::kMaxEpilogues) {
     return absl::InternalError(absl::StrCat(std::string(label), ": a product with ",
                                             matmul.epilogues.size(), " epilogues"));
   }

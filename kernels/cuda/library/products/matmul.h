@@ -72,8 +72,6 @@ std::string matmul_finish_text(DType dtype);
 // given.
 class MatmulRunner {
  public:
-  static constexpr size_t kMaxEpilogues = 4;
-
   // All outlive this; `library` may be null.
   MatmulRunner(runtime::cuda::Context* context, Compiler* compiler, const CublasLt* library);
   ~MatmulRunner();

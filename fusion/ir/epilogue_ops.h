@@ -1,6 +1,6 @@
 // The ops that libraries apply as epilogues.
-#ifndef SLUICE_FUSION_IR_ACTIVATIONS_H_
-#define SLUICE_FUSION_IR_ACTIVATIONS_H_
+#ifndef SLUICE_FUSION_IR_EPILOGUE_OPS_H_
+#define SLUICE_FUSION_IR_EPILOGUE_OPS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -40,4 +40,4 @@ inline bool folds(EpilogueUse use, Op op, int64_t result_bytes) {
 
 }  // namespace sluice::fusion
 
-#endif  // SLUICE_FUSION_IR_ACTIVATIONS_H_
+#endif  // SLUICE_FUSION_IR_EPILOGUE_OPS_H_
