@@ -225,8 +225,8 @@ program("torch", name="topk")(lambda xp, arguments, x: xp.topk(x, arguments[0]).
 program(name="searchsorted")(lambda xp, _, line, x: xp.searchsorted(xp.sort(line), x))
 program("torch", name="searchsorted")(
     lambda xp, _, line, x: xp.searchsorted(xp.sort(line).values, x))
-program("numpy", name="median")(lambda xp, arguments, x: xp.median(x, arguments or None))
-program("jax", name="median")(lambda xp, arguments, x: xp.median(x, arguments or None))
+program("numpy", name="median")(lambda xp, arguments, x: xp.median(x, axes(arguments)))
+program("jax", name="median")(lambda xp, arguments, x: xp.median(x, axes(arguments)))
 
 
 # What has as many elements as the values say JAX does not compile.
