@@ -265,10 +265,64 @@ def products(draw):
                     args=(draw.random.choice((1, 1, 2)), size // 2, 1), lacks=("numpy",))
 
 
+def compound(draw):
+    """Programs of several ops, of matrices or of batches of images."""
+    dtype = draw.dtype(REAL)
+    n, m = draw.shape(rank=2, elements=draw.integer(200, 2_000_000))
+    matrix = draw.input(dtype, (n, m))
+    axes = draw.axes(2)
+
+    def row(program, *inputs, **more):
+        return draw.row("compound", program, *inputs, tolerance=5e-2, **more)
+
+    def norm(channels):
+        return [draw.given("f32", channels, between=(0.5, 1.5)), draw.given("f32", channels)]
+
+    def network(program, *inputs, **more):
+        name = program + draw.random.choice(("", "_gradients"))
+        return row(name, *inputs, lacks=["numpy"], **more)
+
+    side, channels, images = draw.integer(4, 60), draw.integer(1, 64), draw.integer(1, 16)
+    batch = draw.given("f32", images, channels, side, side)
+    simple = {
+        "standardise": lambda: row("standardise", matrix, args=axes or (0,)),
+        "between_extremes": lambda: row("between_extremes", matrix, args=axes),
+        "unit_rows": lambda: row("unit_rows", matrix),
+        "masked_mean": lambda: row("masked_mean", matrix, draw.input("bool", (n, m)),
+                                   args=axes or (1,), checks=False),
+        "count_nonzero": lambda: row(
+            "count_nonzero", draw.input(draw.dtype(("bool", "i8", "f32")), (n, m)), args=axes),
+        "any_greater": lambda: row("any_greater", matrix, draw.input(dtype, (n, m), (1, 2)),
+                                   args=axes),
+        "greatest_magnitude": lambda: row("greatest_magnitude", matrix),
+        "extremes": lambda: row("extremes", matrix, args=axes),
+        "diff": lambda: row("diff", draw.given(dtype, n + 1, m + 1),
+                            args=(draw.random.choice((0, 1)),)),
+        "entropy": lambda: row("entropy", matrix, draw.given("bool", n, m), checks=False),
+        "mean_of_positive": lambda: row("mean_of_positive", matrix, args=axes, checks=False),
+        "row_dots": lambda: row("row_dots", matrix, draw.input(dtype, (n, m))),
+        "trapezoid": lambda: row("trapezoid", draw.given(dtype, n * m, between=(0, 1))),
+        "hashed": lambda: row("hashed", draw.given("i64", n * m)),
+        "quantised": lambda: row("quantised", draw.given("f32", n * m)),
+        "polynomial": lambda: row("polynomial", draw.given(dtype, n * m)),
+        "softmax_last": lambda: network("softmax_last", draw.given("f32", n, m)),
+        "layer_norm_affine": lambda: network("layer_norm_affine", draw.given("f32", n, m),
+                                             *norm(m), checks=False),
+        "cross_entropy": lambda: network("cross_entropy", draw.given("f32", n, m),
+                                         draw.given("i64", n, between=(0, m))),
+        "embedding": lambda: network("embedding", draw.given("f32", n, m), draw.given(
+            "i64", draw.integer(1, max(1, 2_000_000 // m)), between=(0, n)), checks=False),
+        "batch_norm_affine": lambda: network("batch_norm_affine", batch, *norm(channels),
+                                             checks=False),
+        "pooled": lambda: network("pooled", batch),
+    }
+    return simple[draw.random.choice(sorted(simple))]()
+
+
 def random_rows(count, seed, row, given):
     draw = Draw(seed, row, given)
     makers = (element_wise, reduction, reduction, normalisation, movement, movement, sorting,
-              products)
+              products, compound, compound)
     rows = {}
     while len(rows) < count:
         drawn = draw.random.choice(makers)(draw)
