@@ -125,6 +125,7 @@ def module(path):
 
 from_module("jax", "jax.lax", "rsqrt", "erf", "erfc")
 from_module("jax", "jax.nn", "sigmoid", "silu", "softplus", "mish")
+program("torch", name="equal")(lambda xp, _, x, y: x == y)
 from_module("torch", "torch", "rsqrt", "erf", "erfc", "sigmoid")
 from_module("torch", "torch.nn.functional", "silu", "softplus", "mish", "gelu")
 program("jax", name="gelu")(lambda xp, _, x: module("jax.nn").gelu(x, approximate=False))
