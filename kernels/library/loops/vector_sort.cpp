@@ -1,104 +1,54 @@
-// Sorts words of 32 and 64 bits with AVX-512: quicksort, whose partitions compress vectors, down to
-// parts that fit the registers, which a network sorts.
+// Sorts words of 32 and 64 bits with AVX-512 or AVX2: quicksort, whose partitions compress vectors,
+// down to parts that fit the registers, which a network sorts.
 #include <cstdint>
 
 #include "kernels/library/loops/loops.h"
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-#include <immintrin.h>
+#if (defined(__AVX512F__) && defined(__AVX512DQ__)) || defined(__AVX2__)
+#define SLUICE_SORTS_VECTORS 1
+
+#include <utility>
 
 #include "kernels/library/loops/short_lines.h"
+#include "kernels/library/loops/sort_rows.h"
 #include "kernels/library/sort/sort_words.h"
 #include "kernels/shuffled.h"
 #endif
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if SLUICE_SORTS_VECTORS
 namespace {
 
-// A vector of words.
-template <typename Word>
-struct Row;
-template <>
-struct Row<uint32_t> {
-  using Mask = __mmask16;
-  static constexpr int kLanes = 16;
-  static __m512i load(const uint32_t* x, Mask mask, __m512i others) {
-    return _mm512_mask_loadu_epi32(others, mask, x);
-  }
-  static void store(uint32_t* x, Mask mask, __m512i v) { _mm512_mask_storeu_epi32(x, mask, v); }
-  static __m512i all(uint32_t x) { return _mm512_set1_epi32(static_cast<int32_t>(x)); }
-  static __m512i min(__m512i a, __m512i b) { return _mm512_maskz_min_epu32(0xffff, a, b); }
-  static __m512i max(__m512i a, __m512i b) { return _mm512_maskz_max_epu32(0xffff, a, b); }
-  static __m512i max(__m512i a, __m512i b, Mask mask, __m512i others) {
-    return _mm512_mask_max_epu32(others, mask, a, b);
-  }
-  // Puts the lesser in a. One unit alone has minima and maxima; another takes these out of both.
-  static void exchange(__m512i& a, __m512i& b) {
-    const __m512i least = min(a, b);
-    b = _mm512_ternarylogic_epi32(a, b, least, 0x96);  // a ^ b ^ least
-    a = least;
-  }
-  // min(a, b), and of these lanes max(a, b).
-  static __m512i extreme(__m512i a, __m512i b, Mask mask) { return max(a, b, mask, min(a, b)); }
-  static __m512i blend(Mask mask, __m512i a, __m512i b) {
-    return _mm512_mask_blend_epi32(mask, a, b);
-  }
-  static Mask less(__m512i a, __m512i b) { return _mm512_cmplt_epu32_mask(a, b); }
-  static Mask inverse(Mask mask) { return _knot_mask16(mask); }
-  static __m512i compress(Mask mask, __m512i v) { return _mm512_maskz_compress_epi32(mask, v); }
+// The exchanges of Batcher's odd-even merges, by which kCount rows are sorted column by column.
+template <int kCount>
+struct Exchanges {
+  int count = 0;
+  int lesser[4 * kCount] = {}, greater[4 * kCount] = {};
 };
-template <>
-struct Row<uint64_t> {
-  using Mask = __mmask8;
-  static constexpr int kLanes = 8;
-  static __m512i load(const uint64_t* x, Mask mask, __m512i others) {
-    return _mm512_mask_loadu_epi64(others, mask, x);
-  }
-  static void store(uint64_t* x, Mask mask, __m512i v) { _mm512_mask_storeu_epi64(x, mask, v); }
-  static __m512i all(uint64_t x) { return _mm512_set1_epi64(static_cast<int64_t>(x)); }
-  static __m512i min(__m512i a, __m512i b) { return _mm512_maskz_min_epu64(0xff, a, b); }
-  static __m512i max(__m512i a, __m512i b) { return _mm512_maskz_max_epu64(0xff, a, b); }
-  // As above: the processor has minima and maxima of 64 bits in two steps each.
-  static void exchange(__m512i& a, __m512i& b) {
-    const Mask mask = less(b, a);
-    const __m512i least = blend(mask, a, b);
-    b = blend(mask, b, a);
-    a = least;
-  }
-  static __m512i extreme(__m512i a, __m512i b, Mask mask) {
-    return blend(_kxor_mask8(less(b, a), mask), a, b);
-  }
-  static __m512i blend(Mask mask, __m512i a, __m512i b) {
-    return _mm512_mask_blend_epi64(mask, a, b);
-  }
-  static Mask less(__m512i a, __m512i b) { return _mm512_cmplt_epu64_mask(a, b); }
-  static Mask inverse(Mask mask) { return _knot_mask8(mask); }
-  static __m512i compress(Mask mask, __m512i v) { return _mm512_maskz_compress_epi64(mask, v); }
-};
-
-// Of each mask of 8 lanes, its lanes and then the others.
-struct PartedLanes {
-  uint8_t lanes[256][8];
-};
-constexpr PartedLanes parted_lanes() {
-  PartedLanes result{};
-  for (int mask = 0; mask < 256; ++mask) {
-    int count = 0;
-    for (int is_set = 1; is_set >= 0; --is_set) {
-      for (int lane = 0; lane < 8; ++lane) {
-        if ((mask >> lane & 1) == is_set) result.lanes[mask][count++] = static_cast<uint8_t>(lane);
+template <int kCount>
+constexpr Exchanges<kCount> batcher() {
+  Exchanges<kCount> result;
+  for (int run = 1; run < kCount; run *= 2) {
+    for (int distance = run; distance > 0; distance /= 2) {
+      for (int i = 0; i + distance < kCount; ++i) {
+        const int j = i + distance;
+        if (i / (2 * run) != j / (2 * run)) continue;
+        if (i < distance % run || (i - distance % run) / distance % 2 != 0) continue;
+        result.lesser[result.count] = i;
+        result.greater[result.count++] = j;
       }
     }
   }
   return result;
 }
-constexpr PartedLanes kParted = parted_lanes();
+template <int kCount>
+constexpr Exchanges<kCount> kBatcher = batcher<kCount>();
 
 template <typename Word>
 class VectorSort {
   using R = Row<Word>;
+  using Vector = typename R::Vector;
   using Mask = typename R::Mask;
   static constexpr int kLanes = R::kLanes;
   // What the registers hold.
@@ -127,40 +77,38 @@ class VectorSort {
       words += less;
       count -= less;
     }
-    sort_small(words, count, words);
+    sort_small(words, count);
   }
 
   // `count` words, at most kSmall.
-  static void sort_small(const Word* from, int64_t count, Word* to) {
-    if (count <= kLanes) return sort_rows<1>(from, count, to);
-    if (count <= 2 * kLanes) return sort_rows<2>(from, count, to);
-    if (count <= 4 * kLanes) return sort_rows<4>(from, count, to);
-    if (count <= 8 * kLanes) return sort_rows<8>(from, count, to);
-    sort_rows<16>(from, count, to);
+  static void sort_small(Word* words, int64_t count) {
+    if (count <= kLanes) return sort_rows<1>(words, count);
+    if (count <= 2 * kLanes) return sort_rows<2>(words, count);
+    if (count <= 4 * kLanes) return sort_rows<4>(words, count);
+    if (count <= 8 * kLanes) return sort_rows<8>(words, count);
+    sort_rows<16>(words, count);
   }
 
  private:
-  static Mask first_lanes(int64_t count) {
-    return static_cast<Mask>(_bzhi_u32(static_cast<Mask>(~Mask{0}), static_cast<uint32_t>(count)));
-  }
-
-  // Of row `row`, those that `count` words reach.
-  static Mask lanes_from(int64_t count, int row) {
+  // Of row `row`, how many of `count` words.
+  static int64_t lanes_of(int64_t count, int row) {
     const int64_t lanes = count - row * kLanes;
-    return first_lanes(lanes < 0 ? 0 : lanes < kLanes ? lanes : kLanes);
+    return lanes < 0 ? 0 : lanes < kLanes ? lanes : kLanes;
   }
 
-  static __m512i median(__m512i a, __m512i b, __m512i c) {
+  static Vector median(Vector a, Vector b, Vector c) {
     return R::max(R::min(a, b), R::min(R::max(a, b), c));
   }
-  // A median of medians, of 27 words at three places.
+  // A median of medians, of 27 words at three places (12, of four lanes).
   static Word pivot_of(const Word* words, int64_t count) {
     const int64_t last = count - kLanes;
-    __m512i v = median(_mm512_loadu_si512(words + last / 8), _mm512_loadu_si512(words + last / 2),
-                       _mm512_loadu_si512(words + last - last / 8));
+    Vector v = median(R::load(words + last / 8), R::load(words + last / 2),
+                      R::load(words + last - last / 8));
     v = median(v, flipped<1>(v), flipped<2>(v));
-    v = median(v, flipped<4>(v), flipped < kLanes == 16 ? 8 : 3 > (v));
-    return reinterpret_cast<typename Lanes<Word, Word>::Vector>(v)[0];
+    v = median(v, flipped < kLanes == 4 ? 2 : 4 > (v), flipped < kLanes == 16 ? 8 : 3 > (v));
+    Word lanes[kLanes];
+    R::store(lanes, v);
+    return lanes[0];
   }
 
   // The places of a part that may be written, from both ends.
@@ -168,50 +116,61 @@ class VectorSort {
     Word* front;
     Word* back;
 
-    // What of v, or of its first `lanes` lanes, is less than the pivot goes to the front, the
-    // others to the back. There is room for all of v at either end, or for these lanes.
-    [[gnu::always_inline]] void put(__m512i v, __m512i pivots) {
-      const Mask less = R::less(v, pivots);
+    // What of v is less than the pivot goes to the front, the others to the back. There is room for
+    // v at either end.
+    [[gnu::always_inline]] void put(Vector v, Vector pivots) {
+      const Mask less = R::is_less(v, pivots);
       const auto found = static_cast<int64_t>(__builtin_popcount(less));
-      if constexpr (kLanes == 8) {
+      if constexpr (kLanes != 16) {
         // Less costly than to compress twice: both kinds in their order.
-        const __m512i parted = _mm512_maskz_permutexvar_epi64(
-            0xff,
-            _mm512_maskz_cvtepu8_epi64(
-                0xff, _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&kParted.lanes[less]))),
-            v);
-        _mm512_storeu_si512(front, parted);
+        const Vector parted = R::parted(less, v);
+        R::store_words(front, parted);
         front += found;
         back -= kLanes - found;
-        _mm512_storeu_si512(back - found, parted);
-        return;
+        R::store_words(back - found, parted);
+      } else {
+        R::store_words(front, R::compress(less, v));
+        front += found;
+        back -= kLanes - found;
+        R::store_words(back, R::first_lanes(kLanes - found),
+                       R::compress(static_cast<Mask>(~less), v));
       }
-      _mm512_storeu_si512(front, R::compress(less, v));
-      front += found;
-      back -= kLanes - found;
-      R::store(back, first_lanes(kLanes - found), R::compress(R::inverse(less), v));
     }
-    [[gnu::always_inline]] void put(__m512i v, __m512i pivots, int64_t lanes) {
-      const Mask taken = first_lanes(lanes);
-      const auto less = static_cast<Mask>(R::less(v, pivots) & taken);
+    // Likewise of its first `lanes` lanes, for which alone there need be room.
+    [[gnu::always_inline]] void put(Vector v, Vector pivots, int64_t lanes) {
+      const Mask taken = R::first_lanes(lanes);
+      const auto less = static_cast<Mask>(R::is_less(v, pivots) & taken);
       const auto found = static_cast<int64_t>(__builtin_popcount(less));
-      R::store(front, first_lanes(found), R::compress(less, v));
+      R::store_words(front, R::first_lanes(found), R::compress(less, v));
       front += found;
       back -= lanes - found;
-      R::store(back, first_lanes(lanes - found), R::compress(static_cast<Mask>(~less & taken), v));
+      R::store_words(back, R::first_lanes(lanes - found),
+                     R::compress(static_cast<Mask>(~less & taken), v));
+    }
+    [[gnu::always_inline]] void put(Word word, Word pivot) {
+      *front = word;
+      back[-1] = word;
+      front += word < pivot;
+      back -= word >= pivot;
+    }
+    // Likewise of v, which is all that there is room for.
+    [[gnu::always_inline]] void put_last(Vector v, Vector pivots) {
+      const Mask less = R::is_less(v, pivots);
+      R::store_words(front, R::parted(less, v));
+      front += __builtin_popcount(less);
     }
   };
 
   // Puts what is less than the pivot first. Returns how many are.
   static int64_t partition(Word* words, int64_t count, Word pivot) {
-    const __m512i pivots = R::all(pivot);
+    const Vector pivots = R::pivots(pivot);
     constexpr int64_t kStep = kUnrolled * kLanes;
     // What is read from either end makes room there; the first of both is kept in registers.
-    __m512i first[kUnrolled], last[kUnrolled];
+    Vector first[kUnrolled], last[kUnrolled];
 #pragma GCC unroll 8
     for (int i = 0; i < kUnrolled; ++i) {
-      first[i] = _mm512_loadu_si512(words + i * kLanes);
-      last[i] = _mm512_loadu_si512(words + count - kStep + i * kLanes);
+      first[i] = R::load_words(words + i * kLanes);
+      last[i] = R::load_words(words + count - kStep + i * kLanes);
     }
     const Word* begin = words + kStep;
     const Word* end = words + count - kStep;
@@ -222,126 +181,163 @@ class VectorSort {
       const Word* const from = from_front ? begin : end - kStep;
       begin += from_front ? kStep : 0;
       end -= from_front ? 0 : kStep;
-      __m512i v[kUnrolled];
+      Vector v[kUnrolled];
 #pragma GCC unroll 8
-      for (int i = 0; i < kUnrolled; ++i) v[i] = _mm512_loadu_si512(from + i * kLanes);
+      for (int i = 0; i < kUnrolled; ++i) v[i] = R::load_words(from + i * kLanes);
 #pragma GCC unroll 8
       for (int i = 0; i < kUnrolled; ++i) places.put(v[i], pivots);
     }
-    const int64_t rest = end - begin;
-    __m512i v[kUnrolled];
-#pragma GCC unroll 8
-    for (int i = 0; i < kUnrolled; ++i) {
-      v[i] = R::load(begin + i * kLanes, lanes_from(rest, i), pivots);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < kUnrolled; ++i) places.put(first[i], pivots);
-#pragma GCC unroll 8
-    for (int i = 0; i < kUnrolled; ++i) places.put(last[i], pivots, kLanes);
-#pragma GCC unroll 8
-    for (int i = 0; i < kUnrolled; ++i) {
-      const int64_t lanes = rest - i * kLanes;
-      if (lanes > 0) places.put(v[i], pivots, lanes < kLanes ? lanes : kLanes);
-    }
+    put_rest(places, begin, end - begin, first, last, pivot);
     return places.front - words;
   }
 
+  // Less than kStep words at `begin`, and what is in registers.
+  [[gnu::always_inline]] static void put_rest(Places& places, const Word* begin, int64_t rest,
+                                              const Vector (&first)[kUnrolled],
+                                              const Vector (&last)[kUnrolled], Word pivot) {
+    const Vector pivots = R::pivots(pivot);
+    if constexpr (R::kHasMasks) {
+      Vector v[kUnrolled];
+#pragma GCC unroll 8
+      for (int i = 0; i < kUnrolled; ++i) {
+        v[i] = R::load(begin + i * kLanes, lanes_of(rest, i), pivot);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kUnrolled; ++i) places.put(first[i], pivots);
+#pragma GCC unroll 8
+      for (int i = 0; i < kUnrolled; ++i) places.put(last[i], pivots, kLanes);
+#pragma GCC unroll 8
+      for (int i = 0; i < kUnrolled; ++i) {
+        const int64_t lanes = lanes_of(rest, i);
+        if (lanes > 0) places.put(v[i], pivots, lanes);
+      }
+    } else {
+      // These may lie where they would be written over.
+      Word kept[kUnrolled * kLanes];
+#pragma GCC unroll 8
+      for (int i = 0; i < kUnrolled; ++i) {
+        R::store(kept + i * kLanes, R::load(begin + i * kLanes, lanes_of(rest, i), pivot));
+      }
+      int64_t i = 0;
+      for (; i + kLanes <= rest; i += kLanes) places.put(R::load_words(kept + i), pivots);
+      for (; i < rest; ++i) places.put(kept[i], pivot);
+#pragma GCC unroll 8
+      for (int i = 0; i < kUnrolled; ++i) places.put(first[i], pivots);
+#pragma GCC unroll 8
+      for (int i = 0; i + 1 < kUnrolled; ++i) places.put(last[i], pivots);
+      places.put_last(last[kUnrolled - 1], pivots);
+    }
+  }
+
   // Lanes of whose numbers this bit is set.
-  static constexpr Mask lanes_with(int bit) {
-    Mask mask = 0;
+  static constexpr uint32_t lanes_with(int bit) {
+    uint32_t mask = 0;
     for (int lane = 0; lane < kLanes; ++lane) {
-      if ((lane & bit) != 0) mask = static_cast<Mask>(mask | 1u << lane);
+      if ((lane & bit) != 0) mask |= 1u << lane;
     }
     return mask;
   }
   // Lane i of the result is lane i ^ kFlip.
   template <int kFlip>
-  static __m512i flipped(__m512i v) {
+  static Vector flipped(Vector v) {
     return flipped_lanes<kFlip>(v, std::make_integer_sequence<int, kLanes>());
   }
   template <int kFlip, int... kLane>
-  static __m512i flipped_lanes(__m512i v, std::integer_sequence<int, kLane...>) {
+  static Vector flipped_lanes(Vector v, std::integer_sequence<int, kLane...>) {
     using Vectors = Lanes<Word, Word>;
     const auto x = reinterpret_cast<typename Vectors::Vector>(v);
-    return reinterpret_cast<__m512i>(shuffled<(kLane ^ kFlip)...>(x, x));
+    return reinterpret_cast<Vector>(shuffled<(kLane ^ kFlip)...>(x, x));
   }
 
   // By Batcher's odd-even merges.
   template <int kCount>
-  [[gnu::always_inline]] static void sort_columns_of(__m512i (&rows)[kCount]) {
-#pragma GCC unroll 8
-    for (int run = 1; run < kCount; run *= 2) {
-#pragma GCC unroll 8
-      for (int distance = run; distance > 0; distance /= 2) {
-#pragma GCC unroll 16
-        for (int i = 0; i < kCount; ++i) {
-          const int j = i + distance;
-          if (j >= kCount || i / (2 * run) != j / (2 * run)) continue;
-          if (i < distance % run || (i - distance % run) / distance % 2 != 0) continue;
-          R::exchange(rows[i], rows[j]);
-        }
-      }
-    }
+  [[gnu::always_inline]] static void sort_columns_of(Vector (&rows)[kCount]) {
+    constexpr int kExchanges = kBatcher<kCount>.count;
+    exchange_all(rows, std::make_integer_sequence<int, kExchanges>());
+  }
+  template <int kCount, int... kExchange>
+  [[gnu::always_inline]] static void exchange_all(Vector (&rows)[kCount],
+                                                  std::integer_sequence<int, kExchange...>) {
+    (R::exchange(rows[kBatcher<kCount>.lesser[kExchange]],
+                 rows[kBatcher<kCount>.greater[kExchange]]),
+     ...);
   }
   // Groups of 2 * kHalf columns, of which each half is in order column by column, are put in order
   // by a bitonic merge.
   template <int kHalf, int kCount>
-  [[gnu::always_inline]] static void merge_columns(__m512i (&rows)[kCount]) {
-    constexpr Mask kUpper = lanes_with(kHalf);
+  [[gnu::always_inline]] static void merge_columns(Vector (&rows)[kCount]) {
+    constexpr uint32_t kUpper = lanes_with(kHalf);
     constexpr int kMirror = 2 * kHalf - 1;
     if constexpr (kCount == 1) {
-      const __m512i other = flipped<kMirror>(rows[0]);
-      rows[0] = R::extreme(rows[0], other, kUpper);
+      const Vector other = flipped<kMirror>(rows[0]);
+      rows[0] = R::template extreme<kUpper>(rows[0], other);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kCount / 2; ++i) {
-      __m512i &a = rows[i], &b = rows[kCount - 1 - i];
-      __m512i least = a, most = flipped<kMirror>(b);
+      Vector &a = rows[i], &b = rows[kCount - 1 - i];
+      Vector least = a, most = flipped<kMirror>(b);
       R::exchange(least, most);
-      a = R::blend(kUpper, least, most);
-      b = flipped<kMirror>(R::blend(kUpper, most, least));
+      a = R::template blend<kUpper>(least, most);
+      b = flipped<kMirror>(R::template blend<kUpper>(most, least));
     }
     if constexpr (kHalf >= 8) flip_merge<4>(rows);
     if constexpr (kHalf >= 4) flip_merge<2>(rows);
     if constexpr (kHalf >= 2) flip_merge<1>(rows);
-#pragma GCC unroll 8
-    for (int distance = kCount / 2; distance > 0; distance /= 2) {
+    merge_rows<kCount / 2>(rows);
+  }
+  template <int kDistance, int kCount>
+  [[gnu::always_inline]] static void merge_rows(Vector (&rows)[kCount]) {
+    if constexpr (kDistance > 0) {
 #pragma GCC unroll 16
-      for (int i = 0; i < kCount; ++i) {
-        if ((i & distance) == 0) R::exchange(rows[i], rows[i + distance]);
+      for (int i = 0; i < kCount / 2; ++i) {
+        Vector* const lesser = rows + i + i / kDistance * kDistance;
+        R::exchange(lesser[0], lesser[kDistance]);
       }
+      merge_rows<kDistance / 2>(rows);
     }
   }
   template <int kDistance, int kCount>
-  [[gnu::always_inline]] static void flip_merge(__m512i (&rows)[kCount]) {
+  [[gnu::always_inline]] static void flip_merge(Vector (&rows)[kCount]) {
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
-      const __m512i other = flipped<kDistance>(rows[i]);
-      rows[i] = R::extreme(rows[i], other, lanes_with(kDistance));
+      const Vector other = flipped<kDistance>(rows[i]);
+      rows[i] = R::template extreme<lanes_with(kDistance)>(rows[i], other);
     }
   }
 
   template <int kCount>
-  static void sort_rows(const Word* from, int64_t count, Word* to) {
-    __m512i rows[kCount];
+  [[gnu::always_inline]] static void write(const Word* sorted, int64_t count, Word* words) {
+    if constexpr (R::kHasMasks) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kCount; ++i) {
+        R::store_words(words + i * kLanes, R::first_lanes(lanes_of(count, i)),
+                       R::load_words(sorted + i * kLanes));
+      }
+    } else {
+      int64_t i = 0;
+      for (; i + kLanes <= count; i += kLanes) R::store_words(words + i, R::load_words(sorted + i));
+      for (; i < count; ++i) words[i] = sorted[i];
+    }
+  }
+
+  template <int kCount>
+  static void sort_rows(Word* words, int64_t count) {
+    Vector rows[kCount];
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
-      rows[i] = R::load(from + i * kLanes, lanes_from(count, i), R::all(kLast));
+      rows[i] = R::load(words + i * kLanes, lanes_of(count, i), kLast);
     }
     sort_columns_of(rows);
     merge_columns<1>(rows);
     merge_columns<2>(rows);
-    merge_columns<4>(rows);
-    if constexpr (kLanes == 16) merge_columns<8>(rows);
+    if constexpr (kLanes >= 8) merge_columns<4>(rows);
+    if constexpr (kLanes >= 16) merge_columns<8>(rows);
     // Column by column.
     alignas(64) Word columns[kCount * kLanes], sorted[kCount * kLanes];
 #pragma GCC unroll 16
-    for (int i = 0; i < kCount; ++i) _mm512_store_si512(columns + i * kLanes, rows[i]);
+    for (int i = 0; i < kCount; ++i) R::store(columns + i * kLanes, rows[i]);
     transpose(columns, kLanes, kCount, kLanes, sorted, kCount);
-#pragma GCC unroll 16
-    for (int i = 0; i < kCount; ++i) {
-      R::store(to + i * kLanes, lanes_from(count, i), _mm512_load_si512(sorted + i * kLanes));
-    }
+    write<kCount>(sorted, count, words);
   }
 };
 
