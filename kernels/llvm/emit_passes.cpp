@@ -238,12 +238,17 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
         builder_.loop(first, end, builder_.index(plan_.lanes), start, emit_elements);
     return unflatten(pass.reductions, program_, emit_row_end(pass, end, last, lanes, add_elements));
   }
-  const Values lanes = follow_one_another
-                           ? leaves_early(pass)
-                                 ? leaving_loop(pass, first, last, start, emit_elements)
-                                 : lane_loop(first, last, start, emit_elements, may_repeat(pass))
-                       : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
-                                          : run_loop(pass, first, last, start, emit_elements);
+  auto longer = [&] {
+    body_->splat_operands(pass.instrs, pass.stores);
+    return lane_loop(first, last, start, emit_elements, /*may_repeat=*/true);
+  };
+  const Values lanes =
+      follow_one_another
+          ? leaves_early(pass)     ? leaving_loop(pass, first, last, start, emit_elements)
+            : has_short_rows(pass) ? short_row_or(pass, first, last, add_elements, longer)
+                                   : lane_loop(first, last, start, emit_elements, may_repeat(pass))
+      : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
+                         : run_loop(pass, first, last, start, emit_elements);
   body_->set_active(nullptr);
   return unflatten(pass.reductions, program_, lanes);
 }

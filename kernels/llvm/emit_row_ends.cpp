@@ -39,14 +39,35 @@ ir::Builder::Values KernelEmitter::emit_row_end(const RowPlan::Stage& pass, llvm
                                       : emit_long_row_end(pass, first, last, carried, body);
 }
 
-// Of much code: one loop, each vector under a mask.
+// Of much code: as many vectors as half a step has, half as many and so on, as far as the bits of
+// their number say, and one under a mask. That is as much code as a step, and vectors side by side
+// overlap, of which each is one chain of operations.
 ir::Builder::Values KernelEmitter::emit_long_row_end(const RowPlan::Stage& pass, llvm::Value* first,
                                                      llvm::Value* last, const Values& carried,
                                                      const ir::Builder::LoopBody& body) {
-  return emit_parts(pass, first, last, first, carried, [&](llvm::Value* i, const Values& before) {
-    set_active_below(i, last);
-    return body(i, before);
+  const PartsOfStep parts = begin_parts(carried);
+  llvm::Value* begin = first;
+  for (int lanes = plan_.lanes / 2; lanes >= lanes_of_row_end(pass); lanes /= 2) {
+    LaneScope narrow(lanes);
+    llvm::Value* end = ir_.CreateAdd(begin, builder_.index(lanes));
+    const Values after = builder_.choose(
+        ir_.CreateICmpSLE(end, last),
+        [&] {
+          body_->splat_operands(pass.instrs, pass.stores);
+          emit_part(parts, begin, first, body);
+          return Values{end};
+        },
+        [&] { return Values{begin}; });
+    begin = after[0];
+  }
+  builder_.if_then(ir_.CreateICmpSLT(begin, last), /*likely=*/true, [&] {
+    LaneScope narrow(lanes_of_row_end(pass));
+    body_->splat_operands(pass.instrs, pass.stores);
+    set_active_below(begin, last);
+    emit_part(parts, begin, first, body);
+    body_->set_active(nullptr);
   });
+  return end_parts(parts);
 }
 
 ir::Builder::Values KernelEmitter::emit_cut_step(const RowPlan::Stage& pass, llvm::Value* step,
@@ -67,37 +88,50 @@ ir::Builder::Values KernelEmitter::emit_parts(const RowPlan::Stage& pass, llvm::
                                               llvm::Value* last, llvm::Value* step,
                                               const Values& carried,
                                               const ir::Builder::LoopBody& body) {
-  std::vector<llvm::AllocaInst*> memory;
-  for (llvm::Value* value : carried) {
-    memory.push_back(builder_.stack(value->getType()));
-    ir_.CreateStore(value, memory.back());
-  }
+  const PartsOfStep parts = begin_parts(carried);
   {
     LaneScope narrow(lanes_of_row_end(pass));
     body_->splat_operands(pass.instrs, pass.stores);
     llvm::Value* lanes = builder_.index(builder_.lanes());
     builder_.loop(first, last, lanes, {}, [&](llvm::Value* i, const Values&) {
-      llvm::Value* lane = ir_.CreateSub(i, step);
-      std::vector<llvm::Value*> places;
-      Values before;
-      for (size_t k = 0; k < carried.size(); ++k) {
-        llvm::Type* type = carried[k]->getType()->getScalarType();
-        const llvm::Align align(type->getScalarSizeInBits() / 8);
-        places.push_back(ir_.CreateGEP(type, memory[k], lane));
-        before.push_back(ir_.CreateAlignedLoad(builder_.with_lanes(type), places[k], align));
-      }
-      const Values after = body(i, before);
-      for (size_t k = 0; k < carried.size(); ++k) {
-        const llvm::Align align(after[k]->getType()->getScalarSizeInBits() / 8);
-        ir_.CreateAlignedStore(after[k], places[k], align);
-      }
+      emit_part(parts, i, step, body);
       return Values{};
     });
     body_->set_active(nullptr);
   }
+  return end_parts(parts);
+}
+
+KernelEmitter::PartsOfStep KernelEmitter::begin_parts(const Values& carried) {
+  PartsOfStep parts;
+  for (llvm::Value* value : carried) {
+    parts.push_back(builder_.stack(value->getType()));
+    ir_.CreateStore(value, parts.back());
+  }
+  return parts;
+}
+
+void KernelEmitter::emit_part(const PartsOfStep& parts, llvm::Value* i, llvm::Value* step,
+                              const ir::Builder::LoopBody& body) {
+  llvm::Value* lane = ir_.CreateSub(i, step);
+  Values places, before;
+  for (llvm::AllocaInst* memory : parts) {
+    llvm::Type* type = memory->getAllocatedType()->getScalarType();
+    const llvm::Align align(type->getScalarSizeInBits() / 8);
+    places.push_back(ir_.CreateGEP(type, memory, lane));
+    before.push_back(ir_.CreateAlignedLoad(builder_.with_lanes(type), places.back(), align));
+  }
+  const Values after = body(i, before);
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const llvm::Align align(after[k]->getType()->getScalarSizeInBits() / 8);
+    ir_.CreateAlignedStore(after[k], places[k], align);
+  }
+}
+
+ir::Builder::Values KernelEmitter::end_parts(const PartsOfStep& parts) {
   Values result;
-  for (size_t k = 0; k < carried.size(); ++k) {
-    result.push_back(ir_.CreateLoad(carried[k]->getType(), memory[k]));
+  for (llvm::AllocaInst* memory : parts) {
+    result.push_back(ir_.CreateLoad(memory->getAllocatedType(), memory));
   }
   return result;
 }
@@ -151,6 +185,38 @@ ir::Builder::Values KernelEmitter::emit_short_row_end(const RowPlan::Stage& pass
     result.push_back(llvm::concatenateVectors(ir_, vectors));
   }
   return result;
+}
+
+bool KernelEmitter::has_short_rows(const RowPlan::Stage& pass) const {
+  return program_.reduced_rank == 1 && may_repeat(pass) && has_narrow_tail(pass.instrs);
+}
+
+ir::Builder::Values KernelEmitter::short_row_or(const RowPlan::Stage& pass, llvm::Value* first,
+                                                llvm::Value* last,
+                                                const ir::Builder::LoopBody& body,
+                                                const std::function<Values()>& longer) {
+  constexpr int kFewest = 8;
+  llvm::Value* count = ir_.CreateSub(last, first);
+  std::function<Values(int)> emit_from = [&](int lanes) {
+    if (lanes >= plan_.lanes) return longer();
+    llvm::Value* fits = ir_.CreateAnd(ir_.CreateICmpSGE(count, builder_.index(lanes)),
+                                      ir_.CreateICmpSLT(count, builder_.index(2L * lanes)));
+    return builder_.choose(
+        fits,
+        [&] {
+          std::vector<int> repeated;
+          for (int i = 0; i < plan_.lanes; ++i) repeated.push_back(i % lanes);
+          LaneScope narrow(lanes);
+          body_->splat_operands(pass.instrs, pass.stores);
+          body_->set_active(nullptr);
+          Values state = body(first, flatten(leaf_start(pass.reductions)));
+          state = body(ir_.CreateSub(last, builder_.index(lanes)), state);
+          for (llvm::Value*& value : state) value = ir_.CreateShuffleVector(value, repeated);
+          return state;
+        },
+        [&] { return emit_from(2 * lanes); });
+  };
+  return emit_from(kFewest);
 }
 
 }  // namespace sluice::kernels

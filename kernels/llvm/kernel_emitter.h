@@ -144,6 +144,18 @@ class KernelEmitter {
   // Vectors of a step, one after another, while what is carried waits in memory.
   Values emit_parts(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                     llvm::Value* step, const Values& carried, const ir::Builder::LoopBody& body);
+  using PartsOfStep = std::vector<llvm::AllocaInst*>;
+  PartsOfStep begin_parts(const Values& carried);
+  // The lanes from `i` on, as many as the scope has, of the step that begins at `step`.
+  void emit_part(const PartsOfStep& parts, llvm::Value* i, llvm::Value* step,
+                 const ir::Builder::LoopBody& body);
+  Values end_parts(const PartsOfStep& parts);
+  // Of a row that is shorter than a step, and whose elements may be taken twice, its first lanes
+  // and its last; the lanes of a step are then several times the same. Others are what `longer`
+  // says.
+  bool has_short_rows(const RowPlan::Stage& pass) const;
+  Values short_row_or(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                      const ir::Builder::LoopBody& body, const std::function<Values()>& longer);
 
   // As run_loop() where the order is free (emit_turned_runs.cpp): of short runs, so many at a time,
   // first vectors are taken before second ones.

@@ -89,6 +89,41 @@ TEST_P(ShortRows, MatchTheOracle) {
   }
 }
 
+// Rows of less than a step of lanes, and what whole steps leave of others, are taken in parts.
+TEST_P(ShortRows, EndAnywhereInAStep) {
+  const ConfigGuard guard;
+  std::mt19937_64 rng(25);
+  constexpr int64_t kRows = 5;
+  const RowOp ops[] = {
+      {"max of multiples",
+       [](const Tensor& x, int axis) { return max(x * x.slice(1, 0, 1), axis); }},
+      {"max", [](const Tensor& x, int axis) { return max(x, axis); }},
+      {"all", [](const Tensor& x, int axis) { return all(x, axis); }},
+      {"argmax", [](const Tensor& x, int axis) { return argmax(x, axis); }},
+      {"argmin", [](const Tensor& x, int axis) { return argmin(x, axis); }},
+      {"softmax", [](const Tensor& x, int axis) { return softmax(x, axis); }},
+      {"logsumexp", [](const Tensor& x, int axis) { return logsumexp(x, axis); }},
+      {"powers", [](const Tensor& x, int axis) { return sum(pow(abs(x), 1.5f) * exp(x), axis); }},
+      {"scaled", [](const Tensor& x, int axis) { return tanh(x) / max(abs(x), axis, true); }},
+  };
+  for (int64_t length = 14; length <= 70; ++length) {
+    // Of its own memory, from which nothing else may be read; and unaligned, beside other elements.
+    const NdArray wide = random_array(rng, GetParam(), {kRows, length + 2}, 0.02);
+    const Tensor sliced = to_tensor(wide).slice(1, 1, length + 1);
+    const Tensor layouts[] = {sliced, (sliced + 0).eval()};
+    for (const RowOp& op : ops) {
+      if (GetParam() == DType::kBool && (op.name == "powers" || op.name == "scaled")) continue;
+      for (const Tensor& x : layouts) {
+        config().compile = CompileMode::kOff;
+        const auto interpreted = read_bytes(op.f(x, 1));
+        config().compile = CompileMode::kBlocking;
+        EXPECT_EQ(read_bytes(op.f(x, 1)), interpreted)
+            << op.name << " of " << name_of(x.dtype()) << ", rows of " << length;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Reductions, ShortRows, testing::ValuesIn(all_dtypes()),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
