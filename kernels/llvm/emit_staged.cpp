@@ -127,10 +127,13 @@ llvm::Value* KernelEmitter::is_far() {
 
 void KernelEmitter::transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count,
                                    llvm::Value* to) {
-  // The hardware does not foresee strides of pages. Loads of other sizes overlap well enough.
+  // The hardware does not foresee strides of pages. With AVX-512 loads of other sizes than 4
+  // overlap well enough.
   constexpr int kLanesAhead = 16;
   std::optional<Ahead> ahead;
-  if (size_of(program_.accesses[access].dtype) == 4) ahead = Ahead{is_far(), kLanesAhead};
+  if (!host().masked_vectors || size_of(program_.accesses[access].dtype) == 4) {
+    ahead = Ahead{is_far(), kLanesAhead};
+  }
   llvm::Value* length = body_->extent(program_.rank() - 1);
   transpose_block(access, {body_->pointer_in_row(access, indices_of_run(run)), to, /*height=*/count,
                            /*width=*/length, /*pitch=*/length, /*has_room=*/false, ahead});
