@@ -158,6 +158,7 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
     LaneScope wide(plan_.lanes);
     splat_operands();
     if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
+    if (overlaps_columns()) return emit_panels(first, last, row);
     llvm::Value* rest = first;  // of what panels leave
     if (has_panels() || has_panels_across_rows()) {
       const bool takes_all = host().masked_vectors && has_panels();
@@ -170,15 +171,30 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
   };
   const bool scans = std::any_of(plan_.passes.begin(), plan_.passes.end(),
                                  [&](const RowPlan::Stage& pass) { return scans_columns(pass); });
-  if (!has_narrow_panel() && !(scans && fits_narrow_lanes())) return emit_wide();
+  llvm::Value* columns = ir_.CreateSub(last, first);
   const int lanes = plan_.lanes / kNarrowPart;
-  auto emit_narrow = [&] {
+  auto emit_many = [&] {
+    if (!overlaps_columns()) return emit_wide();
+    auto emit_some = [&] {
+      // Of one pass, the additions of all lanes overlap.
+      const bool waits = plan_.passes.size() == 1;
+      LaneScope some(waits ? plan_.lanes : lanes);
+      splat_operands();
+      if (waits) return emit_vectors(first);
+      builder_.if_then_else(
+          ir_.CreateICmpSGE(columns, builder_.index(lanes)), [&] { emit_panels(first, last, row); },
+          [&] { emit_vectors(first); });
+    };
+    builder_.if_then_else(ir_.CreateICmpSGE(columns, builder_.index(plan_.lanes)), emit_wide,
+                          emit_some);
+  };
+  if (!has_narrow_panel() && !(scans && fits_narrow_lanes())) return emit_many();
+  auto emit_few = [&] {
     LaneScope narrow(lanes);
     splat_operands();
     scans ? emit_vectors(first) : emit_narrow_panel(first, last, row);
   };
-  llvm::Value* columns = ir_.CreateSub(last, first);
-  builder_.if_then_else(ir_.CreateICmpSLE(columns, builder_.index(lanes)), emit_narrow, emit_wide);
+  builder_.if_then_else(ir_.CreateICmpSLE(columns, builder_.index(lanes)), emit_few, emit_many);
 }
 
 void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {

@@ -21,7 +21,7 @@ bool KernelEmitter::fits_panels() const {
   // Columns of one leaf are no streams.
   const bool has_leaves = !program_.one_leaf || program_.lanes_across_rows;
   return !program_.tiled && !copies_runs() && entry_ != Entry::kFinish && has_leaves &&
-         !plan_.reductions.empty() && !has_scans(program_) && plan_.cached.empty() &&
+         !plan_.reductions.empty() && !has_scans(program_) && (is_column || plan_.cached.empty()) &&
          plan_.before[0].stores.empty() && plan_.reductions.size() <= kMaxReductions &&
          (is_column ? is_short : plan_.passes.size() == 1) &&
          (lanes_reduced() || is_column || program_.body.size() <= kMaxInstrs);
@@ -31,6 +31,11 @@ bool KernelEmitter::has_panels() const {
   if (!fits_panels() || program_.lanes_across_rows) return false;
   if (program_.schedule == fusion::Schedule::kColumn) return true;
   return program_.reduced_rank > 1 && find_interleaved() < num_accesses();
+}
+
+bool KernelEmitter::overlaps_columns() const {
+  return has_panels() && !lanes_reduced() && !host().masked_vectors && !program_.nontemporal &&
+         fits_narrow_lanes();
 }
 
 size_t KernelEmitter::find_interleaved() const {
@@ -44,7 +49,11 @@ size_t KernelEmitter::find_interleaved() const {
 
 llvm::Value* KernelEmitter::width_of_panels() {
   constexpr int kBytes = 512, kRows = kWidestPanel;
-  if (!lanes_reduced()) return builder_.index(kBytes / host().vector_bytes);
+  if (!lanes_reduced()) {
+    llvm::Value* width = builder_.index(kBytes / host().vector_bytes);
+    if (cached_columns_ == nullptr) return width;
+    return builder_.min(width, ir_.CreateUDiv(cached_columns_, builder_.index(builder_.lanes())));
+  }
   // Rows that follow one another in memory are read one by one.
   const auto access = static_cast<uint16_t>(find_interleaved());
   llvm::Value* are_interleaved = ir_.CreateICmpSLT(body_->stride(access, program_.outer_rank - 1),
@@ -80,7 +89,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     most = builder_.index(kWidestPanel);
   }
   llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
-  llvm::Value* lanes = builder_.index(row_lanes());
+  llvm::Value* lanes = builder_.index(lanes_reduced() ? 1 : builder_.lanes());
   const size_t passes = entry_ == Entry::kBlock ? 1 : plan_.passes.size();
   std::vector<Tree> trees;
   for (size_t p = 0; p < passes; ++p) {
@@ -95,11 +104,15 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
       auto take_turns = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
         builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
           llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
+          panel_column_ = column;
           if (lanes_reduced()) {
             body_->set_row(i);
-          } else {
+          } else if (host().masked_vectors) {
             body_->set_lane_start(i);
-            if (host().masked_vectors) set_active_below(i, last);
+            set_active_below(i, last);
+          } else {  // the last vector may begin before the one before it ends
+            i = builder_.min(i, ir_.CreateSub(last, lanes));
+            body_->set_lane_start(i);
           }
           emit_stage(plan_.before[0]);
           for (size_t done = 0; done < p; ++done) emit_known(done, trees[done], column);
@@ -142,6 +155,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     return Values{};
   };
   builder_.loop(first, last, ir_.CreateMul(lanes, most), {}, emit_panel);
+  panel_column_ = nullptr;
   body_->set_active(nullptr);
 }
 

@@ -28,6 +28,10 @@ void KernelEmitter::allocate_row_cache() {
   llvm::Value* elements = ir_.CreateMul(vectors, lanes);
   int64_t size = 0;
   for (const ValueId id : plan_.cached) size += size_of(compute_type(program_.body[id].dtype));
+  if (this->has_panels()) {
+    cached_columns_ = columns_of_cache(ir_.CreateMul(elements, builder_.index(size)));
+    elements = ir_.CreateMul(reduced_extent_, cached_columns_);
+  }
   llvm::Value* bytes = ir_.CreateMul(elements, builder_.index(size));
   if (has_panels) bytes = ir_.CreateAdd(bytes, bytes_of_panels());
   llvm::Value* buffer = call_thread_buffer(bytes);
@@ -45,8 +49,26 @@ void KernelEmitter::allocate_row_cache() {
   if (has_panels) allocate_panels(buffer);
 }
 
+llvm::Value* KernelEmitter::columns_of_cache(llvm::Value* bytes_of_vector) {
+  constexpr int64_t kCached = 256 << 10;  // a part of the second-level cache
+  llvm::Value* one = builder_.index(1);
+  llvm::Value* lanes = builder_.index(plan_.lanes);
+  llvm::Value* columns = body_->extent(program_.outer_rank - 1);
+  llvm::Value* vectors = ir_.CreateUDiv(ir_.CreateAdd(columns, ir_.CreateSub(lanes, one)), lanes);
+  llvm::Value* most = ir_.CreateUDiv(builder_.index(kCached), builder_.max(bytes_of_vector, one));
+  return ir_.CreateMul(builder_.max(builder_.min(most, vectors), one), lanes);
+}
+
 llvm::Value* KernelEmitter::cache_pointer(ValueId id, llvm::Value* element) {
-  if (!lanes_reduced()) element = ir_.CreateMul(element, builder_.index(plan_.lanes));
+  if (cached_columns_ != nullptr) {
+    element = ir_.CreateMul(element, cached_columns_);
+    if (panel_column_ != nullptr) {
+      llvm::Value* lanes = builder_.index(builder_.lanes());
+      element = ir_.CreateAdd(element, ir_.CreateMul(panel_column_, lanes));
+    }
+  } else if (!lanes_reduced()) {
+    element = ir_.CreateMul(element, builder_.index(plan_.lanes));
+  }
   llvm::Type* type = builder_.memory_type(compute_type(program_.body[id].dtype));
   return ir_.CreateGEP(type, caches_.at(id), element);
 }

@@ -169,6 +169,8 @@ class KernelEmitter {
   // it) or by vector of rows (lanes across rows).
   llvm::Value* call_thread_buffer(llvm::Value* bytes);
   void allocate_row_cache();
+  // Of how many columns a panel may cache values; a vector of them caches so many bytes.
+  llvm::Value* columns_of_cache(llvm::Value* bytes_of_vector);
   llvm::Value* cache_pointer(ValueId id, llvm::Value* element);
   void write_cached(ValueId id, llvm::Value* element);
   void read_cached(ValueId id, llvm::Value* element);
@@ -226,6 +228,9 @@ class KernelEmitter {
   static constexpr int kWidestPanel = 32;
   bool fits_panels() const;
   bool has_panels() const;
+  // Whether the last vector of a panel of columns may overlap the one before it: where masks are
+  // not free, walking down the last columns once more takes as long as all others.
+  bool overlaps_columns() const;
   size_t num_accesses() const { return program_.accesses.size(); }
   // The first access by whose strides rows may be interleaved, or num_accesses().
   size_t find_interleaved() const;
@@ -390,8 +395,6 @@ class KernelEmitter {
                                 const Values& values);
 
   bool lanes_reduced() const { return program_.lanes_reduced(); }
-  // Lanes of a row-level value.
-  int row_lanes() const { return lanes_reduced() ? 1 : plan_.lanes; }
 
   const Program& program_;
   const RowPlan& plan_;
@@ -405,6 +408,8 @@ class KernelEmitter {
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
   std::map<ValueId, llvm::Value*> caches_;   // the arrays
+  llvm::Value* cached_columns_ = nullptr;    // of a panel, if there are panels that cache
+  llvm::Value* panel_column_ = nullptr;      // the vector of columns at hand, counted in the panel
   std::map<ValueId, ScanState> scans_;       // of the pass at hand
   std::map<uint16_t, llvm::Value*> panels_;  // by access: memory for a panel, or a leaf of columns
   size_t version_instrs_ = 0;                // of all loops that emit_versions() has made

@@ -1,0 +1,71 @@
+// Columns of any number, walked down once or several times: the bits of the interpreter.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+struct ColumnOp {
+  std::string name;
+  Tensor (*f)(const Tensor& x, int axis);
+};
+
+const ColumnOp kOps[] = {
+    {"sum", [](const Tensor& x, int axis) { return sum(x, axis); }},
+    {"max", [](const Tensor& x, int axis) { return max(x, axis); }},
+    {"argmax", [](const Tensor& x, int axis) { return argmax(x, axis); }},
+    {"var", [](const Tensor& x, int axis) { return var(x, axis); }},
+    // Their passes cache the exponentials, or compute them again in columns that are too long.
+    {"softmax", [](const Tensor& x, int axis) { return softmax(x, axis); }},
+    {"log_softmax", [](const Tensor& x, int axis) { return log_softmax(x, axis); }},
+    {"logsumexp", [](const Tensor& x, int axis) { return logsumexp(x, axis); }},
+    {"standardised", [](const Tensor& x,
+                        int axis) { return (x - mean(x, axis, true)) / (std(x, axis, true) + 1); }},
+    {"share of two",
+     [](const Tensor& x, int axis) {
+       const Tensor e = exp(x), t = tanh(x);
+       return e * t / (sum(e, axis, true) + sum(t * t, axis, true));
+     }},
+};
+
+TEST(ColumnPasses, HaveTheBitsOfTheInterpreter) {
+  const ConfigGuard guard;
+  const int64_t widths[] = {1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 100, 300};
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16}) {
+    for (const int64_t height : {1, 15, 40, 700}) {
+      for (const int64_t width : widths) {
+        manual_seed(3);
+        const Tensor x = (randn({2, height, width}, dtype) * 4).eval();
+        for (const ColumnOp& op : kOps) {
+          config().compile = CompileMode::kOff;
+          const auto interpreted = read_bytes(op.f(x, 1));
+          config().compile = CompileMode::kBlocking;
+          EXPECT_EQ(read_bytes(op.f(x, 1)), interpreted)
+              << op.name << " of " << name_of(dtype) << " 2x" << height << "x" << width;
+        }
+      }
+    }
+  }
+}
+
+TEST(ColumnPasses, OfColumnsThatNoCacheHolds) {
+  const ConfigGuard guard;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t width : {5, 24, 70}) {
+      manual_seed(4);
+      const Tensor x = (randn({4500, width}, dtype) * 4).eval();
+      for (const ColumnOp& op : kOps) {
+        config().compile = CompileMode::kOff;
+        const auto interpreted = read_bytes(op.f(x, 0));
+        config().compile = CompileMode::kBlocking;
+        EXPECT_EQ(read_bytes(op.f(x, 0)), interpreted) << op.name << width;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::test
