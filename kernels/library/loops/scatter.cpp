@@ -304,7 +304,13 @@ class Scatter {
         }
       }
     };
-    if (a_.count < end - begin) {
+    if (a_.count < end - begin && a_.columns == 1) {
+      // One by one, a loop for each takes longer than the addition.
+      int has_nan = 0;
+      const auto one = std::integral_constant<int64_t, 1>();
+      for_each_row(begin, end, one, [&](T* to, const T*) { has_nan |= *to != *to; });
+      if (has_nan != 0) for_each_row(begin, end, one, [&](T* to, const T*) { make(to, 1); });
+    } else if (a_.count < end - begin) {
       for_each_row(begin, end, a_.columns,
                    [&](T* to, const T*) { make(to + first, last - first); });
     } else if (last - first == a_.columns) {
