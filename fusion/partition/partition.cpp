@@ -35,18 +35,19 @@ bool is_along_first_axis(const GraphNode& concat) {
   return true;
 }
 
-// Whether what parts have in a row of the concat are whole vectors, on average. A kernel that tells
-// them apart cuts long rows at each part, and reads short ones once for each part.
-bool has_long_runs(const GraphNode& concat) {
-  constexpr int64_t kMinBytes = 32, kLongRow = 128;
-  constexpr size_t kFewParts = 3;
+// Whether what parts have in a row of the concat are a few vectors each, on average. A kernel that
+// tells them apart cuts long rows at each part, and reads short ones once for each part; of longer
+// runs that is little beside the rest.
+bool has_runs_of_vectors(const GraphNode& concat) {
+  constexpr int64_t kMinBytes = 32, kMaxBytes = 512, kLongRow = 128;
+  constexpr int64_t kFewParts = 3;
   int64_t row = 1;
   for (int k = static_cast<int>(concat.attrs[0]); k < concat.shape.rank(); ++k) {
     row *= concat.shape[k];
   }
-  const size_t parts = concat.operands.size();
-  const auto bytes = static_cast<int64_t>(size_of(concat.dtype)) * row;
-  return (row > kLongRow || parts > kFewParts) && bytes >= kMinBytes * static_cast<int64_t>(parts);
+  const auto parts = static_cast<int64_t>(concat.operands.size());
+  const auto bytes = static_cast<int64_t>(size_of(concat.dtype)) * row / parts;
+  return (row > kLongRow || parts > kFewParts) && kMinBytes <= bytes && bytes < kMaxBytes;
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ bool is_by_parts(const Graph& graph, const GraphNode& node, bool is_read) {
   if (is_read) return node.operands.size() > kMaxPartsIfRead;
   if (node.operands.size() > kMaxParts) return true;
   if (node.operands.size() < 2 || node.shape.numel() < kMinElements) return false;
-  return is_along_first_axis(node) || has_long_runs(node) ||
+  return is_along_first_axis(node) || has_runs_of_vectors(node) ||
          std::any_of(node.operands.begin(), node.operands.end(), [&](const GraphOperand& operand) {
            return is_transposed(graph.nodes[operand.node]);
          });

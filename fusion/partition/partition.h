@@ -27,8 +27,8 @@ struct Group {
 };
 
 // True for a concat of so many parts that one kernel would do little else than tell them apart, and
-// for one of which parts alone are better: they are whole blocks of its memory, transposed, or long
-// runs of its rows.
+// for one of which parts alone are better: they are whole blocks of its memory, transposed, or some
+// vectors of each row.
 // `is_read`: by another node, whose kernel might compute it.
 bool is_by_parts(const Graph& graph, const GraphNode& node, bool is_read);
 
