@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <sluice/creation.h>
@@ -179,16 +180,13 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
   frontend::node_of(how.op, x);
   if (how.adds() && x.dtype() == DType::kBool) fail(how.op, "takes numbers, not ", describe(x));
   // One mask and one value for all: nothing needs to be counted.
-  if (indices.size() == 1 && indices[0].kind() == Index::Kind::kTensor &&
-      (!value.is_tensor() || (value.tensor().defined() && value.tensor().ndim() == 0))) {
-    const Tensor mask = Tensor(engine::NodeRef(indices[0].tensor()));
-    if (mask.dtype() == DType::kBool && mask.ndim() > 0 && mask.ndim() <= x.ndim() &&
-        std::equal(mask.shape().begin(), mask.shape().end(), x.shape().begin())) {
-      Dims dims = dims_of(mask);
+  if (!value.is_tensor() || (value.tensor().defined() && value.tensor().ndim() == 0)) {
+    if (const std::optional<Tensor> mask = frontend::only_mask(x, indices)) {
+      Dims dims = dims_of(*mask);
       dims.resize(x.ndim(), 1);
       Tensor values = checked_value(how.op, x, value, Shape{});
       if (how.adds()) values = x + std::move(values);
-      return sluice::where(reshaped(how.op, mask, dims), std::move(values), x);
+      return sluice::where(reshaped(how.op, *mask, dims), std::move(values), x);
     }
   }
   const Selection selection = frontend::resolve(how.op, x, indices);

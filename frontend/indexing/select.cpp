@@ -127,6 +127,14 @@ Tensor with_axis(Tensor position, int64_t extent, Tensor at) {
   return position.defined() ? std::move(position) * extent + std::move(at) : at;
 }
 
+std::optional<Tensor> only_mask(const Tensor& x, std::span<const Index> indices) {
+  if (indices.size() != 1 || !is_mask(indices[0])) return std::nullopt;
+  Tensor mask = tensor_of(indices[0]);
+  const bool fits = mask.ndim() > 0 && mask.ndim() <= x.ndim() &&
+                    std::equal(mask.shape().begin(), mask.shape().end(), x.shape().begin());
+  return fits ? std::optional(std::move(mask)) : std::nullopt;
+}
+
 Selection resolve(const char* op, const Tensor& x, std::span<const Index> indices) {
   int named = 0, ellipses = 0;
   for (const Index& index : indices) {

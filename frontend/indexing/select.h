@@ -3,6 +3,7 @@
 #define SLUICE_FRONTEND_INDEXING_SELECT_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,9 @@ Tensor checked_positions(const char* op, const Tensor& x, int axis, const Tensor
 // Row-major positions, an axis at a time: `at` along the next one, of this extent, after `position`
 // along those before it, which is empty if there are none.
 Tensor with_axis(Tensor position, int64_t extent, Tensor at);
+
+// The mask, if it is the only index and fits the first axes of x.
+std::optional<Tensor> only_mask(const Tensor& x, std::span<const Index> indices);
 
 // Throws if the indices do not fit. Waits for masks.
 Selection resolve(const char* op, const Tensor& x, std::span<const Index> indices);

@@ -1,6 +1,7 @@
 // x(i, j, ...): views for integers and slices, a gather for index tensors.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <sluice/ops.h>
@@ -93,26 +94,18 @@ Tensor gathered(Tensor x, const Selection& selection, int* lead) {
   return take(reshaped(x, merged), broadcast_to(position, selection.positions), *lead);
 }
 
-// Whether the only index is a mask of several axes that fits x.
-bool is_mask_of_axes(const Tensor& x, std::span<const Index> indices) {
-  if (indices.size() != 1 || indices[0].kind() != Index::Kind::kTensor) return false;
-  const Tensor mask(engine::NodeRef(indices[0].tensor()));
-  return mask.dtype() == DType::kBool && mask.ndim() > 1 && mask.ndim() <= x.ndim() &&
-         std::equal(mask.shape().begin(), mask.shape().end(), x.shape().begin());
-}
-
 }  // namespace
 
 Tensor Tensor::index(std::span<const Index> indices, Location where) const {
   const engine::CallSite site(where, kOp);
   frontend::node_of(kOp, *this);
-  if (is_mask_of_axes(*this, indices)) {
+  const std::optional<Tensor> mask = frontend::only_mask(*this, indices);
+  if (mask && mask->ndim() > 1) {
     // Of one axis: there positions need not be taken apart, and put together again.
-    const Tensor mask(engine::NodeRef(indices[0].tensor()));
     Dims merged = frontend::dims_of(*this);
-    merged.erase(merged.begin() + 1, merged.begin() + mask.ndim());
-    merged[0] = mask.numel();
-    const Index flat(frontend::reshaped(kOp, mask, Shape{mask.numel()}));
+    merged.erase(merged.begin() + 1, merged.begin() + mask->ndim());
+    merged[0] = mask->numel();
+    const Index flat(frontend::reshaped(kOp, *mask, Shape{mask->numel()}));
     return reshaped(*this, merged).index({&flat, 1}, where);
   }
   const Selection selection = frontend::resolve(kOp, *this, indices);
