@@ -17,23 +17,26 @@ int side_of_index(const Program& program, const Instr& instr) {
   return is_bound ? side : -1;
 }
 
-// By access: an index that is compared with bounds and serves nothing else.
+// By access: whether it is an index that is compared with bounds and serves nothing else.
 std::vector<bool> find_bounded(const Program& program) {
   std::vector<int> uses(program.body.size(), 0);
   for (const Instr& instr : program.body) {
     for (int k = 0; k < instr.num_operands; ++k) ++uses[instr.operands[k]];
   }
   for (const Store& store : program.stores) ++uses[store.value];
-  std::vector<bool> bounded(program.accesses.size(), false);
   for (const Instr& instr : program.body) {
     const int side = side_of_index(program, instr);
     if (side < 0) continue;
     const ValueId index = instr.operands[side];
     if (uses[instr.operands[1 - side]] == 1) --uses[index];
   }
+  std::vector<bool> bounded(program.accesses.size(), false);
+  for (const Instr& instr : program.body) {
+    if (instr.op == Op::kCoordinate) bounded[instr.aux] = true;
+  }
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
-    if (instr.op == Op::kCoordinate) bounded[instr.aux] = uses[i] == 0;
+    if (instr.op == Op::kCoordinate && uses[i] > 0) bounded[instr.aux] = false;
   }
   return bounded;
 }
@@ -73,7 +76,7 @@ void widen(const std::vector<bool>& widened, size_t d, LoopNest* nest, KernelCal
 }  // namespace
 
 void widen_bounds(LoopNest* nest, KernelCall* call) {
-  simplify_dims(nest);
+  if (nest->dims.size() < 2) return;
   const std::vector<bool> bounded = find_bounded(call->program);
   for (size_t d = 0; d + 1 < nest->dims.size();) {
     const std::vector<bool> widened = find_widened(*nest, bounded, d);

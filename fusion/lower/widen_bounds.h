@@ -7,10 +7,11 @@
 
 namespace sluice::fusion {
 
-// Simplifies the dims of a pointwise program, of which indices may be compared with bounds along a
-// dim whose elements are runs along the next one, as when an image of (height, width, 3) is padded
-// along its width. Where everything else walks the two dims as one, so does then the index: of the
-// element j of a run of n, index < bound is index * n + j < bound * n. Runs become as long as rows.
+// Further simplifies the dims of a pointwise program, of which indices may be compared with bounds
+// along a dim whose elements are runs along the next one, as when an image of (height, width, 3) is
+// padded along its width. Where everything else walks the two dims as one, so does then the index:
+// of the element j of a run of n, index < bound is index * n + j < bound * n. Runs become as long
+// as rows.
 void widen_bounds(LoopNest* nest, KernelCall* call);
 
 }  // namespace sluice::fusion
