@@ -39,25 +39,31 @@ struct Row;
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 
-template <>
-struct Row<uint32_t> {
+// What rows of both kinds of words have in common: words are compared as they are.
+template <typename Word>
+struct LongRow {
   using Vector = __m512i;
-  using Mask = __mmask16;
-  static constexpr int kLanes = 16;
+  static constexpr int kLanes = 64 / sizeof(Word);
   static constexpr bool kHasMasks = true;
+  static Vector load_words(const Word* x) { return _mm512_loadu_si512(x); }
+  static Vector load(const Word* x) { return load_words(x); }
+  static void store_words(Word* x, Vector v) { _mm512_storeu_si512(x, v); }
+  static void store(Word* x, Vector v) { store_words(x, v); }
+};
+
+template <>
+struct Row<uint32_t> : LongRow<uint32_t> {
+  using LongRow::load, LongRow::store_words;
+  using Mask = __mmask16;
   static Mask first_lanes(int64_t count) {
     return static_cast<Mask>(_bzhi_u32(0xffff, static_cast<uint32_t>(count)));
   }
-  static Vector load_words(const uint32_t* x) { return _mm512_loadu_si512(x); }
-  static void store_words(uint32_t* x, Vector v) { _mm512_storeu_si512(x, v); }
   static void store_words(uint32_t* x, Mask mask, Vector v) {
     _mm512_mask_storeu_epi32(x, mask, v);
   }
-  static Vector load(const uint32_t* x) { return load_words(x); }
   static Vector load(const uint32_t* x, int64_t count, uint32_t others) {
     return _mm512_mask_loadu_epi32(all(others), first_lanes(count), x);
   }
-  static void store(uint32_t* x, Vector v) { store_words(x, v); }
   static Vector all(uint32_t x) { return _mm512_set1_epi32(static_cast<int32_t>(x)); }
   static Vector min(Vector a, Vector b) { return _mm512_maskz_min_epu32(0xffff, a, b); }
   static Vector max(Vector a, Vector b) { return _mm512_maskz_max_epu32(0xffff, a, b); }
@@ -84,24 +90,18 @@ struct Row<uint32_t> {
 };
 
 template <>
-struct Row<uint64_t> {
-  using Vector = __m512i;
+struct Row<uint64_t> : LongRow<uint64_t> {
+  using LongRow::load, LongRow::store_words;
   using Mask = __mmask8;
-  static constexpr int kLanes = 8;
-  static constexpr bool kHasMasks = true;
   static Mask first_lanes(int64_t count) {
     return static_cast<Mask>(_bzhi_u32(0xff, static_cast<uint32_t>(count)));
   }
-  static Vector load_words(const uint64_t* x) { return _mm512_loadu_si512(x); }
-  static void store_words(uint64_t* x, Vector v) { _mm512_storeu_si512(x, v); }
   static void store_words(uint64_t* x, Mask mask, Vector v) {
     _mm512_mask_storeu_epi64(x, mask, v);
   }
-  static Vector load(const uint64_t* x) { return load_words(x); }
   static Vector load(const uint64_t* x, int64_t count, uint64_t others) {
     return _mm512_mask_loadu_epi64(all(others), first_lanes(count), x);
   }
-  static void store(uint64_t* x, Vector v) { store_words(x, v); }
   static Vector all(uint64_t x) { return _mm512_set1_epi64(static_cast<int64_t>(x)); }
   static Vector min(Vector a, Vector b) { return _mm512_maskz_min_epu64(0xff, a, b); }
   static Vector max(Vector a, Vector b) { return _mm512_maskz_max_epu64(0xff, a, b); }
