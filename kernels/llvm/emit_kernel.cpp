@@ -176,11 +176,11 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
   auto emit_many = [&] {
     if (!overlaps_columns()) return emit_wide();
     auto emit_some = [&] {
-      // Of one pass, the additions of all lanes overlap.
-      const bool waits = plan_.passes.size() == 1;
-      LaneScope some(waits ? plan_.lanes : lanes);
+      // In one pass, whose additions wait for each other, those of vectors side by side overlap.
+      const bool is_one_pass = plan_.passes.size() == 1;
+      LaneScope some(is_one_pass ? plan_.lanes : lanes);
       splat_operands();
-      if (waits) return emit_vectors(first);
+      if (is_one_pass) return emit_vectors(first);
       builder_.if_then_else(
           ir_.CreateICmpSGE(columns, builder_.index(lanes)), [&] { emit_panels(first, last, row); },
           [&] { emit_vectors(first); });

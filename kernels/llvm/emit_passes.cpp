@@ -17,8 +17,8 @@ using ir::LaneScope;
 using ir::ReductionState;
 
 void KernelEmitter::allocate_row_cache() {
-  const bool has_panels = (program_.tiled && lanes_reduced()) || copies_runs();
-  if (plan_.cached.empty() && !has_panels) return;
+  const bool stages = (program_.tiled && lanes_reduced()) || copies_runs();
+  if (plan_.cached.empty() && !stages) return;
   llvm::Value* lanes = builder_.index(plan_.lanes);
   llvm::Value* vectors = reduced_extent_;
   if (lanes_reduced()) {
@@ -28,12 +28,12 @@ void KernelEmitter::allocate_row_cache() {
   llvm::Value* elements = ir_.CreateMul(vectors, lanes);
   int64_t size = 0;
   for (const ValueId id : plan_.cached) size += size_of(compute_type(program_.body[id].dtype));
-  if (this->has_panels()) {
+  if (has_panels()) {
     cached_columns_ = columns_of_cache(ir_.CreateMul(elements, builder_.index(size)));
     elements = ir_.CreateMul(reduced_extent_, cached_columns_);
   }
   llvm::Value* bytes = ir_.CreateMul(elements, builder_.index(size));
-  if (has_panels) bytes = ir_.CreateAdd(bytes, bytes_of_panels());
+  if (stages) bytes = ir_.CreateAdd(bytes, bytes_of_panels());
   llvm::Value* buffer = call_thread_buffer(bytes);
   // The widest first, so that every array is aligned.
   std::vector<ValueId> order = plan_.cached;
@@ -46,7 +46,7 @@ void KernelEmitter::allocate_row_cache() {
     llvm::Type* element = builder_.memory_type(compute_type(program_.body[id].dtype));
     buffer = ir_.CreateGEP(element, buffer, elements);
   }
-  if (has_panels) allocate_panels(buffer);
+  if (stages) allocate_panels(buffer);
 }
 
 llvm::Value* KernelEmitter::columns_of_cache(llvm::Value* bytes_of_vector) {
