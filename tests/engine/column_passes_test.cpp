@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/support/interpreted_bits.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -40,11 +41,9 @@ TEST(ColumnPasses, HaveTheBitsOfTheInterpreter) {
         manual_seed(3);
         const Tensor x = (randn({2, height, width}, dtype) * 4).eval();
         for (const ColumnOp& op : kOps) {
-          config().compile = CompileMode::kOff;
-          const auto interpreted = read_bytes(op.f(x, 1));
-          config().compile = CompileMode::kBlocking;
-          EXPECT_EQ(read_bytes(op.f(x, 1)), interpreted)
-              << op.name << " of " << name_of(dtype) << " 2x" << height << "x" << width;
+          const std::string what = op.name + " of " + std::string(name_of(dtype)) + " 2x" +
+                                   std::to_string(height) + "x" + std::to_string(width);
+          expect_bits_of_interpreted(what, [&] { return op.f(x, 1); });
         }
       }
     }
@@ -58,10 +57,7 @@ TEST(ColumnPasses, OfColumnsThatNoCacheHolds) {
       manual_seed(4);
       const Tensor x = (randn({4500, width}, dtype) * 4).eval();
       for (const ColumnOp& op : kOps) {
-        config().compile = CompileMode::kOff;
-        const auto interpreted = read_bytes(op.f(x, 0));
-        config().compile = CompileMode::kBlocking;
-        EXPECT_EQ(read_bytes(op.f(x, 0)), interpreted) << op.name << width;
+        expect_bits_of_interpreted(op.name + std::to_string(width), [&] { return op.f(x, 0); });
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/interpreted_bits.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -176,14 +177,12 @@ const Case kCases[] = {
      }},
 };
 
-void expect_bits_of_interpreted(int64_t rows, int64_t points) {
+void expect_bits_of_interpreted_rows(int64_t rows, int64_t points) {
   const Inputs in(rows, points);
   for (const Case& test : kCases) {
-    config().compile = CompileMode::kOff;
-    const auto interpreted = read_bytes(test.f(in));
-    config().compile = CompileMode::kBlocking;
-    EXPECT_EQ(read_bytes(test.f(in)), interpreted)
-        << test.name << ", " << rows << " rows of " << points;
+    const std::string what =
+        std::string(test.name) + ", " + std::to_string(rows) + " rows of " + std::to_string(points);
+    expect_bits_of_interpreted(what, [&] { return test.f(in); });
   }
 }
 
@@ -192,7 +191,7 @@ TEST(PackedRows, HaveTheBitsOfInterpretedOnes) {
   // Whole blocks of rows, and not.
   for (const int64_t rows : {1024, 1031, 3001}) {
     for (const int64_t points : {2, 3, 4, 5, 7, 8, 9, 15, 17}) {
-      expect_bits_of_interpreted(rows, points);
+      expect_bits_of_interpreted_rows(rows, points);
     }
   }
 }
@@ -201,7 +200,7 @@ TEST(PackedRows, HaveTheBitsOfInterpretedOnes) {
 TEST(PackedRows, OfMovedPointsHaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
   for (const int64_t points : {28, 31, 32, 33, 41, 62, 63, 64, 65, 100, 126, 128, 129}) {
-    expect_bits_of_interpreted(1031, points);
+    expect_bits_of_interpreted_rows(1031, points);
   }
 }
 
@@ -217,10 +216,7 @@ TEST(PackedRows, AlongDimsOfFewRows) {
     const Tensor last = randn({shape.back()});
     for (const Tensor* tensor : {&x, &y, &z, &last}) tensor->eval();
     const auto f = [&] { return where(z, x * y, last) + astype(z, DType::kFloat32); };
-    config().compile = CompileMode::kOff;
-    const auto interpreted = read_bytes(f());
-    config().compile = CompileMode::kBlocking;
-    EXPECT_EQ(read_bytes(f()), interpreted) << to_string(shape);
+    expect_bits_of_interpreted(to_string(shape), f);
   }
 }
 
@@ -228,7 +224,7 @@ TEST(PackedRows, AlongDimsOfFewRows) {
 TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
   for (const int64_t points : {3, 11, 16, 28, 31, 45, 70, 130}) {
-    expect_bits_of_interpreted(9, points);
+    expect_bits_of_interpreted_rows(9, points);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "tests/support/interpreted_bits.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -47,10 +48,8 @@ TEST(Runs, OfChains) {
         for (int i = 0; i < 12; ++i) value = clip(value * x + y, -4, 4);
         return value;
       };
-      config().compile = CompileMode::kOff;
-      const auto interpreted = read_bytes(f());
-      config().compile = CompileMode::kBlocking;
-      EXPECT_EQ(read_bytes(f()), interpreted) << name_of(dtype) << " " << length;
+      const std::string what = std::string(name_of(dtype)) + " " + std::to_string(length);
+      expect_bits_of_interpreted(what, f);
     }
   }
 }

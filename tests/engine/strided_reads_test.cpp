@@ -3,10 +3,10 @@
 // interpreted.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "tests/support/interpreted_bits.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -45,13 +45,6 @@ const Case kCases[] = {
     {"columns", [](const Tensor& x, const Tensor& y) { return sum(x == y, {0}); }},
     {"position", [](const Tensor& x, const Tensor&) { return argmax(x, {1}); }},
 };
-
-void expect_bits_of_interpreted(const std::string& what, const std::function<Tensor()>& f) {
-  config().compile = CompileMode::kOff;
-  const auto interpreted = read_bytes(f());
-  config().compile = CompileMode::kBlocking;
-  EXPECT_EQ(read_bytes(f()), interpreted) << what;
-}
 
 TEST(StridedReads, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
