@@ -81,18 +81,13 @@ class Draw:
         return self.row_type(name, group, program, *inputs, args=args, lacks=lacks, **more)
 
 
-def operands(draw, dtype, count, between=None):
-    """Inputs that broadcast to one shape."""
+def operands(draw, dtype, between):
+    """Two inputs, of which the second may have to be broadcast."""
     shape = draw.shape()
-    inputs = []
-    for k in range(count):
-        own = list(shape)
-        if k > 0 and draw.random.random() < 0.4:
-            for axis in range(len(own)):
-                if draw.random.random() < 0.5:
-                    own[axis] = 1
-        inputs.append(draw.input(dtype, tuple(own), between))
-    return inputs
+    first = draw.input(dtype, shape, between)
+    if draw.random.random() < 0.4:
+        shape = tuple(1 if draw.random.random() < 0.5 else extent for extent in shape)
+    return first, draw.input(dtype, shape, between)
 
 
 def element_wise(draw):
@@ -105,7 +100,7 @@ def element_wise(draw):
     if kind == "binary":
         program = draw.random.choice(("add", "mul", "maximum", "less", "equal", "div"))
         dtype = draw.dtype(FLOATS if program == "div" else tuple(d for d in DTYPES if d != "bool"))
-        return draw.row(kind, program, *operands(draw, dtype, 2, (1, 9)))
+        return draw.row(kind, program, *operands(draw, dtype, (1, 9)))
     if kind == "where":
         dtype = draw.dtype()
         shape = draw.shape()
@@ -137,8 +132,8 @@ def reduction(draw):
         axes = (draw.random.randrange(rank),) if draw.random.random() < 0.8 else ()
     else:
         axes = draw.axes(rank)
-    if not axes:
-        axes = tuple(range(rank)) if program == "logsumexp" else ()
+    if not axes and program == "logsumexp":
+        axes = tuple(range(rank))
     between = (0.9, 1.1) if program == "prod" and dtype != "i64" else None
     inputs = [draw.input(dtype, shape, between) for _ in range(2 if program == "dot" else 1)]
     return draw.row("reductions", program, *inputs, args=axes, tolerance=2e-2)
@@ -211,10 +206,11 @@ def movement(draw):
         dtype = draw.dtype(("f32", "f64", "i32", "i64"))
         shape = draw.shape(rank=draw.random.choice((1, 2, 2)))
         count = draw.integer(10, 100_000)
-        return draw.row("movement", program, draw.input(dtype, shape, views=False),
-                        draw.given("i64", count, between=(0, shape[0])),
-                        draw.given(dtype, count, *shape[1:]), checks=False) \
-            if count * (shape[1] if len(shape) > 1 else 1) < 4_000_000 else movement(draw)
+        x = draw.input(dtype, shape, views=False)
+        if count * product(shape[1:]) >= 4_000_000:
+            return movement(draw)
+        return draw.row("movement", program, x, draw.given("i64", count, between=(0, shape[0])),
+                        draw.given(dtype, count, *shape[1:]), checks=False)
     count = draw.integer(10, 2 * shape[axis] + 10)
     if count * product(shape) // shape[axis] > 8_000_000:
         return movement(draw)
@@ -284,39 +280,35 @@ def compound(draw):
 
     side, channels, images = draw.integer(4, 60), draw.integer(1, 64), draw.integer(1, 16)
     batch = draw.given("f32", images, channels, side, side)
-    simple = {
-        "standardise": lambda: row("standardise", matrix, args=axes or (0,)),
-        "between_extremes": lambda: row("between_extremes", matrix, args=axes),
-        "unit_rows": lambda: row("unit_rows", matrix),
-        "masked_mean": lambda: row("masked_mean", matrix, draw.input("bool", (n, m)),
-                                   args=axes or (1,), checks=False),
-        "count_nonzero": lambda: row(
+    programs = [
+        lambda: row("any_greater", matrix, draw.input(dtype, (n, m), (1, 2)), args=axes),
+        lambda: network("batch_norm_affine", batch, *norm(channels), checks=False),
+        lambda: row("between_extremes", matrix, args=axes),
+        lambda: row(
             "count_nonzero", draw.input(draw.dtype(("bool", "i8", "f32")), (n, m)), args=axes),
-        "any_greater": lambda: row("any_greater", matrix, draw.input(dtype, (n, m), (1, 2)),
-                                   args=axes),
-        "greatest_magnitude": lambda: row("greatest_magnitude", matrix),
-        "extremes": lambda: row("extremes", matrix, args=axes),
-        "diff": lambda: row("diff", draw.given(dtype, n + 1, m + 1),
-                            args=(draw.random.choice((0, 1)),)),
-        "entropy": lambda: row("entropy", matrix, draw.given("bool", n, m), checks=False),
-        "mean_of_positive": lambda: row("mean_of_positive", matrix, args=axes, checks=False),
-        "row_dots": lambda: row("row_dots", matrix, draw.input(dtype, (n, m))),
-        "trapezoid": lambda: row("trapezoid", draw.given(dtype, n * m, between=(0, 1))),
-        "hashed": lambda: row("hashed", draw.given("i64", n * m)),
-        "quantised": lambda: row("quantised", draw.given("f32", n * m)),
-        "polynomial": lambda: row("polynomial", draw.given(dtype, n * m)),
-        "softmax_last": lambda: network("softmax_last", draw.given("f32", n, m)),
-        "layer_norm_affine": lambda: network("layer_norm_affine", draw.given("f32", n, m),
-                                             *norm(m), checks=False),
-        "cross_entropy": lambda: network("cross_entropy", draw.given("f32", n, m),
-                                         draw.given("i64", n, between=(0, m))),
-        "embedding": lambda: network("embedding", draw.given("f32", n, m), draw.given(
+        lambda: network("cross_entropy", draw.given("f32", n, m),
+                        draw.given("i64", n, between=(0, m))),
+        lambda: row("diff", draw.given(dtype, n + 1, m + 1), args=(draw.random.choice((0, 1)),)),
+        lambda: network("embedding", draw.given("f32", n, m), draw.given(
             "i64", draw.integer(1, max(1, 2_000_000 // m)), between=(0, n)), checks=False),
-        "batch_norm_affine": lambda: network("batch_norm_affine", batch, *norm(channels),
-                                             checks=False),
-        "pooled": lambda: network("pooled", batch),
-    }
-    return simple[draw.random.choice(sorted(simple))]()
+        lambda: row("entropy", matrix, draw.given("bool", n, m), checks=False),
+        lambda: row("extremes", matrix, args=axes),
+        lambda: row("greatest_magnitude", matrix),
+        lambda: row("hashed", draw.given("i64", n * m)),
+        lambda: network("layer_norm_affine", draw.given("f32", n, m), *norm(m), checks=False),
+        lambda: row("masked_mean", matrix, draw.input("bool", (n, m)),
+                    args=axes or (1,), checks=False),
+        lambda: row("mean_of_positive", matrix, args=axes, checks=False),
+        lambda: row("polynomial", draw.given(dtype, n * m)),
+        lambda: network("pooled", batch),
+        lambda: row("quantised", draw.given("f32", n * m)),
+        lambda: row("row_dots", matrix, draw.input(dtype, (n, m))),
+        lambda: network("softmax_last", draw.given("f32", n, m)),
+        lambda: row("standardise", matrix, args=axes or (0,)),
+        lambda: row("trapezoid", draw.given(dtype, n * m, between=(0, 1))),
+        lambda: row("unit_rows", matrix),
+    ]
+    return draw.random.choice(programs)()
 
 
 def random_rows(count, seed, row, given):
