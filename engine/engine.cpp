@@ -16,8 +16,8 @@
 #include "engine/run/reclaim.h"
 #include "fusion/graph/index_map.h"
 #include "runtime/backend.h"
-#include "runtime/host_copies.h"
-#include "runtime/lent_buffer.h"
+#include "runtime/memory/host_copies.h"
+#include "runtime/memory/lent_buffer.h"
 #include "runtime/status_error.h"
 
 namespace sluice::engine {

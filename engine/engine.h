@@ -23,7 +23,7 @@ void note_origin(Node* node);
 NodeRef from_host(const void* data, DType dtype, const Shape& shape, Device device);
 
 // A submitted node of the CPU on host memory that is not the engine's, which starts at `data` and
-// is given back as lend() (runtime/lent_buffer.h) says. `layout` lies within it.
+// is given back as lend() (runtime/memory/lent_buffer.h) says. `layout` lies within it.
 NodeRef from_lent(void* data, size_t bytes, DType dtype, const Layout& layout,
                   std::function<void()> give_back);
 

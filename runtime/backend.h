@@ -10,8 +10,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/buffer.h"
-#include "runtime/memory_stats.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/memory/memory_stats.h"
 #include "runtime/stream.h"
 
 namespace sluice::runtime {

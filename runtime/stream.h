@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 
 namespace sluice::runtime {
 

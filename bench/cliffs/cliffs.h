@@ -1,4 +1,4 @@
-// Sluice's part in bench/cliffs: programs by name, which the rows of rows.py give inputs.
+// Sluice's part in bench/cliffs: programs by name, which the rows of rows/ give inputs.
 #ifndef SLUICE_BENCH_CLIFFS_CLIFFS_H_
 #define SLUICE_BENCH_CLIFFS_CLIFFS_H_
 
@@ -20,7 +20,7 @@ using Tensors = std::vector<Tensor>;
 // What a row gives its program.
 class Given {
  public:
-  // INPUT as in peers.py: dtype:shape:low:high:view, such as f32:64x100:-1:1:T.
+  // INPUT as in peers/peers.py: dtype:shape:low:high:view, such as f32:64x100:-1:1:T.
   void add_input(const std::string& text);
   void add_argument(int64_t value) { arguments_.push_back(value); }
 

@@ -1,4 +1,4 @@
-// The inputs of a program: the same numbers as in peers.py.
+// The inputs of a program: the same numbers as in peers/peers.py.
 #include <algorithm>
 #include <array>
 #include <memory>

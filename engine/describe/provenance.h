@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "engine/observe/names.h"
 #include "engine/record/window.h"
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 
 namespace sluice::engine {
 

@@ -3,7 +3,7 @@
 #include <sluice/config.h>
 #include "absl/strings/str_cat.h"
 #include "engine/observe/names.h"
-#include "runtime/holders.h"
+#include "runtime/memory/holders.h"
 
 namespace sluice::engine {
 namespace {

@@ -11,7 +11,7 @@
 #include "engine/describe/graph_description.h"
 #include "engine/describe/kernel_describer.h"
 #include "engine/observe/flush_record.h"
-#include "engine/observe/trace_clock.h"
+#include "engine/observe/trace/trace_clock.h"
 #include "trace/trace.h"
 
 namespace sluice::engine {

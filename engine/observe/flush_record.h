@@ -10,7 +10,7 @@
 
 #include "engine/describe/graph_description.h"
 #include "engine/observe/flush_observer.h"
-#include "engine/observe/trace_clock.h"
+#include "engine/observe/trace/trace_clock.h"
 #include "trace/trace.h"
 
 namespace sluice::engine {

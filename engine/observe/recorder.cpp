@@ -9,7 +9,7 @@
 #include "engine/observe/counters.h"
 #include "engine/observe/debug.h"
 #include "engine/observe/names.h"
-#include "engine/observe/trace_file.h"
+#include "engine/observe/trace/trace_file.h"
 
 namespace sluice::engine {
 namespace {

@@ -20,8 +20,8 @@
 #include "engine/observe/call_site.h"
 #include "engine/observe/flush_record.h"
 #include "engine/observe/kernel_totals.h"
-#include "engine/observe/trace_clock.h"
-#include "engine/observe/window_ring.h"
+#include "engine/observe/trace/trace_clock.h"
+#include "engine/observe/trace/window_ring.h"
 #include "trace/trace.h"
 
 namespace sluice::engine {

@@ -10,8 +10,8 @@
 #include <sluice/detail/node_handle.h>
 #include <sluice/device.h>
 #include <sluice/dtype.h>
-#include "runtime/buffer.h"
 #include "runtime/layout.h"
+#include "runtime/memory/buffer.h"
 
 namespace sluice::engine {
 

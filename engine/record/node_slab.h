@@ -6,7 +6,7 @@
 
 #include "engine/record/node.h"
 #include "runtime/fast_tls.h"
-#include "runtime/free_slots.h"
+#include "runtime/memory/free_slots.h"
 
 namespace sluice::engine {
 

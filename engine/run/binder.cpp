@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/run/reclaim.h"
 #include "engine/run/scheduler.h"
-#include "runtime/size_class.h"
+#include "runtime/memory/size_class.h"
 
 namespace sluice::engine {
 namespace {

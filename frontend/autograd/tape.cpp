@@ -8,7 +8,7 @@
 #include "frontend/checks.h"
 #include "frontend/record.h"
 #include "runtime/for_each_index.h"
-#include "runtime/free_slots.h"
+#include "runtime/memory/free_slots.h"
 
 namespace sluice::frontend {
 namespace {

@@ -15,7 +15,7 @@ struct Constraints {
   std::vector<bool> copied_view;  // this view must be copied into memory of its own
   std::vector<bool> in_memory;    // this node must be stored: a reader cannot inline it
   std::vector<bool> over_budget;  // of these: the kernel of a reader that does would be too large
-  std::vector<bool> breaks_runs;  // of these: see fusion/lower/short_runs.h
+  std::vector<bool> breaks_runs;  // of these: see fusion/lower/loops/short_runs.h
   // Of the whole graph: as in PlanOptions.
   bool unrolls_rows = true;
   bool fuses_scans = true;

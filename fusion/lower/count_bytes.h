@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
-#include "fusion/lower/loop_nest.h"
+#include "fusion/lower/loops/loop_nest.h"
 #include "fusion/lower/step.h"
 
 namespace sluice::fusion {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "fusion/ir/cost.h"
-#include "fusion/lower/short_runs.h"
+#include "fusion/lower/loops/short_runs.h"
 #include "runtime/layout.h"
 
 namespace sluice::fusion {

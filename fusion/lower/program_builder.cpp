@@ -6,10 +6,10 @@
 #include "fusion/ir/any_order.h"
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
+#include "fusion/lower/loops/pack_rows.h"
+#include "fusion/lower/loops/unroll_planes.h"
+#include "fusion/lower/loops/widen_bounds.h"
 #include "fusion/lower/moved_bools.h"
-#include "fusion/lower/pack_rows.h"
-#include "fusion/lower/unroll_planes.h"
-#include "fusion/lower/widen_bounds.h"
 
 namespace sluice::fusion {
 namespace {

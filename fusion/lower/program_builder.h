@@ -11,7 +11,7 @@
 #include "absl/container/inlined_vector.h"
 #include "fusion/graph/index_map.h"
 #include "fusion/lower/count_bytes.h"
-#include "fusion/lower/loop_nest.h"
+#include "fusion/lower/loops/loop_nest.h"
 #include "fusion/lower/step.h"
 
 namespace sluice::fusion {
@@ -52,7 +52,7 @@ class ProgramBuilder {
 
   DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }
 
-  // Once all is stored: see fusion/lower/unroll_planes.h.
+  // Once all is stored: see fusion/lower/loops/unroll_planes.h.
   void unroll_planes();
   // Arranges dims, settles stride classes, finds what outputs depend on, and adds the bytes moved
   // to the counts.

@@ -4,7 +4,7 @@
 
 #include "fusion/ir/scan.h"
 #include "kernels/executable.h"
-#include "kernels/llvm/halves.h"
+#include "kernels/llvm/body/halves.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/llvm/body_emitter.h"
+#include "kernels/llvm/body/body_emitter.h"
+#include "kernels/llvm/body/outcomes.h"
 #include "kernels/llvm/ir/ops.h"
-#include "kernels/llvm/outcomes.h"
-#include "kernels/llvm/row_plan.h"
+#include "kernels/llvm/rows/row_plan.h"
 #include "kernels/reduction.h"
 
 namespace sluice::kernels {

@@ -5,7 +5,7 @@
 
 #include "fusion/ir/packed_rows.h"
 #include "kernels/llvm/host.h"
-#include "kernels/llvm/row_plan.h"
+#include "kernels/llvm/rows/row_plan.h"
 #include "runtime/integers.h"
 
 namespace sluice::kernels {

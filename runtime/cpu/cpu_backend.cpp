@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "runtime/allocator.h"
 #include "runtime/cpu/cpu_stream.h"
+#include "runtime/memory/allocator.h"
 
 namespace sluice::runtime {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace sluice::runtime {
 
-// The host as a device. Its memory comes from runtime/allocator.h.
+// The host as a device. Its memory comes from runtime/memory/allocator.h.
 Backend& cpu_backend();
 
 }  // namespace sluice::runtime

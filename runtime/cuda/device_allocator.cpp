@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cuda/cuda_stream.h"
-#include "runtime/size_class.h"
+#include "runtime/memory/size_class.h"
 #include "runtime/size_text.h"
 
 namespace sluice::runtime::cuda {

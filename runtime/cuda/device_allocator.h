@@ -13,9 +13,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "runtime/allocator.h"
 #include "runtime/cuda/driver/context.h"
-#include "runtime/holders.h"
+#include "runtime/memory/allocator.h"
+#include "runtime/memory/holders.h"
 
 namespace sluice::runtime::cuda {
 

@@ -21,7 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/describe/kernel_describer.h"
 #include "engine/observe/counters.h"
-#include "engine/observe/trace_clock.h"
+#include "engine/observe/trace/trace_clock.h"
 #include "tools/trace/json_read.h"
 
 namespace sluice {

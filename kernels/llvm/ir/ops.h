@@ -1,6 +1,6 @@
 // The expressions of fusion/ir/ops.def as IR. Values are of compute types (half types are float32)
 // and of the current lane count of this thread's ir::Builder. With float16 as their dtype the ops
-// of kernels/llvm/halves.h take halves and give halves.
+// of kernels/llvm/body/halves.h take halves and give halves.
 #ifndef SLUICE_KERNELS_LLVM_IR_OPS_H_
 #define SLUICE_KERNELS_LLVM_IR_OPS_H_
 

@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/buffer.h"
 #include "runtime/cuda/driver/driver.h"
 #include "runtime/cuda/driver/launch_log.h"
+#include "runtime/memory/buffer.h"
 
 namespace sluice::runtime::cuda {
 

@@ -1,0 +1,403 @@
+#include "kernels/llvm/body/body_emitter.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "kernels/compiled/symbols.h"
+#include "kernels/executable.h"
+#include "kernels/llvm/body/halves.h"
+#include "kernels/llvm/host.h"
+#include "kernels/llvm/ir/ops.h"
+#include "kernels/llvm/rows/row_plan.h"
+
+namespace sluice::kernels {
+
+using fusion::Access;
+using fusion::Instr;
+using fusion::Level;
+using fusion::Op;
+using fusion::StrideClass;
+using fusion::ValueId;
+using ir::LaneScope;
+
+namespace {
+
+bool reads_under_predicates(const fusion::Program& program) {
+  return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
+    return (instr.op == Op::kLoad && instr.num_operands > 0) || instr.op == Op::kGather;
+  });
+}
+
+// Each load by steps is emitted twice, and ends the block in which interleaved ones share vectors.
+bool serves_flips(const fusion::Program& program) {
+  constexpr std::ptrdiff_t kMost = 4;
+  const auto has_steps = [](const Access& access) { return access.lanes == StrideClass::kAny; };
+  return program.interleaved.empty() &&
+         std::count_if(program.accesses.begin(), program.accesses.end(), has_steps) <= kMost;
+}
+
+bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == Op::kMul; }
+
+// Of halves these give halves, so that there is nothing to round.
+bool keeps_halves(Op op) {
+  switch (op) {
+    case Op::kNeg:
+    case Op::kAbs:
+    case Op::kSign:
+    case Op::kRelu:
+    case Op::kMaximum:
+    case Op::kMinimum:
+    case Op::kReluGradient:
+    case Op::kWhere: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_block,
+                         llvm::Value* args)
+    : program_(program),
+      moves_halves_(moves_halves(program)),
+      serves_flips_(serves_flips(program)),
+      builder_(ir::Builder::current()),
+      ir_(*builder_),
+      args_block_(args_block),
+      args_(args),
+      outer_bases_(program.accesses.size()),
+      bases_(program.accesses.size()),
+      values_(program.body.size()),
+      splats_(program.body.size()) {
+  if (program.packed_rank > 0) variation_ = fusion::find_variation(program);
+  llvm::IRBuilder<> at_args(args_block_);
+  constexpr int kMaxLanes = 64;
+  zeros_ = at_args.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), kMaxLanes));
+  zeros_->setAlignment(llvm::Align(64));
+  sink_ = at_args.CreateAlloca(ir_.getInt64Ty());
+  for (const std::vector<uint16_t>& accesses : program.interleaved) {
+    for (const uint16_t access : accesses) {
+      if (access != fusion::kNoAccess) interleaved_of_[access] = interleaved_.size();
+    }
+    interleaved_.push_back({&accesses, {}, {}});
+  }
+  if (reads_under_predicates(program)) {
+    at_args.CreateMemSet(zeros_, ir_.getInt8(0), 8 * kMaxLanes, llvm::Align(64));
+  }
+}
+
+llvm::Value* BodyEmitter::round(DType dtype, llvm::Value* value) {
+  if (moves_halves_) return value;
+  if (dtype == DType::kBFloat16) return ir::emit_round_to_bfloat16(value);
+  if (dtype != DType::kFloat16) return value;
+  llvm::Type* type = builder_.with_lanes(ir_.getHalfTy());
+  return ir_.CreateFPExt(ir_.CreateFPTrunc(value, type), value->getType());
+}
+
+llvm::Value* BodyEmitter::narrowed(llvm::Value* value) {
+  llvm::Type* type = value->getType()->getWithNewType(ir_.getHalfTy());
+  auto* widened = llvm::dyn_cast<llvm::FPExtInst>(value);
+  return widened != nullptr && widened->getSrcTy() == type ? widened->getOperand(0)
+                                                           : ir_.CreateFPTrunc(value, type);
+}
+
+llvm::Value* BodyEmitter::widened(llvm::Value* half) {
+  return ir_.CreateFPExt(half, half->getType()->getWithNewType(ir_.getFloatTy()));
+}
+
+llvm::Value* BodyEmitter::splat(llvm::Value* value) {
+  // Halves stay halves.
+  auto* widens = llvm::dyn_cast<llvm::FPExtInst>(value);
+  if (widens == nullptr || !widens->getSrcTy()->isHalfTy()) {
+    return builder_.splat(value, builder_.lanes());
+  }
+  return widened(builder_.splat(widens->getOperand(0), builder_.lanes()));
+}
+
+llvm::Value* BodyEmitter::value(ValueId id) {
+  llvm::Value* value = values_[id];
+  const int lanes = builder_.lanes();
+  if (lanes == 1 || value->getType()->isVectorTy()) return value;
+  const auto& [scalar, copies] = splats_[id];
+  if (scalar == value && copies->getType() == builder_.with_lanes(value->getType())) {
+    return copies;
+  }
+  return splat(value);
+}
+
+void BodyEmitter::splat_operands(const std::vector<ValueId>& instrs,
+                                 const std::vector<fusion::Store>& stores) {
+  auto prepare = [&](ValueId id) {
+    llvm::Value* scalar = values_[id];
+    if (scalar == nullptr || builder_.lanes() == 1 || scalar->getType()->isVectorTy()) return;
+    splats_[id] = {scalar, splat(scalar)};
+  };
+  for (const ValueId id : instrs) {
+    const Instr& instr = program_.body[id];
+    for (int k = 0; k < instr.num_operands; ++k) prepare(instr.operands[k]);
+  }
+  for (const fusion::Store& store : stores) prepare(store.value);
+}
+
+llvm::Value* BodyEmitter::emit_scalar(const Instr& instr) {
+  llvm::Type* type = builder_.memory_type(instr.dtype);
+  return decode(instr.dtype, argument(offsetof(KernelArgs, scalars), instr.aux, type));
+}
+
+BodyEmitter::IndexComparison BodyEmitter::index_comparison(ValueId comparison) {
+  const Instr& instr = program_.body[comparison];
+  const std::optional<LaneIndex> first = lane_index(program_, instr.operands[0]);
+  const LaneIndex index = first ? *first : *lane_index(program_, instr.operands[1]);
+  const int k = first ? 0 : 1;
+  llvm::Value* start = base(index.access);
+  if (index.distance != fusion::kNoValue) start = ir_.CreateAdd(start, values_[index.distance]);
+  return {k, start, index.access, values_[instr.operands[1 - k]]};
+}
+
+llvm::Value* BodyEmitter::compare_index(ValueId comparison, llvm::Value* lane_index) {
+  LaneScope scalar(1);
+  const IndexComparison parts = index_comparison(comparison);
+  llvm::Value* operands[2];
+  operands[parts.operand] =
+      ir_.CreateAdd(parts.start, ir_.CreateMul(lane_index, lane_stride(parts.access)));
+  operands[1 - parts.operand] = parts.bound;
+  return ir::emit_pointwise(program_.body[comparison].op, DType::kInt64, operands);
+}
+
+llvm::Value* BodyEmitter::comparison_change(ValueId comparison) {
+  LaneScope scalar(1);
+  const IndexComparison parts = index_comparison(comparison);
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  // start + step * i < bound changes where i >= (bound - start) / step; start + step * i <= bound
+  // where i is more; the other way round where the step is negative.
+  const bool is_more = (program_.body[comparison].op == Op::kLessEqual) == (parts.operand == 0);
+  llvm::Value* distance = ir_.CreateSub(parts.bound, parts.start);
+  if (program_.accesses[parts.access].lanes == StrideClass::kUnit) {
+    return builder_.max(is_more ? ir_.CreateAdd(distance, one) : distance, zero);
+  }
+  llvm::Value* step = lane_stride(parts.access);
+  llvm::Value* descends = ir_.CreateICmpSLT(step, zero);
+  auto ascending = [&](llvm::Value* value) {
+    return ir_.CreateSelect(descends, ir_.CreateNeg(value), value);
+  };
+  distance = ascending(distance);
+  llvm::Value* below = ir_.CreateSub(distance, one);
+  llvm::Value* last_before =
+      ir_.CreateSelect(ir_.CreateICmpNE(ir_.getInt1(is_more), descends), distance, below);
+  // Doubles divide faster, and for less than 2^52 the quotient is never carried to the next.
+  llvm::Type* real = ir_.getDoubleTy();
+  llvm::Value* quotient =
+      ir_.CreateFDiv(ir_.CreateSIToFP(last_before, real), ir_.CreateSIToFP(ascending(step), real));
+  llvm::Value* none =
+      ir_.CreateOr(ir_.CreateICmpSLT(last_before, zero), ir_.CreateICmpEQ(step, zero));
+  // Not of a quotient by 0, which has no integer.
+  quotient = ir_.CreateSelect(none, llvm::ConstantFP::get(real, -1), quotient);
+  return ir_.CreateAdd(ir_.CreateFPToSI(quotient, ir_.getInt64Ty()), one);
+}
+
+llvm::Value* BodyEmitter::emit_read(Address at, DType dtype, ValueId predicate) {
+  if (predicate == fusion::kNoValue) return load(at, dtype, nullptr);
+  llvm::Value* holds = values_[predicate];
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(holds);
+  if (known != nullptr && known->isOne()) return load(at, dtype, nullptr);
+  if (builder_.lanes() > 1 && at.lanes == StrideClass::kUnit && !holds->getType()->isVectorTy()) {
+    // All lanes read, or none.
+    at.base = ir_.CreateSelect(holds, scalar_pointer(at, dtype), zeros_);
+    at.scalar = nullptr;
+    return load(at, dtype, nullptr);
+  }
+  return load(at, dtype, value(predicate));
+}
+
+llvm::Value* BodyEmitter::emit_load(ValueId id) {
+  const Instr& instr = program_.body[id];
+  if (const auto read = reads_.find(instr.aux); read != reads_.end() && read->second != nullptr) {
+    return decode(instr.dtype, read->second);
+  }
+  if (packed_.vector >= 0) {
+    if (packed_.plan->interleaved[id]) return interleave(id);
+    const Access& access = program_.accesses[instr.aux];
+    if (packed_.plan->by_row && builder_.lanes() > 1 && access.varies_in_row &&
+        fusion::is_picked_in_row(program_, access)) {
+      return load_picked(instr);
+    }
+    if (packed_.windows && packed_.plan->windows[id]) {
+      llvm::Value* read = packed_.plan->by_row ? load_whole(packed_address(instr.aux), instr.dtype)
+                                               : load_window(instr, nullptr);
+      if (instr.num_operands == 0 || packed_.plan->chosen[id]) return read;
+      llvm::Value* zero = llvm::Constant::getNullValue(read->getType());
+      return ir_.CreateSelect(value(instr.operands[0]), read, zero);
+    }
+  }
+  if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
+  return emit_read(address(instr.aux, instr.level), instr.dtype, instr.operands[0]);
+}
+
+llvm::Value* BodyEmitter::emit_gather(ValueId id) {
+  const Instr& instr = program_.body[id];
+  if (packed_.vector >= 0 && builder_.lanes() > 1 && variation_[instr.operands[0]].in_row &&
+      (packed_.plan->by_row || (packed_.windows && packed_.plan->windows[id]))) {
+    return load_rolled(id);
+  }
+  const Address start = address(instr.aux, instr.level);
+  const ValueId predicate = instr.operands[1];
+  llvm::Value* index = values_[instr.operands[0]];
+  if (const std::optional<Address> at = packed_run(instr)) {
+    return emit_read(*at, instr.dtype, fusion::kNoValue);
+  }
+  auto read_at = [&](llvm::Value* distance) {
+    Address at = start;
+    at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);
+    return emit_read(at, instr.dtype, predicate);
+  };
+  if (builder_.lanes() > 1 && !index->getType()->isVectorTy()) return read_at(index);
+  // Distances that conditions select are mostly the same for all lanes.
+  const Op op = program_.body[instr.operands[0]].op;
+  const bool mostly_same = builder_.lanes() > 1 && start.lanes == StrideClass::kUnit &&
+                           (op == Op::kWhere || op == Op::kAdd);
+  auto gather = [&] {
+    llvm::Value* mask = predicate == fusion::kNoValue ? nullptr : value(predicate);
+    if (builder_.lanes() > 1) mask = builder_.both(mask, active_);
+    llvm::Value* pointers =
+        ir_.CreateGEP(builder_.memory_type(instr.dtype), lane_pointers(start, instr.dtype), index);
+    return decode(instr.dtype, load_lanes(pointers, instr.dtype, mask, mostly_same));
+  };
+  if (!mostly_same) return gather();
+  llvm::Value* first = ir_.CreateExtractElement(index, uint64_t{0});
+  llvm::Value* differs = ir_.CreateICmpNE(index, builder_.splat(first, builder_.lanes()));
+  return builder_.choose(builder_.any(differs), gather, [&] { return read_at(first); });
+}
+
+llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
+  llvm::Value* index = value(instr.operands[0]);
+  llvm::Value* extent = value(instr.operands[1]);
+  llvm::Value* zero = llvm::Constant::getNullValue(index->getType());
+  llvm::Value* wrapped =
+      ir_.CreateSelect(ir_.CreateICmpSLT(index, zero), ir_.CreateAdd(index, extent), index);
+  llvm::Value* outside = ir_.CreateICmpUGE(wrapped, extent);
+  llvm::Value* wrong = outside;
+  if (instr.num_operands > 2) wrong = ir_.CreateAnd(wrong, value(instr.operands[2]));
+  const int lanes = builder_.lanes();
+  if (lanes > 1) wrong = builder_.both(wrong, active_);
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* after_error = nullptr;
+  builder_.if_then(builder_.any(wrong), /*likely=*/false, [&] {
+    llvm::Value* bad_index = index;
+    llvm::Value* bad_extent = extent;
+    if (lanes > 1) {
+      llvm::Type* bits = ir_.getIntNTy(lanes);
+      llvm::Value* lane = ir_.CreateIntrinsic(llvm::Intrinsic::cttz, {bits},
+                                              {ir_.CreateBitCast(wrong, bits), ir_.getInt1(true)});
+      bad_index = ir_.CreateExtractElement(index, lane);
+      bad_extent = ir_.CreateExtractElement(extent, lane);
+    }
+    llvm::Type* word = ir_.getInt64Ty();
+    auto* callee = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), word, word, word},
+                                           /*isVarArg=*/false);
+    llvm::Value* slots = ir_.CreateLoad(
+        ir_.getPtrTy(),
+        ir_.CreateConstGEP1_64(ir_.getInt8Ty(), args_, offsetof(KernelArgs, errors)));
+    ir_.CreateCall(builder_.host_function(kRaiseErrorName, callee),
+                   {slots, builder_.index(instr.aux), bad_index, bad_extent});
+    after_error = ir_.GetInsertBlock();
+  });
+  if (lanes == 1 && instr.num_operands == 2) {
+    llvm::PHINode* checked = ir_.CreatePHI(index->getType(), 2);
+    checked->addIncoming(wrapped, before);
+    checked->addIncoming(zero, after_error);
+    return checked;
+  }
+  return ir_.CreateSelect(outside, zero, wrapped);
+}
+
+llvm::Value* BodyEmitter::emit_native_half(const Instr& instr) {
+  llvm::Value* operands[3] = {};
+  for (int k = 0; k < instr.num_operands; ++k) {
+    const ValueId id = instr.operands[k];
+    operands[k] = value(id);
+    if (program_.body[id].dtype == DType::kFloat16) operands[k] = narrowed(operands[k]);
+  }
+  llvm::Value* result = ir::emit_pointwise(instr.op, DType::kFloat16, operands);
+  return instr.dtype == DType::kFloat16 ? widened(result) : result;
+}
+
+void BodyEmitter::emit(ValueId id) {
+  const Instr& instr = program_.body[id];
+  switch (instr.op) {
+    case Op::kScalar: values_[id] = emit_scalar(instr); return;
+    case Op::kParam:
+      values_[id] = argument(offsetof(KernelArgs, params), instr.aux, ir_.getInt64Ty());
+      return;
+    case Op::kLoad: values_[id] = emit_load(id); return;
+    case Op::kGather: values_[id] = emit_gather(id); return;
+    case Op::kCheckIndex: values_[id] = emit_check_index(instr); return;
+    case Op::kExpand: values_[id] = value(instr.operands[0]); return;
+    case Op::kCoordinate: {
+      const Address at = address(instr.aux, instr.level);
+      llvm::Value* first = at.scalar == nullptr ? at.base : ir_.CreateAdd(at.base, at.scalar);
+      values_[id] = ir_.CreateAdd(builder_.splat(first, builder_.lanes()), lane_indices(at));
+      return;
+    }
+    default: break;
+  }
+  if (moves_halves_ && is_half(instr.dtype) && is_of_sign(instr.op)) {
+    constexpr uint64_t kSign = 0x8000;
+    llvm::Value* bits = value(instr.operands[0]);
+    values_[id] =
+        instr.op == Op::kNeg ? ir_.CreateXor(bits, kSign) : ir_.CreateAnd(bits, kSign - 1);
+    return;
+  }
+  if (!moves_halves_ && is_native_half(program_, instr)) {
+    values_[id] = emit_native_half(instr);
+    return;
+  }
+  const ir::ContractionScope contraction(program_.contracts && is_contractible(instr.op));
+  llvm::Value* operands[3] = {};
+  for (int k = 0; k < instr.num_operands; ++k) operands[k] = value(instr.operands[k]);
+  const DType dtype = fusion::expression_dtype(program_, instr);
+  llvm::Value* result = nullptr;
+  if (instr.op == Op::kCast) {
+    result = ir::emit_cast(dtype, compute_type(instr.dtype), operands[0]);
+  } else {
+    if (instr.dtype == DType::kFloat16) result = ir::emit_float16_form(instr.op, operands[0]);
+    if (result == nullptr) result = ir::emit_pointwise(instr.op, dtype, operands);
+  }
+  values_[id] = keeps_halves(instr.op) ? result : round(instr.dtype, result);
+}
+
+void BodyEmitter::emit_store(const fusion::Store& store) { emit_store(store, value(store.value)); }
+
+void BodyEmitter::emit_store(const fusion::Store& store, llvm::Value* stored) {
+  const Access& access = program_.accesses[store.access];
+  const Address at =
+      address(store.access, access.varies_along_reduced ? Level::kElement : Level::kRow);
+  llvm::Value* encoded = encode(access.dtype, stored);
+  if (Interleaved* group = interleaved(store.access)) {
+    return store_interleaved(group, store, encoded);
+  }
+  const llvm::Align align(size_of(access.dtype));
+  if (builder_.lanes() == 1) {
+    ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype), align);
+  } else if (at.lanes != StrideClass::kUnit) {
+    store_lanes(encoded, lane_pointers(at, access.dtype), access.dtype, active_);
+  } else if (active_ == nullptr) {
+    const bool nontemporal =
+        program_.nontemporal && (access.varies_along_reduced || program_.reduced_rank == 0) &&
+        builder_.lanes() * size_of(access.dtype) % fusion::kNontemporalAlignment == 0;
+    llvm::StoreInst* written =
+        ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype),
+                               nontemporal ? llvm::Align(fusion::kNontemporalAlignment) : align);
+    if (nontemporal) {
+      written->setMetadata(
+          llvm::LLVMContext::MD_nontemporal,
+          llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
+    }
+  } else if (active_count_ != nullptr && !host().masked_vectors) {
+    store_first(encoded, scalar_pointer(at, access.dtype), access.dtype);
+  } else {
+    ir_.CreateMaskedStore(encoded, scalar_pointer(at, access.dtype), align, active_);
+  }
+}
+
+}  // namespace sluice::kernels
