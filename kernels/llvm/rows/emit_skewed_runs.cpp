@@ -32,7 +32,7 @@ constexpr int64_t kLinesAhead = 16, kCacheLine = 64;
 // without masks, as it takes several instructions.
 constexpr size_t kLeastSize = 2, kLeastUnmaskedSize = 4;
 // Whose results fit where panels are.
-constexpr size_t kMostReductions = 4;
+constexpr size_t kMostSums = 4;
 
 size_t widest_of(const fusion::Program& program, const std::vector<uint16_t>& accesses) {
   size_t widest = 0;
@@ -54,7 +54,7 @@ bool KernelEmitter::suits_skewed_runs(const RowPlan::Stage& pass) const {
   if (!suits_level_runs(pass)) return false;
   const std::vector<uint16_t> accesses = tiles_of(pass);
   const size_t least = host().masked_vectors ? kLeastSize : kLeastUnmaskedSize;
-  return pass.reductions.size() <= kMostReductions &&
+  return pass.reductions.size() <= kMostSums &&
          std::all_of(accesses.begin(), accesses.end(), [&](uint16_t access) {
            return size_of(program_.accesses[access].dtype) >= least;
          });
