@@ -45,6 +45,7 @@ Tensor concatenate(const char* op, std::span<const Tensor> tensors, int axis) {
     dtype = promote(dtype, x.dtype());
     operands.push_back({x.node_ref().get()});
   }
+  if (tensors.size() == 1) return first;
   const int64_t attr = axis;
   auto join = [&](std::span<const engine::NodeOperand> parts, int64_t extent) {
     dims[axis] = extent;

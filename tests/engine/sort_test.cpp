@@ -244,6 +244,26 @@ INSTANTIATE_TEST_SUITE_P(EveryDType, Sort,
                                          DType::kBFloat16, DType::kFloat32, DType::kFloat64),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
+TEST(Nonzero, OfMasksOfEveryLengthAndDensity) {
+  for (const int64_t length : {1, 7, 8, 31, 32, 33, 63, 65, 100, 4095, 4096, 4097, 9001}) {
+    for (const double part : {0., 0.002, 0.05, 0.5, 0.95, 1.}) {
+      manual_seed(length);
+      const Tensor mask = (rand({length}) < part).eval();
+      std::vector<int64_t> places;
+      const std::vector<bool> is_true = mask.to_vector<bool>();
+      for (int64_t i = 0; i < length; ++i) {
+        if (is_true[i]) places.push_back(i);
+      }
+      const auto size = static_cast<int64_t>(places.size());
+      EXPECT_EQ(nonzero(mask).shape(), (Shape{size, 1}));
+      EXPECT_EQ(nonzero(mask).to_vector<int64_t>(), places) << length << ", " << part;
+      for (int64_t& place : places) place = length - 1 - place;
+      std::reverse(places.begin(), places.end());
+      EXPECT_EQ(nonzero(flip(mask, 0)).to_vector<int64_t>(), places) << length << ", " << part;
+    }
+  }
+}
+
 class SortCosts : public testing::Test {
  protected:
   void SetUp() override { config().compile = CompileMode::kOff; }
