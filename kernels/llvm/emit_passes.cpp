@@ -106,10 +106,12 @@ void KernelEmitter::emit_element(const RowPlan::Stage& pass, llvm::Value* r) {
   body_->set_reduced(r);
   for (const ValueId id : pass.from_cache) read_cached(id, r);
   for (const ValueId id : pass.instrs) {
-    if (fusion::is_scan(program_.body[id].op))
+    if (fusion::is_scan(program_.body[id].op)) {
       emit_scan(id, r);
-    else
-      body_->emit(id);
+      continue;
+    }
+    const LaneScope scope(plan_.same_in_element[id] ? 1 : builder_.lanes());
+    body_->emit(id);
   }
   for (const ValueId id : pass.to_cache) write_cached(id, r);
   for (const fusion::Store& store : pass.stores) body_->emit_store(store);

@@ -63,5 +63,36 @@ TEST(ColumnPasses, OfColumnsThatNoCacheHolds) {
   }
 }
 
+// What is the same for a whole row of columns: an index, a weight, a condition.
+TEST(ColumnPasses, OfValuesThatAllColumnsShare) {
+  const ConfigGuard guard;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
+    for (const int64_t width : {3, 8, 17, 64, 100}) {
+      manual_seed(5);
+      const int64_t height = 700;
+      const Tensor x = astype(randn({2, height, width}) * 4, dtype).eval();
+      const Tensor rows = randint(-height, height, {300}).eval();
+      const Tensor weights = astype(randn({height, 1}), dtype).eval();
+      const std::string what = std::string(name_of(dtype)) + " of width " + std::to_string(width);
+      expect_bits_of_interpreted("taken, " + what, [&] { return sum(take(x, rows, 1), 1); });
+      expect_bits_of_interpreted("taken twice, " + what, [&] {
+        return max(take(x, take(rows, abs(rows) % 300, 0), 1) + take(x, rows, 1), 1);
+      });
+      expect_bits_of_interpreted(
+          "weighted, " + what, [&] { return sum(x * (exp(astype(weights, kFloat32)) / 3.f), 1); });
+      expect_bits_of_interpreted("selected, " + what,
+                                 [&] { return sum(where(weights > 0, x, weights), 1); });
+      expect_bits_of_interpreted("standardised, " + what, [&] {
+        const Tensor taken = astype(take(x, rows, 1), kFloat32) * 0.25f;
+        return softmax(taken, 1) + argmax(taken, 1, true);
+      });
+      expect_bits_of_interpreted("scanned, " + what, [&] { return cumsum(take(x, rows, 1), 1); });
+    }
+  }
+  config().compile = CompileMode::kBlocking;
+  const Tensor wrong = sum(take(zeros({10, 20}), Tensor::from<int64_t>({3, -11, 10}), 0), 0);
+  EXPECT_THROW(static_cast<void>(wrong.to_vector<float>()), Error);
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -128,6 +128,7 @@ llvm::Value* BodyEmitter::value(ValueId id) {
 void BodyEmitter::splat_operands(const std::vector<ValueId>& instrs,
                                  const std::vector<fusion::Store>& stores) {
   auto prepare = [&](ValueId id) {
+    if (program_.body[id].level == Level::kElement) return;  // yet to be computed
     llvm::Value* scalar = values_[id];
     if (scalar == nullptr || builder_.lanes() == 1 || scalar->getType()->isVectorTy()) return;
     splats_[id] = {scalar, splat(scalar)};

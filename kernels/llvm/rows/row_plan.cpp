@@ -46,6 +46,16 @@ std::vector<bool> find_invariant(const Program& program) {
   return invariant;
 }
 
+// Element-level values that are the same in all lanes, where lanes run along an outer dim.
+std::vector<bool> find_same_in_element(const Program& program) {
+  if (program.lanes_reduced()) return std::vector<bool>(program.body.size(), false);
+  std::vector<bool> same = fusion::same_in_all_lanes(program);
+  for (size_t i = 0; i < same.size(); ++i) {
+    same[i] = same[i] && program.body[i].level == Level::kElement;
+  }
+  return same;
+}
+
 // True for what combines outcomes of comparisons, and distances that they select.
 bool combines_outcomes(const Instr& instr) {
   switch (instr.op) {
@@ -342,6 +352,7 @@ RowPlan::RowPlan(const Program& program, bool caches)
 
 RowPlan::RowPlan(const Program& program, fusion::PassPlan plan)
     : uniform(std::move(plan.uniform)),
+      same_in_element(find_same_in_element(program)),
       before(plan.rows.size()),
       passes(plan.passes.size()),
       reductions(plan.reductions),

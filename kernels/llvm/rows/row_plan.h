@@ -63,6 +63,9 @@ struct RowPlan {
   // Row-level values that are the same in all lanes, where lanes run along an outer dim: computed
   // as scalars, outside the loop over that dim.
   std::vector<fusion::ValueId> invariant;
+  // By value: at the element level, and the same in all lanes, where these run along an outer dim,
+  // as the index of a row that is taken. Computed as a scalar.
+  std::vector<bool> same_in_element;
   // before[p]: row level, known before pass p; before[passes.size()]: after the last.
   std::vector<Stage> before;
   // Element level. A value that several passes need is computed in each, or cached by the first.
