@@ -1,15 +1,11 @@
 #include "kernels/llvm/ir/value.h"
 
-#include <algorithm>
 #include <bit>
-#include <numeric>
-#include <span>
-#include <vector>
 
 #include "kernels/compiled/symbols.h"
 #include "kernels/llvm/host.h"
+#include "kernels/llvm/ir/avx512_lanes.h"
 #include "kernels/llvm/ir/builder.h"
-#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
@@ -123,133 +119,6 @@ llvm::Value* bits_as(DType to, llvm::Value* a) {
 
 namespace {
 
-#if defined(__x86_64__)
-constexpr int kCurrentRounding = 4;
-
-// The current lanes as whole vectors of AVX-512, for instructions that LLVM has no name for.
-struct Avx512Lanes {
-  explicit Avx512Lanes(DType dtype) : all_lanes(builder().lanes()) {
-    const int size = static_cast<int>(size_of(dtype));
-    if (!host().masked_vectors || all_lanes * size < 16) return;
-    bytes = std::min(all_lanes * size, host().vector_bytes);
-    lanes = bytes / size;
-    all = llvm::ConstantInt::getAllOnesValue(builder()->getIntNTy(std::max(lanes, 8)));
-  }
-
-  // `instruction(parts)` of each vector of the operands.
-  template <typename F>
-  llvm::Value* each(const std::vector<llvm::Value*>& operands, const F& instruction) const {
-    Builder& ir = builder();
-    std::vector<llvm::Value*> results;
-    for (int first = 0; first < all_lanes; first += lanes) {
-      std::vector<int> places(lanes);
-      std::iota(places.begin(), places.end(), first);
-      std::vector<llvm::Value*> parts;
-      for (llvm::Value* x : operands) {
-        parts.push_back(lanes == all_lanes ? x : ir->CreateShuffleVector(x, places));
-      }
-      results.push_back(instruction(parts));
-    }
-    return llvm::concatenateVectors(*ir, results);
-  }
-
-  const int all_lanes;
-  int lanes = 0;  // of one vector; 0 where there are none
-  int bytes = 0;
-  llvm::Value* all = nullptr;  // the mask
-};
-
-// or_and() by an instruction that LLVM does not find by itself; null if there is none.
-llvm::Value* ternary_or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
-  using namespace llvm::Intrinsic;  // NOLINT
-  constexpr ID kTernary[] = {x86_avx512_pternlog_d_128, x86_avx512_pternlog_d_256,
-                             x86_avx512_pternlog_d_512};
-  constexpr int kTable = 0xd4;
-  llvm::IRBuilder<>& ir = *builder();
-  constexpr int kWord = 32, kVector = 128;
-  const auto bits = static_cast<int>(a->getType()->getPrimitiveSizeInBits().getFixedValue());
-  if (bits < kVector || !std::has_single_bit(static_cast<unsigned>(bits))) return nullptr;
-  const LaneScope in_words(bits / kWord);
-  const Avx512Lanes by(DType::kInt32);
-  if (by.lanes == 0) return nullptr;
-  llvm::Type* words = llvm::FixedVectorType::get(ir.getInt32Ty(), bits / kWord);
-  llvm::Value* result = by.each(
-      {ir.CreateBitCast(a, words), ir.CreateBitCast(b, words), ir.CreateBitCast(mask, words)},
-      [&](const std::vector<llvm::Value*>& in) {
-        return ir.CreateIntrinsic(kTernary[by.bytes / 32], {},
-                                  {in[0], in[1], in[2], ir.getInt32(kTable)});
-      });
-  return ir.CreateBitCast(result, a->getType());
-}
-#else
-llvm::Value* ternary_or_and(llvm::Value*, llvm::Value*, llvm::Constant*) { return nullptr; }
-#endif
-
-// By bit, `a | b` where `mask` is 0 and `a & b` where it is 1.
-llvm::Value* or_and(llvm::Value* a, llvm::Value* b, llvm::Constant* mask) {
-  if (llvm::Value* const result = ternary_or_and(a, b, mask)) return result;
-  llvm::IRBuilder<>& ir = *builder();
-  llvm::Constant* rest = llvm::ConstantExpr::getNot(mask);
-  return ir.CreateOr(ir.CreateAnd(a, ir.CreateOr(b, rest)), ir.CreateAnd(b, rest));
-}
-
-// Of a vector and of copies of one number: one comparison, which takes `a` where they are
-// equal or either is NaN, and what puts right copies of a zero or NaN: a sum for the greatest, bits
-// that are set for the least. That is the same for all vectors, so computed where the copies are.
-llvm::Value* extreme_with_copies(bool greatest, llvm::Value* a, llvm::Value* copies) {
-  using P = llvm::CmpInst::Predicate;
-  Builder& ir = builder();
-  llvm::IRBuilder<> at_copies(ir->GetInsertBlock());
-  if (auto* made = llvm::dyn_cast<llvm::Instruction>(copies)) {
-    llvm::Instruction* next = made->getNextNode();  // null in a block that is being written
-    next != nullptr ? at_copies.SetInsertPoint(next) : at_copies.SetInsertPoint(made->getParent());
-  }
-  llvm::Type* floats = copies->getType();
-  llvm::Type* words = floats->getWithNewType(ir->getIntNTy(floats->getScalarSizeInBits()));
-  llvm::Constant* zero = llvm::Constant::getNullValue(floats);
-  llvm::Constant* minus_zero = llvm::ConstantFP::getNegativeZero(floats);
-  llvm::Constant* special = greatest ? zero : minus_zero;
-  llvm::Constant* neutral = greatest ? minus_zero : zero;
-  llvm::Value* is_special = at_copies.CreateICmpEQ(at_copies.CreateBitCast(copies, words),
-                                                   at_copies.CreateBitCast(special, words));
-  llvm::Value* correction = at_copies.CreateSelect(is_special, special, neutral);
-  correction = at_copies.CreateSelect(at_copies.CreateFCmpUNO(copies, copies), copies, correction);
-  llvm::Value* result =
-      ir->CreateSelect(ir->CreateFCmp(greatest ? P::FCMP_OGT : P::FCMP_OLT, copies, a), copies, a);
-  if (greatest) return ir->CreateFAdd(result, correction);
-  result = ir->CreateOr(ir->CreateBitCast(result, words), ir->CreateBitCast(correction, words));
-  return ir->CreateBitCast(result, floats);
-}
-
-// Of two comparisons that choose the other operand if either is NaN, or if both are equal, one
-// gives the NaN; of zeros they give both.
-llvm::Value* extreme(bool greatest, llvm::Value* a, llvm::Value* b) {
-  using P = llvm::CmpInst::Predicate;
-  llvm::IRBuilder<>& ir = *builder();
-  if (a->getType()->isVectorTy()) {
-    if (llvm::getSplatValue(b) != nullptr) return extreme_with_copies(greatest, a, b);
-    if (llvm::getSplatValue(a) != nullptr) return extreme_with_copies(greatest, b, a);
-  }
-  const P first = greatest ? P::FCMP_OGT : P::FCMP_OLT;
-  const P second = greatest ? P::FCMP_OLT : P::FCMP_OGT;
-  llvm::Value* one = ir.CreateSelect(ir.CreateFCmp(first, a, b), a, b);
-  llvm::Value* other = ir.CreateSelect(ir.CreateFCmp(second, a, b), b, a);
-  const unsigned width = a->getType()->getScalarSizeInBits();
-  llvm::Type* words = a->getType()->getWithNewType(ir.getIntNTy(width));
-  one = ir.CreateBitCast(one, words);
-  other = ir.CreateBitCast(other, words);
-  llvm::Constant* sign = llvm::ConstantInt::get(words, llvm::APInt::getSignMask(width));
-  llvm::Value* bits = greatest ? or_and(one, other, sign) : ir.CreateOr(one, other);
-  return ir.CreateBitCast(bits, a->getType());
-}
-
-}  // namespace
-
-llvm::Value* maximum(llvm::Value* a, llvm::Value* b) { return extreme(true, a, b); }
-llvm::Value* minimum(llvm::Value* a, llvm::Value* b) { return extreme(false, a, b); }
-
-namespace {
-
 // Of float64s in range. LLVM would take them one by one.
 llvm::Value* to_int64(llvm::Value* a) {
   constexpr double kTwoTo32 = 0x1p32, kShift = 0x1.8p52;
@@ -360,106 +229,10 @@ llvm::Value* canonical_nan(DType dtype, llvm::Value* a) {
   });
 }
 
-// An entry of lookup() by a permutation of two registers; null if there is none.
-llvm::Value* permuted(llvm::Constant* table, llvm::Value* index) {
-  const Avx512Lanes by(DType::kFloat64);
-  if (by.bytes != 64) return nullptr;
-  Builder& ir = builder();
-  const auto half = [&](uint64_t first) {
-    std::vector<llvm::Constant*> entries;
-    for (uint64_t i = first; i < first + 8; ++i) {
-      entries.push_back(table->getAggregateElement(static_cast<unsigned>(i)));
-    }
-    return llvm::ConstantVector::get(entries);
-  };
-  return by.each({index}, [&](const std::vector<llvm::Value*>& in) {
-    return ir->CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_pd_512, {},
-                               {half(0), in[0], half(8)});
-  });
-}
 #else
-llvm::Value* permuted(llvm::Constant*, llvm::Value*) { return nullptr; }
 llvm::Value* scale(DType, llvm::Value*, llvm::Value*) { return nullptr; }
 llvm::Value* canonical_nan(DType, llvm::Value*) { return nullptr; }
 #endif
-
-namespace {
-
-// What the tables have at one index lies side by side; each pair in 16 aligned bytes.
-llvm::GlobalVariable* in_memory(std::span<const math::Sixteen<double>> tables, size_t row_length) {
-  Builder& ir = builder();
-  std::vector<double> rows(tables[0].size() * row_length);
-  for (size_t k = 0; k < tables.size(); ++k) {
-    for (size_t i = 0; i < tables[k].size(); ++i) rows[i * row_length + k] = tables[k][i];
-  }
-  llvm::Constant* entries = llvm::ConstantDataArray::get(ir->getContext(), rows);
-  llvm::Module& module = *ir->GetInsertBlock()->getModule();
-  for (llvm::GlobalVariable& known : module.globals()) {
-    if (known.hasInitializer() && known.getInitializer() == entries) return &known;
-  }
-  auto* made = new llvm::GlobalVariable(module, entries->getType(), /*isConstant=*/true,
-                                        llvm::GlobalValue::PrivateLinkage, entries);
-  made->setAlignment(llvm::Align(64));
-  return made;
-}
-
-// By loads of pairs, of each lane, that are then transposed: gathers take three times as long.
-std::vector<llvm::Value*> loaded(std::span<const math::Sixteen<double>> tables,
-                                 llvm::Value* index) {
-  Builder& ir = builder();
-  const int lanes = ir.lanes();
-  const size_t row_length = std::bit_ceil(tables.size());
-  llvm::GlobalVariable* rows = in_memory(tables, row_length);
-  llvm::Value* places =
-      ir->CreateShl(ir->CreateAnd(index, constant(DType::kInt64, tables[0].size() - 1)),
-                    constant(DType::kInt64, static_cast<uint64_t>(std::countr_zero(row_length))));
-  std::vector<llvm::Value*> starts;
-  for (int lane = 0; lane < lanes; ++lane) {
-    llvm::Value* place = lanes == 1 ? places : ir->CreateExtractElement(places, lane);
-    starts.push_back(ir->CreateGEP(ir->getDoubleTy(), rows, place));
-  }
-  std::vector<llvm::Value*> entries;
-  if (lanes == 1) {
-    for (size_t k = 0; k < tables.size(); ++k) {
-      llvm::Value* entry = ir->CreateConstGEP1_64(ir->getDoubleTy(), starts[0], k);
-      entries.push_back(ir->CreateLoad(ir->getDoubleTy(), entry));
-    }
-    return entries;
-  }
-  llvm::Type* pair = llvm::FixedVectorType::get(ir->getDoubleTy(), 2);
-  for (size_t k = 0; k < tables.size(); k += 2) {
-    std::vector<llvm::Value*> of_lanes[2];  // even ones, odd ones
-    for (int lane = 0; lane < lanes; ++lane) {
-      llvm::Value* from = ir->CreateConstGEP1_64(ir->getDoubleTy(), starts[lane], k);
-      of_lanes[lane % 2].push_back(ir->CreateLoad(pair, from));
-    }
-    llvm::Value* even = llvm::concatenateVectors(*ir, of_lanes[0]);
-    llvm::Value* odd = llvm::concatenateVectors(*ir, of_lanes[1]);
-    for (int part = 0; part < 2 && k + part < tables.size(); ++part) {
-      std::vector<int> places_of_part;
-      for (int lane = 0; lane < lanes; lane += 2) {
-        places_of_part.push_back(lane + part);
-        places_of_part.push_back(lane + part + lanes);
-      }
-      entries.push_back(ir->CreateShuffleVector(even, odd, places_of_part));
-    }
-  }
-  return entries;
-}
-
-}  // namespace
-
-std::vector<llvm::Value*> lookup(std::span<const math::Sixteen<double>> tables,
-                                 llvm::Value* index) {
-  std::vector<llvm::Value*> entries;
-  for (const math::Sixteen<double>& table : tables) {
-    llvm::Constant* constants = llvm::ConstantDataArray::get(builder()->getContext(), table);
-    llvm::Value* entry = permuted(constants, index);
-    if (entry == nullptr) return loaded(tables, index);
-    entries.push_back(entry);
-  }
-  return entries;
-}
 
 llvm::Value* unless(llvm::Value* rare, math::External f, DType dtype, llvm::Value* a,
                     llvm::Value* b, llvm::Value* usual) {
