@@ -110,8 +110,7 @@ SLUICE_MATH_INLINE Rebind<V, double> uniform_f64(V bits) {
 template <typename V>
 SLUICE_MATH_INLINE Rebind<V, float> normal_f32(V bits) {
   using F = Rebind<V, float>;
-  using Wide = Rebind<V, int64_t>;
-  const F low = raw_convert<F>(bits_as<Wide>(internal::low_half(bits)));
+  const F low = raw_convert<F>(raw_convert<Rebind<V, uint32_t>>(bits));
   const F u1 = fma(low, constant<F>(0x1p-32f), constant<F>(0x1p-33f));
   return internal::box_muller(u1, uniform_f32(bits));
 }
