@@ -1,10 +1,8 @@
 #include "fusion/graph/graph.h"
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
+#include "fusion/ir/numbering.h"
 
 namespace sluice::fusion {
 namespace {
@@ -29,29 +27,21 @@ bool is_identity(const GraphNode& node, const GraphNode& operand) {
   }
 }
 
-// Nodes by what they compute: two are equal if their values are.
-struct NodeHash {
-  const Graph& graph;
-  size_t operator()(NodeId n) const {
-    const GraphNode& node = graph.nodes[n];
-    const absl::Span<const int64_t> shape(node.shape.data(), node.shape.size());
-    size_t hash = absl::HashOf(node.op, node.dtype, node.operand_dtype, shape,
-                               absl::MakeConstSpan(node.attrs));
-    for (const GraphOperand& operand : node.operands) {
-      hash = absl::HashOf(hash, operand.node, operand.scalar);
-    }
-    return hash;
+// Of what nodes compute: two are equal if their values are.
+uint32_t hash_of(const GraphNode& node) {
+  WordHash hash;
+  hash.add(static_cast<uint64_t>(node.op) << 16 | static_cast<uint64_t>(node.dtype) << 8 |
+           static_cast<uint64_t>(node.operand_dtype));
+  for (const GraphOperand& operand : node.operands) {
+    hash.add(operand.is_scalar() ? ~static_cast<uint64_t>(operand.scalar) : operand.node);
   }
-};
-struct NodeEqual {
-  const Graph& graph;
-  bool operator()(NodeId m, NodeId n) const {
-    const GraphNode& a = graph.nodes[m];
-    const GraphNode& b = graph.nodes[n];
-    return a.op == b.op && a.dtype == b.dtype && a.operand_dtype == b.operand_dtype &&
-           a.shape == b.shape && a.operands == b.operands && a.attrs == b.attrs;
-  }
-};
+  for (const int64_t attr : node.attrs) hash.add(attr);
+  return hash.value();
+}
+bool are_equal(const GraphNode& a, const GraphNode& b) {
+  return a.op == b.op && a.dtype == b.dtype && a.operand_dtype == b.operand_dtype &&
+         a.shape == b.shape && a.operands == b.operands && a.attrs == b.attrs;
+}
 
 // Sets (*replacement)[n] = choose(n, node) for every node, in order, and makes later nodes use the
 // replacements as operands. Returns the number of nodes that are not their own replacement.
@@ -90,10 +80,15 @@ DType expected_operand_dtype(const GraphNode& node, int index) {
 }
 
 int eliminate_common_subexpressions(Graph& graph, std::vector<NodeId>* replacement) {
-  absl::flat_hash_set<NodeId, NodeHash, NodeEqual> seen(graph.nodes.size(), NodeHash{graph},
-                                                        NodeEqual{graph});
+  Numbering numbers;
+  std::vector<NodeId> numbered;
   return replace_nodes(graph, replacement, [&](NodeId n, const GraphNode& node) {
-    return node.op == Op::kInput ? n : *seen.insert(n).first;
+    if (node.op == Op::kInput) return n;
+    const auto [number, is_new] = numbers.find_or_add(hash_of(node), [&](uint32_t known) {
+      return are_equal(graph.nodes[numbered[known]], node);
+    });
+    if (is_new) numbered.push_back(n);
+    return numbered[number];
   });
 }
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <vector>
+
+#include "absl/types/span.h"
 
 namespace sluice::fusion {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // greatest, and at most one element for each point of each access. So overlapping windows of a
 // stencil count once, and slices side by side each.
 int64_t bytes_touched(const KernelCall& call, const LoopNest& nest, const Blocks& blocks,
-                      const std::vector<uint16_t>& buffers) {
+                      absl::Span<const uint16_t> buffers) {
   int64_t points = 0;
   int64_t least = std::numeric_limits<int64_t>::max();
   int64_t greatest = std::numeric_limits<int64_t>::min();
@@ -21,9 +22,8 @@ int64_t bytes_touched(const KernelCall& call, const LoopNest& nest, const Blocks
     const Access& access = call.program.accesses[i];
     if (std::find(buffers.begin(), buffers.end(), access.buffer) == buffers.end()) continue;
     element_size = static_cast<int64_t>(size_of(access.dtype));
-    const auto block = blocks.find(access.buffer);
     int64_t elements = 1;
-    int64_t low = nest.addresses[i].offset + (block == blocks.end() ? 0 : block->second.offset);
+    int64_t low = nest.addresses[i].offset + blocks[access.buffer].offset;
     int64_t high = low;
     for (size_t d = 0; d < nest.dims.size(); ++d) {
       const int64_t stride = nest.addresses[i].coefficient[d];
@@ -37,10 +37,8 @@ int64_t bytes_touched(const KernelCall& call, const LoopNest& nest, const Blocks
   }
   int64_t most = std::min(points, greatest - least + 1);
   // Predicated accesses have points outside the block.
-  const auto block = blocks.find(buffers[0]);
-  if (block != blocks.end() && block->second.elements >= 0) {
-    most = std::min(most, block->second.elements);
-  }
+  const int64_t elements = blocks[buffers[0]].elements;
+  if (elements >= 0) most = std::min(most, elements);
   return most * element_size;
 }
 
@@ -50,20 +48,18 @@ BytesMoved count_bytes(const KernelCall& call, const LoopNest& nest, const Block
   BytesMoved bytes;
   std::vector<bool> is_output(call.buffers.size(), false);
   for (const OutputDependence& output : call.outputs) is_output[output.buffer] = true;
-  std::map<int32_t, std::vector<uint16_t>> by_block;
-  int32_t own = -1;
+  std::vector<bool> is_counted(call.buffers.size(), false);
+  std::vector<uint16_t> in_block;
   for (size_t b = 0; b < call.buffers.size(); ++b) {
-    const auto number = static_cast<uint16_t>(b);
-    if (is_output[b]) {
-      bytes.written += bytes_touched(call, nest, blocks, {number});
-      continue;
+    if (is_counted[b]) continue;
+    in_block.assign(1, static_cast<uint16_t>(b));
+    for (size_t other = b + 1; other < call.buffers.size() && !is_output[b]; ++other) {
+      if (is_output[other] || blocks[b].number < 0) continue;
+      if (blocks[other].number != blocks[b].number) continue;
+      in_block.push_back(static_cast<uint16_t>(other));
+      is_counted[other] = true;
     }
-    const auto block = blocks.find(number);
-    const bool is_shared = block != blocks.end() && block->second.number >= 0;
-    by_block[is_shared ? block->second.number : own--].push_back(number);
-  }
-  for (const auto& [block, buffers] : by_block) {
-    bytes.read += bytes_touched(call, nest, blocks, buffers);
+    (is_output[b] ? bytes.written : bytes.read) += bytes_touched(call, nest, blocks, in_block);
   }
   return bytes;
 }

@@ -3,16 +3,16 @@
 #define SLUICE_FUSION_LOWER_COUNT_BYTES_H_
 
 #include <cstdint>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "fusion/lower/loops/loop_nest.h"
 #include "fusion/lower/step.h"
 
 namespace sluice::fusion {
 
-// The block of memory that a buffer lies in; none if it is not known.
+// The block of memory that a buffer lies in; the default if it is not known.
 using Block = decltype(GraphNode::block);
-using Blocks = absl::flat_hash_map<uint16_t, Block>;  // by buffer
+using Blocks = std::vector<Block>;  // by buffer
 
 struct BytesMoved {
   int64_t read = 0;

@@ -50,8 +50,8 @@ std::optional<KernelCall> GroupLowering::run_part(const ConcatPart& part, int64_
   const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[part.concat]};
   builder_.store(builder_.cast(value, concat.dtype), result, address);
   KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
-  for (const auto& [place, computed] : values_) {
-    if (!in_memory(std::get<0>(place))) call.nodes.push_back(std::get<0>(place));
+  for (const Computed& computed : values_) {
+    if (!in_memory(computed.node)) call.nodes.push_back(computed.node);
   }
   call.nodes.push_back(part.concat);
   std::sort(call.nodes.begin(), call.nodes.end());
@@ -62,9 +62,9 @@ std::optional<KernelCall> GroupLowering::run_part(const ConcatPart& part, int64_
 bool GroupLowering::mend_short_runs(const KernelCall& call) {
   if (!constraints_->unrolls_rows) return false;
   for (const ValueId value : values_that_break_runs(call)) {
-    for (const auto& [place, computed] : values_) {
-      const NodeId n = std::get<0>(place);
-      if (computed != value || !is_pointwise(node(n).op) || in_memory(n)) continue;
+    for (const Computed& computed : values_) {
+      const NodeId n = computed.node;
+      if (computed.value != value || !is_pointwise(node(n).op) || in_memory(n)) continue;
       if (node(n).shape.numel() != group_.space.numel()) continue;
       constraints_->breaks_runs[n] = true;
       return true;
@@ -125,7 +125,9 @@ ValueId GroupLowering::output_value(NodeId n, absl::Span<const int> without,
   if (node(n).op == Op::kReshape) {
     return value_of(node(n).operands[0].node, maps_.intern(maps_.space_at(place)), kNoValue);
   }
-  const MapId map = maps_.intern(maps_.output_map(node(n).shape, without, place));
+  const bool is_whole = place.empty() && node(n).shape == group_.space;
+  const MapId map = is_whole ? MapTable::kIdentity
+                             : maps_.intern(maps_.output_map(node(n).shape, without, place));
   return is_reduction(node(n).op) ? reduced(n, map, kNoValue) : computed(n, map, kNoValue);
 }
 
@@ -136,15 +138,20 @@ ValueId GroupLowering::value_of(NodeId n, MapId map, ValueId predicate) {
     if (failed_) return kNoValue;
     n = operand;
   }
-  const auto key = std::make_tuple(n, map, predicate);
-  const auto it = values_.find(key);
-  if (it != values_.end()) return it->second;
+  WordHash hash;
+  hash.add(n).add(map).add(predicate);
+  const auto [number, is_new] = value_numbers_.find_or_add(hash.value(), [&](uint32_t known) {
+    const Computed& other = values_[known];
+    return other.node == n && other.map == map && other.predicate == predicate;
+  });
+  if (!is_new) return values_[number].value;
+  values_.push_back({n, map, predicate, kNoValue});
   const int weight = builder_.weight();
   const ValueId value = in_memory(n)               ? load(n, map, predicate)
                         : is_reduction(node(n).op) ? reduced(n, map, predicate)
                                                    : computed(n, map, predicate);
   if (failed_) return kNoValue;
-  values_.emplace(key, value);
+  values_[number].value = value;
   // The first value that has a good part of the weight, from the bottom up, makes a kernel.
   if (builder_.weight() > kMaxProgramWeight && builder_.weight() - weight > kMaxProgramWeight / 8 &&
       !in_memory(n) && !partition_.stored[n]) {

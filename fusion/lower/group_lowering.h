@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "fusion/graph/constraints.h"
+#include "fusion/ir/numbering.h"
 #include "fusion/lower/locate.h"
 #include "fusion/lower/map_table.h"
 #include "fusion/lower/program_builder.h"
@@ -139,7 +139,15 @@ class GroupLowering {
   MapTable maps_;
   ProgramBuilder builder_;
 
-  absl::flat_hash_map<std::tuple<NodeId, MapId, ValueId>, ValueId> values_;
+  // The element of `node` at `map`, where `predicate` holds.
+  struct Computed {
+    NodeId node;
+    MapId map;
+    ValueId predicate;
+    ValueId value;
+  };
+  std::vector<Computed> values_;
+  Numbering value_numbers_;
   std::vector<ValueId> positions_;  // by number: see position()
   // Comparisons of indices with bounds, by coefficients, conditional part, side and bound; and what
   // conditions add to an index, by condition and coefficient.

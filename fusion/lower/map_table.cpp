@@ -39,24 +39,34 @@ MapId MapTable::intern(const IndexMap& map, Conditions conditions) {
     if (!is_used(k)) conditions[k] = kNoValue;
   }
   while (!conditions.empty() && conditions.back() == kNoValue) conditions.pop_back();
-  absl::InlinedVector<int64_t, 16> key = {map.rank, static_cast<int64_t>(conditions.size())};
+  const size_t coefficients = extents_.size() + conditions.size();
+  const auto counts = [&](size_t d) { return d >= extents_.size() || extents_[d] != 1; };
+  WordHash hash;
+  hash.add(map.rank);
+  for (const ValueId condition : conditions) hash.add(condition);
   for (int k = 0; k < map.rank; ++k) {
-    const Affine& axis = map.axes[k];
-    key.push_back(axis.offset);
-    for (size_t d = 0; d < extents_.size(); ++d) {
-      if (extents_[d] != 1) key.push_back(axis.coefficient[d]);
-    }
-    for (size_t c = 0; c < conditions.size(); ++c) {
-      key.push_back(axis.coefficient[extents_.size() + c]);
+    hash.add(map.axes[k].offset);
+    for (size_t d = 0; d < coefficients; ++d) {
+      if (counts(d)) hash.add(map.axes[k].coefficient[d]);
     }
   }
-  key.insert(key.end(), conditions.begin(), conditions.end());
-  const auto [it, inserted] = ids_.try_emplace(key, static_cast<MapId>(maps_.size()));
-  if (inserted) {
+  const auto is_map = [&](uint32_t known) {
+    if (maps_[known].rank != map.rank || conditions_[known] != conditions) return false;
+    for (int k = 0; k < map.rank; ++k) {
+      const Affine& axis = maps_[known].axes[k];
+      if (axis.offset != map.axes[k].offset) return false;
+      for (size_t d = 0; d < coefficients; ++d) {
+        if (counts(d) && axis.coefficient[d] != map.axes[k].coefficient[d]) return false;
+      }
+    }
+    return true;
+  };
+  const auto [id, is_new] = ids_.find_or_add(hash.value(), is_map);
+  if (is_new) {
     maps_.push_back(map);
     conditions_.push_back(std::move(conditions));
   }
-  return it->second;
+  return static_cast<MapId>(id);
 }
 
 IndexMap MapTable::space_at(absl::Span<const int64_t> place) const {
@@ -89,7 +99,8 @@ Affine MapTable::output_address(absl::Span<const int> without,
     strides[k] = stride;
     stride *= group_.space[k];
   }
-  return address_of(space_at(place), strides);
+  return place.empty() ? address_of(maps_[kIdentity], strides)
+                       : address_of(space_at(place), strides);
 }
 
 }  // namespace sluice::fusion

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "fusion/graph/index_map.h"
+#include "fusion/ir/numbering.h"
 #include "fusion/lower/program_builder.h"
 #include "fusion/partition/partition.h"
 
@@ -53,10 +53,9 @@ class MapTable {
  private:
   const Group& group_;
   std::vector<int64_t> extents_;
-  std::vector<IndexMap> maps_;
-  std::vector<Conditions> conditions_;  // by map
-  // By what the points of the space tell apart: see intern().
-  absl::flat_hash_map<absl::InlinedVector<int64_t, 16>, MapId> ids_;
+  absl::InlinedVector<IndexMap, 1> maps_;
+  absl::InlinedVector<Conditions, 1> conditions_;  // by map
+  Numbering ids_;
 };
 
 }  // namespace sluice::fusion

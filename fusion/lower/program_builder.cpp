@@ -27,8 +27,12 @@ constexpr int64_t kMinElementsOfRuns = 32;
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(std::vector<Dim> dims, Schedule schedule) {
+  constexpr size_t kFewAccesses = 4, kFewInstrs = 16;
   nest_.dims = std::move(dims);
+  nest_.addresses.reserve(kFewAccesses);
   call_.program.schedule = schedule;
+  call_.program.accesses.reserve(kFewAccesses);
+  call_.program.body.reserve(kFewInstrs);
 }
 
 bool ProgramBuilder::varies(const Affine& address, bool reduced) const {
@@ -62,26 +66,32 @@ uint16_t ProgramBuilder::buffer(const MemoryRef& memory) {
   return static_cast<uint16_t>(call_.buffers.size() - 1);
 }
 
+void ProgramBuilder::set_block(const MemoryRef& memory, const Block& block) {
+  const size_t number = buffer(memory);
+  blocks_.resize(call_.buffers.size());
+  blocks_[number] = block;
+}
+
 uint16_t ProgramBuilder::access(const MemoryRef* memory, DType dtype, const Affine& address) {
-  auto end = address.coefficient.end();
-  while (end != address.coefficient.begin() && end[-1] == 0) --end;
-  const int64_t block =
-      memory == nullptr ? -1 : int64_t{memory->index} << 1 | static_cast<int64_t>(memory->kind);
-  absl::InlinedVector<int64_t, 8> key = {static_cast<int64_t>(dtype), block, address.offset};
-  key.insert(key.end(), address.coefficient.begin(), end);
-  const auto [it, inserted] =
-      access_numbers_.try_emplace(key, static_cast<uint16_t>(nest_.addresses.size()));
-  if (inserted) {
-    Access access;
-    access.buffer = memory != nullptr ? buffer(*memory) : kNoBuffer;
-    access.dtype = dtype;
+  Access access;
+  access.buffer = memory != nullptr ? buffer(*memory) : kNoBuffer;
+  access.dtype = dtype;
+  WordHash hash;
+  hash.add(access.buffer).add(static_cast<uint64_t>(dtype)).add(address.offset);
+  for (size_t d = 0; d < nest_.dims.size(); ++d) hash.add(address.coefficient[d]);
+  const auto [number, is_new] = access_numbers_.find_or_add(hash.value(), [&](uint32_t known) {
+    const Access& other = call_.program.accesses[known];
+    return other.buffer == access.buffer && other.dtype == dtype &&
+           nest_.addresses[known] == address;
+  });
+  if (is_new) {
     access.varies_along_outer = varies(address, false);
     access.varies_along_reduced = varies(address, true);
     call_.program.accesses.push_back(access);
     nest_.addresses.push_back(address);
     if (memory != nullptr && is_across(address)) weight_ += kWeightOfTile;
   }
-  return it->second;
+  return static_cast<uint16_t>(number);
 }
 
 ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> operands,
@@ -105,18 +115,16 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
   if (is_reduction(op)) instr.level = Level::kRow;
   if (op == Op::kExpand) instr.level = Level::kElement;
 
-  const auto [a, b, c] = instr.operands;
-  const std::array<uint16_t, 6> key = {
-      static_cast<uint16_t>(op), static_cast<uint16_t>(dtype), aux, a, b, c};
-  const auto [it, inserted] = values_.try_emplace(key, static_cast<ValueId>(body.size()));
-  if (inserted) {
+  const auto [value, is_new] =
+      values_.find_or_add(hash_of(instr), [&](uint32_t known) { return body[known] == instr; });
+  if (is_new) {
     body.push_back(instr);
     const bool in_rows = instr.level == Level::kElement;
     weight_ += weight_of(op, dtype) * (in_rows ? kLoopsOfRows : 1) +
                long_code_of(op, dtype) * (in_rows ? kLongCodeOfRows : 1);
     if (op == Op::kLoad && instr.num_operands > 0) weight_ += kWeightOfPredicate;
   }
-  return it->second;
+  return static_cast<ValueId>(value);
 }
 
 ValueId ProgramBuilder::load(const MemoryRef& memory, DType dtype, const Affine& address,
@@ -260,6 +268,7 @@ KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) &
   classify_rows();
   if (program.packed_rank == 0) program.interleaved = find_interleaved(program, nest_);
   find_dependence();
+  blocks_.resize(call_.buffers.size());
   const BytesMoved bytes = count_bytes(call_, nest_, blocks_);
   *bytes_read += bytes.read;
   *bytes_written += bytes.written;

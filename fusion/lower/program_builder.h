@@ -2,14 +2,12 @@
 #ifndef SLUICE_FUSION_LOWER_PROGRAM_BUILDER_H_
 #define SLUICE_FUSION_LOWER_PROGRAM_BUILDER_H_
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "fusion/graph/index_map.h"
+#include "fusion/ir/numbering.h"
 #include "fusion/lower/count_bytes.h"
 #include "fusion/lower/loops/loop_nest.h"
 #include "fusion/lower/step.h"
@@ -45,7 +43,7 @@ class ProgramBuilder {
 
   // Says in which block `memory` lies, for counting bytes.
   using Block = fusion::Block;
-  void set_block(const MemoryRef& memory, const Block& block) { blocks_[buffer(memory)] = block; }
+  void set_block(const MemoryRef& memory, const Block& block);
 
   // Of all instructions: see weight_of() and long_code_of().
   int weight() const { return weight_; }
@@ -68,9 +66,8 @@ class ProgramBuilder {
 
   LoopNest nest_;
   Blocks blocks_;
-  // By dtype and block, and the address up to its last coefficient that is not 0.
-  absl::flat_hash_map<absl::InlinedVector<int64_t, 8>, uint16_t> access_numbers_;
-  absl::flat_hash_map<std::array<uint16_t, 6>, ValueId> values_;  // by op, dtype, aux and operands
+  Numbering access_numbers_;
+  Numbering values_;
   KernelCall call_;
   int weight_ = 0;
 };
