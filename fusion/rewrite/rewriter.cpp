@@ -1,6 +1,7 @@
 #include "fusion/rewrite/rewriter.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <utility>
 
@@ -24,14 +25,19 @@ std::vector<int> count_uses(const Program& program) {
 Rewriter::Rewriter(const Program& program)
     : old_(program),
       instrs_(program.body.data()),
-      uses_(count_uses(program)),
       checks_in_passes_(program.num_error_slots > 0 && program.reduced_rank > 0) {}
+
+const std::vector<int>& Rewriter::old_uses() const {
+  if (old_uses_.empty()) old_uses_ = count_uses(old_);
+  return old_uses_;
+}
 
 void Rewriter::copy() {
   is_copy_ = true;
   body_.reserve(old_.body.size());
   body_.assign(instrs_, instrs_ + size_);
-  uses_.resize(size_);
+  uses_.reserve(old_.body.size());
+  uses_.assign(old_uses().begin(), old_uses().begin() + static_cast<std::ptrdiff_t>(size_));
   instrs_ = body_.data();
 }
 
@@ -64,8 +70,7 @@ bool rewrite(Program* program,
   const std::vector<Instr>& old_body = program->body;
   if (old_body.size() > kMaxBody) return false;
   Rewriter body(*program);
-  std::vector<int> old_uses;         // both once the new body is another
-  std::vector<ValueId> replacement;  // than the old one
+  std::vector<ValueId> replacement;  // once the new body is another than the old one
   bool changed = false;
   for (size_t i = 0; i < old_body.size(); ++i) {
     Instr instr = old_body[i];
@@ -75,19 +80,22 @@ bool rewrite(Program* program,
       }
     }
     ValueId value = rule(body, instr);
+    if (value == kNoValue && !body.is_copy_) {
+      ++body.size_;
+      continue;
+    }
     const bool replaces = value != kNoValue && body.level(value) == instr.level;
     if (replaces && !body.is_copy_) body.copy();
     if (body.is_copy_ && replacement.empty()) {
-      old_uses = count_uses(*program);
       replacement.resize(old_body.size());
       std::iota(replacement.begin(), replacement.begin() + i, ValueId{0});
     }
     if (replaces) {
       changed = true;
-      body.uses_[value] += old_uses[i];
+      body.uses_[value] += body.old_uses()[i];
     } else {
       value = body.next();
-      body.keep(instr, body.is_copy_ ? old_uses[i] : 0);
+      body.keep(instr, body.is_copy_ ? body.old_uses()[i] : 0);
     }
     if (body.is_copy_) replacement[i] = value;
   }

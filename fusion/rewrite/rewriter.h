@@ -28,7 +28,7 @@ class Rewriter {
 
   // True if `value` has at most one use, stores included. Uses by instructions that the walk has
   // made dead count until they are removed.
-  bool used_once(ValueId value) const { return uses_[value] <= 1; }
+  bool used_once(ValueId value) const { return (is_copy_ ? uses_ : old_uses())[value] <= 1; }
   // True if a rule may drop an operand. False where that could lose a kCheckIndex: nothing else may
   // need the pass over the row in which it runs.
   bool may_drop_operands() const { return !checks_in_passes_; }
@@ -42,6 +42,8 @@ class Rewriter {
 
   void copy();
   void keep(const Instr& instr, int uses);
+  // Of the whole old body. Most walks do not ask.
+  const std::vector<int>& old_uses() const;
 
   const Program& old_;
   const Instr* instrs_;
@@ -49,7 +51,8 @@ class Rewriter {
   // Most walks change nothing: the new body is the beginning of the old one until they do.
   bool is_copy_ = false;
   std::vector<Instr> body_;
-  std::vector<int> uses_;  // of the whole old body until then
+  std::vector<int> uses_;
+  mutable std::vector<int> old_uses_;
   const bool checks_in_passes_;
 };
 

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <tuple>
-#include <utility>
+#include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/hash/hash.h"
+#include "fusion/ir/numbering.h"
 #include "fusion/rewrite/rewriter.h"
 
 namespace sluice::fusion {
@@ -22,20 +20,12 @@ bool by_rule(Program* program) {
   return rewrite(program, kRule);
 }
 
-struct InstrHash {
-  size_t operator()(const Instr& instr) const {
-    const auto [a, b, c] = instr.operands;
-    return absl::Hash<std::tuple<Op, DType, uint16_t, ValueId, ValueId, ValueId>>()(
-        {instr.op, instr.dtype, instr.aux, a, b, c});
-  }
-};
-
 bool eliminate_common_subexpressions(Program* program) {
-  absl::flat_hash_map<Instr, ValueId, InstrHash> seen;
-  seen.reserve(program->body.size());
+  Numbering seen;  // the new body's
   return rewrite(program, [&](Rewriter& body, const Instr& instr) {
-    const auto [it, inserted] = seen.try_emplace(instr, body.next());
-    return inserted ? kNoValue : it->second;
+    const auto [value, is_new] =
+        seen.find_or_add(hash_of(instr), [&](uint32_t known) { return body[known] == instr; });
+    return is_new ? kNoValue : static_cast<ValueId>(value);
   });
 }
 
@@ -51,6 +41,7 @@ bool remove_dead_code(Program* program) {
     if (!needed[i]) continue;
     for (int k = 0; k < body[i].num_operands; ++k) needed[body[i].operands[k]] = true;
   }
+  if (std::find(needed.begin(), needed.end(), false) == needed.end()) return false;
   std::vector<ValueId> number(body.size());
   size_t count = 0;
   for (size_t i = 0; i < body.size(); ++i) {
@@ -61,7 +52,6 @@ bool remove_dead_code(Program* program) {
     number[i] = static_cast<ValueId>(count);
     body[count++] = body[i];
   }
-  if (count == body.size()) return false;
   body.resize(count);
   for (Store& store : program->stores) store.value = number[store.value];
   return true;
@@ -102,12 +92,12 @@ bool run_passes(Program* program, bool fast_math, const PassObserver* observer) 
   bool changed = true;
   auto run = [&](absl::Span<const ProgramPass> passes) {
     for (const ProgramPass& pass : passes) {
-      Program before;
+      std::optional<Program> before;
       if (observer != nullptr) before = *program;
       if (!pass.run(program)) continue;
       changed = true;
       check(pass.name, *program);
-      if (observer != nullptr) (*observer)(pass.name, before, *program);
+      if (observer != nullptr) (*observer)(pass.name, *before, *program);
     }
   };
   for (int round = 0; round < kMaxRounds && changed; ++round) {
