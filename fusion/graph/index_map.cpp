@@ -7,18 +7,10 @@
 namespace sluice::fusion {
 namespace {
 
-Affine scaled(const Affine& a, int64_t factor) {
-  Affine result;
-  result.offset = a.offset * factor;
-  for (size_t d = 0; d < a.coefficient.size(); ++d) {
-    result.coefficient[d] = a.coefficient[d] * factor;
-  }
-  return result;
-}
-
-void accumulate(Affine& sum, const Affine& a) {
-  sum.offset += a.offset;
-  for (size_t d = 0; d < a.coefficient.size(); ++d) sum.coefficient[d] += a.coefficient[d];
+// sum += a * factor
+void accumulate(Affine& sum, const Affine& a, int64_t factor) {
+  sum.offset += a.offset * factor;
+  for (size_t d = 0; d < a.coefficient.size(); ++d) sum.coefficient[d] += a.coefficient[d] * factor;
 }
 
 // True if `a` depends on the first `num_dims` indices alone.
@@ -44,7 +36,7 @@ MapResult map_through_reshape(const Shape& shape, const Shape& operand, const In
   Affine position;
   for (int k = 0; k < shape.rank(); ++k) {
     if (is_affine(map.axes[k], num_dims)) {
-      accumulate(position, scaled(map.axes[k], out_strides[k]));
+      accumulate(position, map.axes[k], out_strides[k]);
       continue;
     }
     int axis = 0;
@@ -126,8 +118,8 @@ MapResult map_through_view(const View& view, const Shape& operand, const IndexMa
       return result;
     case Op::kSlice:
       for (int i = 0; i < map.rank; ++i) {
-        result.axes[i] = scaled(map.axes[i], view.attrs[2 * i + 1]);
-        result.axes[i].offset += view.attrs[2 * i];
+        result.axes[i].offset = view.attrs[2 * i];
+        accumulate(result.axes[i], map.axes[i], view.attrs[2 * i + 1]);
       }
       return result;
     case Op::kBroadcast: return map_through_broadcast(operand, view.shape, map);
@@ -148,7 +140,9 @@ IndexMap map_through_broadcast(const Shape& from, const Shape& to, const IndexMa
 
 Affine address_of(const IndexMap& map, const Strides& strides) {
   Affine address;
-  for (int k = 0; k < map.rank; ++k) accumulate(address, scaled(map.axes[k], strides[k]));
+  for (int k = 0; k < map.rank; ++k) {
+    if (strides[k] != 0) accumulate(address, map.axes[k], strides[k]);
+  }
   return address;
 }
 

@@ -26,6 +26,19 @@ IndexMap map_of(Projection dims, const Shape& space, const Shape& shape) {
   return map;
 }
 
+Projection projection_of_operand(Projection dims, const Shape& from, const Shape& to) {
+  if (from == to) return dims;
+  Projection varying = 0;
+  const int lead = to.rank() - from.rank();
+  for (int k = 0; k < to.rank(); ++k) {
+    if (to[k] == 1) continue;
+    const auto rest = static_cast<Projection>(dims & (dims - 1));
+    if (k >= lead && from[k - lead] != 1) varying |= dims ^ rest;
+    dims = rest;
+  }
+  return varying;
+}
+
 std::optional<Projection> projection_of(const IndexMap& map, const Shape& space,
                                         const Shape& shape) {
   Projection dims = 0;

@@ -26,6 +26,10 @@ Projection outer_dims(const Shape& space, const std::vector<int>& axes);
 // other than 1 is one of the dims. Iteration dim k is axis k of the space.
 IndexMap map_of(Projection dims, const Shape& space, const Shape& shape);
 
+// Where a node of shape `to` varies along `dims`: the dims along which an operand of shape `from`,
+// which NumPy broadcasts to it, does.
+Projection projection_of_operand(Projection dims, const Shape& from, const Shape& to);
+
 // The inverse of map_of(); nullopt if `map` is not of that form.
 std::optional<Projection> projection_of(const IndexMap& map, const Shape& space,
                                         const Shape& shape);

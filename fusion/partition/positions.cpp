@@ -43,9 +43,16 @@ std::optional<Projection> Positions::of_read(const Use& use, int g) const {
   const Shape& space = groups_.at(g).space;
   if (uses_.needs_memory(use) || reads_at_index(use, g)) return std::nullopt;
   if (!of_member_[use.consumer]) return std::nullopt;
-  IndexMap map;
   NodeId value = consumer.operands[use.operand].node;
   const Shape& shape = node(value).shape;
+  if (!is_seen_through(value)) {
+    // Without views, as most are, there is no need of a map.
+    if (is_pointwise(consumer.op)) {
+      return projection_of_operand(*of_member_[use.consumer], shape, consumer.shape);
+    }
+    if (is_reduction(consumer.op) && shape == space) return all_dims(space);
+  }
+  IndexMap map;
   switch (class_of(consumer.op)) {
     case OpClass::kLibrary:  // a scan
     case OpClass::kReduction: map = map_of(all_dims(space), space, shape); break;
@@ -62,7 +69,7 @@ std::optional<Projection> Positions::of_read(const Use& use, int g) const {
     default: return std::nullopt;
   }
   const std::vector<int64_t> extents(space.begin(), space.end());
-  while (is_view(node(value).op) && !constraints_.copied_view[value]) {
+  while (is_seen_through(value)) {
     const NodeId operand = node(value).operands[0].node;
     const MapResult through =
         map_through_view(view_of(node(value)), node(operand).shape, map, extents);

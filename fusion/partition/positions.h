@@ -46,6 +46,9 @@ class Positions {
 
  private:
   const GraphNode& node(NodeId n) const { return graph_.nodes[n]; }
+  bool is_seen_through(NodeId n) const {
+    return is_view(node(n).op) && !constraints_.copied_view[n];
+  }
 
   const Graph& graph_;
   const Constraints& constraints_;

@@ -1,12 +1,12 @@
 #include "fusion/partition/siblings.h"
 
-#include "absl/container/flat_hash_map.h"
+#include <vector>
 
 namespace sluice::fusion {
 namespace {
 
 // Merges `g` into one of `candidates`, or makes it another candidate.
-void merge_into_one_of(GroupGraph* groups, std::vector<int>& candidates, int g) {
+void merge_into_one_of(GroupGraph* groups, GroupNumbers& candidates, int g) {
   for (int& candidate : candidates) {
     candidate = groups->find(candidate);
     if (candidate == g) return;
@@ -23,7 +23,7 @@ void merge_into_one_of(GroupGraph* groups, std::vector<int>& candidates, int g) 
 
 void merge_siblings(const Graph& graph, const Uses& uses, const std::vector<bool>& stored,
                     GroupGraph* groups) {
-  absl::flat_hash_map<NodeId, std::vector<int>> readers_of;  // by value in memory
+  std::vector<GroupNumbers> readers_of(graph.nodes.size());  // by value in memory
   const auto size = static_cast<NodeId>(graph.nodes.size());
   for (NodeId n = 0; n < size; ++n) {
     if (!uses.computes(n)) continue;
