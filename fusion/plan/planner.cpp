@@ -51,7 +51,6 @@ class Planner {
         const std::string after = describe();
         if (after != before) options_.observer(pass.name, before, after);
       }
-      if (kVerifyEachPass && status_.ok()) verify_programs();
       if (!status_.ok()) {
         return absl::InternalError(absl::StrCat("after ", pass.name, ": ", status_.message()));
       }
@@ -68,12 +67,6 @@ class Planner {
   static const Pass kPasses[9];
 
  private:
-#ifdef NDEBUG
-  static constexpr bool kVerifyEachPass = false;
-#else
-  static constexpr bool kVerifyEachPass = true;
-#endif
-
   std::string describe() const {
     std::string text = absl::StrCat(to_text(graph_), to_text(graph_, plan_));
     for_each_call([&](const KernelCall& call) { absl::StrAppend(&text, to_text(call.program)); });
@@ -85,10 +78,6 @@ class Planner {
     for (const Step& step : plan_.steps) {
       for (const KernelCall& call : step.kernels) f(call);
     }
-  }
-
-  void verify_programs() {
-    for_each_call([&](const KernelCall& call) { note(verify(call.program), call.program); });
   }
 
   // Keeps the first error.
@@ -121,6 +110,9 @@ class Planner {
     for (Step& step : plan_.steps) {
       if (step.library) step.library->allow_tf32 = options_.allow_tf32;
     }
+#ifndef NDEBUG
+    for_each_call([&](const KernelCall& call) { note(verify(call.program), call.program); });
+#endif
   }
 
   void simplify_programs() {
