@@ -1,8 +1,8 @@
 #include "fusion/ir/program.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fusion/ir/scan.h"
@@ -43,14 +43,11 @@ Level expected_level(const Program& program, const Instr& instr) {
   return level;
 }
 
-void append_bytes(std::string* key, const void* data, size_t size) {
-  key->append(static_cast<const char*>(data), size);
-}
+using Words = absl::InlinedVector<uint16_t, 512>;
 
 template <typename... T>
-void append_words(std::string* key, T... values) {
-  const uint16_t words[] = {static_cast<uint16_t>(values)...};
-  append_bytes(key, words, sizeof(words));
+void append_words(Words* words, T... values) {
+  (words->push_back(static_cast<uint16_t>(values)), ...);
 }
 
 const char* name_of(Level level) {
@@ -353,8 +350,7 @@ int num_passes(const Program& program) {
 }
 
 std::string canonical_key(const Program& program) {
-  std::string key;
-  key.reserve(32 + program.accesses.size() * 8 + program.body.size() * 14);
+  Words key;
   append_words(&key, program.caches_rows, program.one_leaf, program.short_runs,
                program.lanes_across_rows, program.nontemporal, program.contracts, program.schedule,
                program.outer_rank, program.reduced_rank, program.num_buffers, program.num_scalars,
@@ -379,7 +375,7 @@ std::string canonical_key(const Program& program) {
     for (int i = 0; i < instr.num_operands; ++i) append_words(&key, instr.operands[i]);
   }
   for (const Store& store : program.stores) append_words(&key, store.value, store.access);
-  return key;
+  return {reinterpret_cast<const char*>(key.data()), key.size() * sizeof(uint16_t)};
 }
 
 std::string to_text(const Program& program) {

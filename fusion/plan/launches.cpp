@@ -79,14 +79,23 @@ class LaunchScheduler {
     }
   }
 
+  size_t count_instructions(const std::set<size_t>& steps) const {
+    size_t count = 0;
+    for (const size_t step : steps) {
+      for (const KernelCall& call : steps_[step].kernels) count += call.program.body.size();
+    }
+    return count;
+  }
+
   void launch_small() {
     std::vector<size_t> members;
+    const bool may_be_many = count_instructions(small_) > kMaxInstructions;
     absl::flat_hash_set<std::string> programs;
     size_t instructions = 0;
     size_t calls = 0;
     for (size_t step : small_) {
       for (const KernelCall& call : steps_[step].kernels) {
-        const bool is_new = programs.insert(canonical_key(call.program)).second;
+        const bool is_new = may_be_many && programs.insert(canonical_key(call.program)).second;
         if (is_new) instructions += call.program.body.size();
       }
       calls += steps_[step].kernels.size();
@@ -118,6 +127,7 @@ class LaunchScheduler {
 }  // namespace
 
 std::vector<Step> merge_launches(std::vector<Step> steps, size_t num_results) {
+  if (steps.size() < 2) return steps;
   return LaunchScheduler(std::move(steps), num_results).run();
 }
 

@@ -37,6 +37,12 @@ class DonorFinder {
         last_input_use_[memory.index] = s;
       });
     }
+    // An output may be a view of an input, which then lives on.
+    for (const Output& output : plan_.outputs) {
+      if (output.memory.kind != MemoryRef::Kind::kInput) continue;
+      const auto input = static_cast<size_t>(output.memory.index);
+      if (input < last_input_use_.size()) last_input_use_[input] = -1;
+    }
   }
 
   void run() {
@@ -76,19 +82,13 @@ class DonorFinder {
   }
 
   bool dies_at(const MemoryRef& memory, int32_t step) const {
-    if (memory.kind == MemoryRef::Kind::kInput) {
-      // An output may be a view of an input.
-      const bool lives_on =
-          std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
-                      [&](const Output& output) { return output.memory == memory; });
-      return !lives_on && last_input_use_[memory.index] == step;
-    }
+    if (memory.kind == MemoryRef::Kind::kInput) return last_input_use_[memory.index] == step;
     const Result& result = plan_.results[memory.index];
     return !result.observed && result.last_use == step;
   }
 
   Plan& plan_;
-  std::vector<int32_t> last_input_use_;
+  std::vector<int32_t> last_input_use_;  // -1: it lives on
 };
 
 bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {

@@ -175,6 +175,7 @@ void Translator::translate_row(int pass) {
   const int time = 2 * pass;
   const std::vector<ValueId> last_reader = last_row_readers(pass);
   std::vector<Instruction>& code = code_.passes[pass].row_code;
+  code.reserve(plan_.rows[pass].size());
   for (const ValueId value : plan_.rows[pass]) {
     const Inputs inputs = inputs_of(value, home_);
     uint8_t dying = 0;
@@ -273,6 +274,7 @@ void Translator::translate_pass(int pass) {
   std::vector<ValueId> order;
   std::merge(from.values.begin(), from.values.end(), from.reductions.begin(), from.reductions.end(),
              std::back_inserter(order));
+  to.element_code.reserve(order.size() + from.stores.size());
   for (const ValueId value : order) translate_element(value, &last_reader, &to);
   for (const Store& store : from.stores) {
     to.element_code.push_back(store_of(store, place_[store.value], /*element=*/true));
