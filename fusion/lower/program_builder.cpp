@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fusion/ir/any_order.h"
+#include "fusion/ir/commutative.h"
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
 #include "fusion/lower/loops/pack_rows.h"
@@ -106,6 +107,10 @@ ValueId ProgramBuilder::emit(Op op, DType dtype, std::initializer_list<ValueId> 
     if (operand == kNoValue) continue;
     instr.level = std::max(instr.level, body[operand].level);
     instr.operands[instr.num_operands++] = operand;
+  }
+  // As simplification would, which then mostly finds nothing to do.
+  if (instr.operands[1] < instr.operands[0] && is_commutative(op)) {
+    std::swap(instr.operands[0], instr.operands[1]);
   }
   if (has_access(op)) {
     const Access& access = call_.program.accesses[aux];

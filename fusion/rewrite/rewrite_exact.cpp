@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "fusion/ir/commutative.h"
+
 namespace sluice::fusion {
 namespace {
 
@@ -94,26 +96,6 @@ bool is_whole(const Rewriter& body, ValueId value) {
   const Instr& instr = body[value];
   if (!is_float(instr.dtype) || rounds_to_integer(instr.op) || instr.op == Op::kSign) return true;
   return instr.op == Op::kCast && !is_float(body.dtype(instr.operands[0]));
-}
-
-// True if op(x, y) and op(y, x) are equal.
-bool is_commutative(Op op) {
-  switch (op) {
-    case Op::kAdd:
-    case Op::kMul:
-    case Op::kEqual:
-    case Op::kNotEqual:
-    case Op::kLogicalAnd:
-    case Op::kLogicalOr:
-    case Op::kLogicalXor:
-    case Op::kBitwiseAnd:
-    case Op::kBitwiseOr:
-    case Op::kBitwiseXor:
-    case Op::kLogAddExp:
-    case Op::kMaximum:
-    case Op::kMinimum: return true;
-    default: return false;
-  }
 }
 
 // True if op(x, x) is x.
