@@ -1,5 +1,7 @@
 #include "kernels/cache/compile_threads.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +39,15 @@ struct MainThread {
 void watch_main_thread() { thread_local const MainThread main_thread; }
 [[maybe_unused]] const bool watches_main_thread = (watch_main_thread(), true);
 
+// A thread that was idle may take the core at once from whoever woke it, here for a compilation of
+// milliseconds. One of a batch does not, and gets its share of the core all the same.
+void run_as_batch() {
+#ifdef SCHED_BATCH
+  const sched_param priority{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
+#endif
+}
+
 }  // namespace
 
 CompileThreads& CompileThreads::get() {
@@ -64,6 +75,7 @@ void CompileThreads::start_thread() {
 }
 
 void CompileThreads::work() {
+  run_as_batch();
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_;
