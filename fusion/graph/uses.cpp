@@ -41,11 +41,13 @@ Uses::Uses(const Graph& graph, const Constraints& constraints)
     if (viewed(n) != n) continue;
     computes_[n] = true;
     if (class_of(node.op) == OpClass::kGather) {
-      const NodeId source = node.operands[0].node;
+      const NodeId id = node.operands[0].node;
+      const GraphNode& source = graph.nodes[id];
+      const bool is_index = source.op == Op::kCoordinate && source.attrs[0] == node.attrs[0];
       gathers_computed_[n] =
-          is_pointwise(graph.nodes[source].op) &&
-          node.shape.numel() <= graph.nodes[source].shape.numel() &&
-          computable_at_index(graph, constraints, source, static_cast<int>(node.attrs[0]));
+          is_index ||
+          (is_pointwise(source.op) && node.shape.numel() <= source.shape.numel() &&
+           computable_at_index(graph, constraints, id, static_cast<int>(node.attrs[0])));
     }
     for (int k = 0; k < static_cast<int>(node.operands.size()); ++k) {
       const GraphOperand& operand = node.operands[k];

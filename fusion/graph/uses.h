@@ -10,6 +10,9 @@
 
 namespace sluice::fusion {
 
+// True for what can be computed at one index of an axis, if its operands can be read there.
+inline bool is_computed_at_index(Op op) { return is_pointwise(op) || op == Op::kCoordinate; }
+
 // Operand `operand` of node `consumer` reads a value.
 struct Use {
   NodeId consumer;

@@ -1,5 +1,6 @@
 // Lowers gathers: reads of single elements at computed indices, from memory or, where the source
 // is cheap to compute, by computing just these elements.
+#include "fusion/graph/uses.h"
 #include "fusion/lower/group_lowering.h"
 
 namespace sluice::fusion {
@@ -7,7 +8,7 @@ namespace sluice::fusion {
 ValueId GroupLowering::gathered(NodeId n, MapId map, ValueId predicate) {
   const int axis = static_cast<int>(node(n).attrs[0]);
   const NodeId operand = node(n).operands[0].node;
-  if (is_pointwise(node(operand).op) && !in_memory(operand)) {
+  if (is_computed_at_index(node(operand).op) && !in_memory(operand)) {
     return gathered_from_computed(n, map, predicate);
   }
   NodeId blocking = kNoNode;

@@ -224,7 +224,7 @@ class Placer {
       const bool only = std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
         return !groups_.has_member(g, use.consumer) || positions_.reads_at_index(use, g);
       });
-      if (only && is_pointwise(node(n).op) && groups_.has_room(g, n)) {
+      if (only && is_computed_at_index(node(n).op) && groups_.has_room(g, n)) {
         groups_.add_member(g, n, /*at_index=*/true);
       } else {
         rest.push_back(g);

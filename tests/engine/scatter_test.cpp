@@ -144,6 +144,20 @@ INSTANTIATE_TEST_SUITE_P(DTypes, Scatter,
                                          DType::kFloat32, DType::kFloat64),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
+// Positions are the indices, checked: the places in x that they are counted from have no memory.
+TEST(ScatterCosts, AFewUpdatesTakeNoPlaces) {
+  const Tensor x = ones({100000, 2}, kFloat32).eval();
+  const Tensor at = Tensor::from<int64_t>({7, -1, 7}).eval(), updates = ones({3, 2}).eval();
+  sync();
+  reset_stats();
+  const std::vector<float> sums = x.add_at({at}, updates).to_vector<float>();
+  EXPECT_EQ(sums[14], 3);
+  EXPECT_EQ(sums[199999], 2);
+  EXPECT_EQ(stats().kernels_launched, 1);  // the positions
+  EXPECT_LT(stats().bytes_written, 2 * 100000 * sizeof(float) + 100);
+  EXPECT_THROW(static_cast<void>(x.add_at({at * 100000}, updates).to_vector<float>()), Error);
+}
+
 TEST(Bincount, CountsAndWeighs) {
   const Tensor x = Tensor::from({3, 0, 3, 1, 3});
   EXPECT_EQ(bincount(x).to_vector<int64_t>(), (std::vector<int64_t>{1, 1, 0, 3}));
