@@ -86,25 +86,68 @@ Tensor placed(const char* op, Tensor value, const SelectedAxis& range, int64_t e
   return padded(std::move(value), axis, first, extent - first - length);
 }
 
-// Integers and slices only.
-Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selection& selection,
-                          const Operand& value) {
-  const Shape shape = make_shape(how.op, selection.dims(how.op, x), x);
-  Tensor values = checked_value(how.op, x, value, shape);
-  if (shape.numel() == 0) return x;
-  // One value is the same wherever it is placed.
-  const bool is_uniform = values.numel() == 1;
-  if (is_uniform) {
-    values = reshape(std::move(values), Shape{});
-  } else {
-    Dims region(x.ndim());
-    for (const SelectedAxis& axis : selection.axes) {
-      if (axis.kind != Kind::kNew) region[axis.axis] = axis.count;
+// True if elements a few steps apart along a long axis, and short rows of them, are best put back
+// by joining them with those between, which needs no division to tell them apart.
+bool is_joined(const SelectedAxis& range, const Tensor& x) {
+  constexpr int64_t kLongAxis = 16, kLongRow = 32, kLongStep = 8;
+  const int64_t step = std::abs(range.step);
+  if (range.kind != Kind::kRange || step == 1 || step > kLongStep) return false;
+  int64_t row = 1;
+  for (int k = range.axis + 1; k < x.ndim(); ++k) row *= x.shape()[k];
+  return x.shape()[range.axis] > kLongAxis && row < kLongRow && x.ndim() < kMaxRank;
+}
+
+// x with `values` in place of the elements of the range, whose step is positive.
+Tensor joined(const char* op, const Tensor& x, const Tensor& values, const SelectedAxis& range) {
+  const int axis = range.axis;
+  const int64_t start = range.start, step = range.step, extent = x.shape()[axis];
+  std::vector<Tensor> parts;
+  if (start > 0) parts.push_back(slice(x, axis, 0, start));
+  // Runs of a value and the elements up to the next one; the last one may lack some of these.
+  const int64_t runs = std::min(range.count, (extent - start) / step);
+  int64_t end = start + runs * step;
+  if (runs > 0) {
+    Dims dims = dims_of(x);
+    dims[axis] = runs;
+    dims.insert(dims.begin() + axis + 1, step);
+    const Tensor between = slice(reshaped(op, slice(x, axis, start, end), dims), axis + 1, 1, step);
+    const Tensor rows =
+        concat({expand_dims(slice(values, axis, 0, runs), axis + 1), between}, axis + 1);
+    dims.erase(dims.begin() + axis);
+    dims[axis] = runs * step;
+    parts.push_back(reshaped(op, rows, dims));
+  }
+  if (runs < range.count) {
+    parts.push_back(slice(values, axis, runs, range.count));
+    ++end;
+  }
+  if (end < extent) parts.push_back(slice(x, axis, end, extent));
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+}
+
+// `values` in place of what the axes select of x, or added to it: one, or as many as there are.
+Tensor assigned_to_axes(const Assignment& how, const Tensor& x, std::vector<SelectedAxis> axes,
+                        Tensor values) {
+  const bool is_uniform = values.ndim() == 0;
+  const auto apart = std::find_if(axes.begin(), axes.end(), [&](const SelectedAxis& axis) {
+    return !is_uniform && is_joined(axis, x);
+  });
+  if (apart != axes.end()) {
+    SelectedAxis range = *apart;
+    const int64_t last = range.start + (range.count - 1) * range.step;
+    if (range.step < 0) {
+      values = flip(std::move(values), range.axis);
+      range.start = last;
+      range.step = -range.step;
     }
-    values = reshaped(how.op, broadcast_to(std::move(values), shape), region);
+    const int64_t end = range.start + (range.count - 1) * range.step + 1;
+    const Tensor selected = slice(x, range.axis, range.start, end, range.step);
+    *apart = {.axis = range.axis, .count = range.count};
+    return joined(how.op, x, assigned_to_axes(how, selected, std::move(axes), std::move(values)),
+                  range);
   }
   Tensor mask;
-  for (const SelectedAxis& axis : selection.axes) {
+  for (const SelectedAxis& axis : axes) {
     if (axis.kind == Kind::kNew || axis.is_whole(x)) continue;
     Tensor inside = in_range(how.op, axis, x);
     mask = mask.defined() ? std::move(mask) && std::move(inside) : std::move(inside);
@@ -113,6 +156,25 @@ Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selectio
   if (how.adds()) values = x + std::move(values);
   if (!mask.defined()) return broadcast_to(std::move(values), x.shape());
   return where(std::move(mask), std::move(values), x);
+}
+
+// Integers and slices only.
+Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selection& selection,
+                          const Operand& value) {
+  const Shape shape = make_shape(how.op, selection.dims(how.op, x), x);
+  Tensor values = checked_value(how.op, x, value, shape);
+  if (shape.numel() == 0) return x;
+  // One value is the same wherever it is placed.
+  if (values.numel() == 1) {
+    values = reshape(std::move(values), Shape{});
+  } else {
+    Dims region(x.ndim());
+    for (const SelectedAxis& axis : selection.axes) {
+      if (axis.kind != Kind::kNew) region[axis.axis] = axis.count;
+    }
+    values = reshaped(how.op, broadcast_to(std::move(values), shape), region);
+  }
+  return assigned_to_axes(how, x, selection.axes, std::move(values));
 }
 
 // Where the elements that are selected lie in x: positions of rows, which are made of the last axes

@@ -255,6 +255,11 @@ TEST(Rules, Views) {
        [](const Tensor& x) {
          return x.set({1, Slice{}, 2}, 3);
        }},
+      {"set of every third",
+       [](const Tensor& x) {
+         const Tensor line = reshape(x, {-1});
+         return line.set({Slice{1, {}, 3}}, sin(line(Slice{0, {}, 3})));
+       }},
       {"set of tensors",
        [](const Tensor& x) {
          return x.set({Slice{}, Tensor::from({0, 1, 0})}, x(Slice{}, Slice{}) * x);

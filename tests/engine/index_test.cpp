@@ -1,7 +1,9 @@
 // Indexing, beside NumPy's: golden/index.txt, which golden/make_index.py writes.
+#include <algorithm>
 #include <fstream>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -101,6 +103,43 @@ TEST(Index, ValuesAreBroadcastAndConverted) {
   EXPECT_EQ(x.set({x == 0}, 2.5).dtype(), kFloat32);
   const Tensor counts = zeros({4}, kInt32).add_at({std::vector<int64_t>{1, 1, 3, 1}}, 1);
   EXPECT_EQ(counts.to_vector<int32_t>(), (std::vector<int32_t>{0, 3, 0, 1}));
+}
+
+// Elements a few steps apart, which are joined with those between or selected by a mask.
+TEST(Index, ElementsStepsApart) {
+  for (const int64_t extent : {17, 18, 40, 41}) {
+    for (const int64_t row : {1, 3, 40}) {
+      const Tensor x = reshape(arange(2 * extent * row), {2, extent, row}).eval();
+      for (const int64_t step : {2, 3, 8, 11, -2, -5}) {
+        for (const auto& [start, stop] : {std::pair{0, 100}, {1, 100}, {3, 15}, {2, 3}}) {
+          const bool descends = step < 0;
+          const Slice range{descends ? stop : start, descends ? start : stop, step};
+          std::vector<int64_t> places;
+          for (int64_t k = descends ? std::min<int64_t>(stop, extent - 1) : start;
+               descends ? k > start : k < std::min<int64_t>(stop, extent); k += step) {
+            places.push_back(k);
+          }
+          const auto count = static_cast<int64_t>(places.size());
+          const Tensor values = -1 - reshape(arange(count * row), {count, row});
+          std::vector<int64_t> changed = x.to_vector<int64_t>(), added = changed;
+          for (size_t i = 0; i < places.size(); ++i) {
+            for (int64_t j = 0; j < row; ++j) {  // of the second plane
+              const size_t at = (extent + places[i]) * row + j;
+              const int64_t value = -1 - (static_cast<int64_t>(i) * row + j);
+              changed[at] = value;
+              added[at] += value;
+            }
+          }
+          const std::vector<Index> at = {Slice{1, {}}, range};
+          EXPECT_EQ(x.set(at, values).to_vector<int64_t>(), changed)
+              << extent << ' ' << row << ' ' << start << ' ' << stop << ' ' << step;
+          EXPECT_EQ(x.add_at(at, values).to_vector<int64_t>(), added);
+          EXPECT_EQ(x.set(at, values[0]).to_vector<int64_t>(),
+                    x.set(at, broadcast_to(values[0], {count, row})).to_vector<int64_t>());
+        }
+      }
+    }
+  }
 }
 
 // The sum of half types is rounded once: 4096 ones are lost one by one.

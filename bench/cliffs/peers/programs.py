@@ -272,6 +272,16 @@ def scatter_add(xp, _, x, at, updates):
 program("jax", name="scatter_add")(lambda xp, _, x, at, updates: x.at[at].add(updates))
 program("torch", name="scatter_add")(lambda xp, _, x, at, updates: x.index_add(0, at, updates))
 
+
+@program("numpy", "torch")
+def set_strided(xp, a, x, value=1):
+    y = x.copy() if xp.__name__ == "numpy" else x.clone()
+    y[..., a[0]::a[1]] = value
+    return y
+
+
+program("jax", name="set_strided")(lambda xp, a, x, value=1: x.at[..., a[0]::a[1]].set(value))
+
 program("numpy", name="one_hot")(lambda xp, arguments, at: xp.eye(
     arguments[0], dtype=xp.float32)[at])
 program("jax", name="one_hot")(lambda xp, arguments, at: module("jax.nn").one_hot(

@@ -36,6 +36,13 @@ void add_movement_programs() {
   add_program("concat_many", [](const Given& in) {
     return concat(split(in[0], static_cast<int>(in.argument(0)), 0), 1);
   });
+  // x[..., start::step] = value, of the other axes all.
+  add_program("set_strided", [](const Given& in) {
+    const int64_t start = in.argument(0), step = in.argument(1);
+    const std::vector<Index> at = {ellipsis, Slice{start, {}, step}};
+    if (in.size() == 1) return in[0].set(at, 1);
+    return in[0].set(at, in[1]);
+  });
   add_program("pad", [](const Given& in) { return pad(in[0], {{1, 1}, {1, 1}}); });
   add_program("pad_images", [](const Given& in) {
     return pad(in[0], {{0, 0}, {0, 0}, {1, 1}, {1, 1}});

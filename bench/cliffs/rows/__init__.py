@@ -360,6 +360,14 @@ def movement():
               given("i64", 1024, 1024, between=(0, 1024)), args=(0,))
     yield row("one of each row f32 100000x10", "take_along", given("f32", 100_000, 10),
               given("i64", 100_000, 1, between=(0, 10)), args=(1,))
+    for dtype, *shape, start, step in (("f32", MILLION, 0, 2), ("f32", 1000, 1001, 1, 3),
+                                       ("i8", 1000, 1001, 1, 2), ("f64", 1000, 1001, 0, 10)):
+        size = "x".join(map(str, shape))
+        count = len(range(start, shape[-1], step))
+        yield row(f"set every {step} of {dtype} {size}", "set_strided", given(dtype, *shape),
+                  given(dtype, *shape[:-1], count), args=(start, step))
+    yield row("set every 2 of f32 1000x1001 to 1", "set_strided", given("f32", 1000, 1001),
+              args=(0, 2))
     yield row("sum of taken rows of 64 f32", "take_sum", given("f32", 10_000, 64),
               given("i64", 10_000, between=(0, 10_000)))
     yield row("one hot 10000x100", "one_hot", given("i64", 10_000, between=(0, 100)), args=(100,))
