@@ -54,6 +54,29 @@ bool keeps_halves(Op op) {
   }
 }
 
+// True for a checked index times a stride, both of which are nearly always less than 2^32.
+bool is_distance(const fusion::Program& program, const Instr& instr) {
+  if (instr.op != Op::kMul || program.body[instr.operands[0]].op != Op::kCheckIndex) return false;
+  const auto is_uniform = [&](ValueId id) { return program.body[id].level == Level::kUniform; };
+  return is_uniform(instr.operands[1]) && is_uniform(program.body[instr.operands[0]].operands[1]);
+}
+
+// Vectors of AVX2 have products of the lower halves of 64-bit integers, of which LLVM makes three
+// for a whole one.
+llvm::Value* emit_distance(llvm::Value* index, llvm::Value* extent, llvm::Value* stride) {
+  constexpr int64_t kLowHalf = 0xffffffff;
+  ir::Builder& builder = ir::Builder::current();
+  const int lanes = builder.lanes();
+  return builder.choose(
+      builder->CreateICmpULE(builder->CreateOr(extent, stride), builder.index(kLowHalf)),
+      [&] {
+        llvm::Value* low = builder.splat(builder.index(kLowHalf), lanes);
+        return builder->CreateMul(builder->CreateAnd(index, low),
+                                  builder->CreateAnd(builder.splat(stride, lanes), low));
+      },
+      [&] { return builder->CreateMul(index, builder.splat(stride, lanes)); });
+}
+
 }  // namespace
 
 BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_block,
@@ -340,6 +363,13 @@ void BodyEmitter::emit(ValueId id) {
       values_[id] = ir_.CreateAdd(builder_.splat(first, builder_.lanes()), lane_indices(at));
       return;
     }
+    case Op::kMul:
+      // What has AVX-512's conversions of such integers has their products.
+      if (builder_.lanes() == 1 || host().converts_int64 || !is_distance(program_, instr)) break;
+      values_[id] = emit_distance(value(instr.operands[0]),
+                                  values_[program_.body[instr.operands[0]].operands[1]],
+                                  values_[instr.operands[1]]);
+      return;
     default: break;
   }
   if (moves_halves_ && is_half(instr.dtype) && is_of_sign(instr.op)) {
