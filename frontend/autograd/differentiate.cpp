@@ -48,9 +48,17 @@ class Pass {
     Tensor gradient;
   };
 
-  static bool is_path(const Tape& tape, size_t k) {
-    const TapeRef& source = tape.operands[k].tape;
-    return source && !source->is_constant && (tape.has_own_rule() || rule_of(tape.op).has(k));
+  // What an entry has the gradients of: its operands, or what a rule over several ops takes.
+  static size_t num_sources(const Tape& tape) {
+    const bool spans_ops = tape.has_own_rule() && tape.has_op();
+    return spans_ops ? tape.source->sources.size() : tape.operands.size();
+  }
+  // Null: none, or without a gradient.
+  static Tape* source(const Tape& tape, size_t k) {
+    const bool spans_ops = tape.has_own_rule() && tape.has_op();
+    const TapeRef& source = spans_ops ? tape.source->sources[k] : tape.operands[k].tape;
+    if (!source || source->is_constant) return nullptr;
+    return tape.has_own_rule() || rule_of(tape.op).has(k) ? source.get() : nullptr;
   }
 
   // Every entry after those of its operands.
@@ -59,14 +67,14 @@ class Pass {
     visits_[root].is_ordered = true;
     while (!stack.empty()) {
       auto& [tape, k] = stack.back();
-      if (k < tape->operands.size()) {
-        Tape* const source = tape->operands[k].tape.get();
-        if (!is_path(*tape, k++)) continue;
-        Visit& visit = visits_[source];
+      if (k < num_sources(*tape)) {
+        Tape* const next = source(*tape, k++);
+        if (next == nullptr) continue;
+        Visit& visit = visits_[next];
         ++visit.uses;
         if (visit.is_ordered) continue;
         visit.is_ordered = true;
-        stack.emplace_back(source, 0);
+        stack.emplace_back(next, 0);
         continue;
       }
       finish(tape);
@@ -81,8 +89,8 @@ class Pass {
       leaves_.push_back(tape);
     }
     bool is_wanted = visits_[tape].is_target;
-    for (size_t k = 0; k < tape->operands.size() && !is_wanted; ++k) {
-      is_wanted = is_path(*tape, k) && visits_[tape->operands[k].tape.get()].is_wanted;
+    for (size_t k = 0; k < num_sources(*tape) && !is_wanted; ++k) {
+      is_wanted = this->is_wanted(*tape, k);
     }
     visits_[tape].is_wanted = is_wanted;
   }
@@ -95,28 +103,30 @@ class Pass {
     if (!visit.is_wanted || !visit.gradient.defined()) return;
     const Tensor g = visit.is_target ? visit.gradient : std::move(visit.gradient);
     if (tape->has_own_rule()) {
-      const TapeSource& source = *tape->source;
-      std::vector<Tensor> all = source.rule(g, source.result == nullptr ? Tensor() : result(tape));
-      for (size_t k = 0; k < tape->operands.size(); ++k) {
+      std::vector<Tensor> all = tape->source->rule(g, result(tape));
+      for (size_t k = 0; k < num_sources(*tape); ++k) {
         if (is_wanted(*tape, k) && k < all.size()) add(*tape, k, std::move(all[k]));
       }
       return;
     }
     const Backward backward{*tape, g, values_};
-    for (size_t k = 0; k < tape->operands.size(); ++k) {
+    for (size_t k = 0; k < num_sources(*tape); ++k) {
       if (!is_wanted(*tape, k)) continue;
-      Visit& source = visits_[tape->operands[k].tape.get()];
-      if (source.joined.take(backward, k, source.uses)) continue;
+      Visit& to = visits_[source(*tape, k)];
+      if (to.joined.take(backward, k, to.uses)) continue;
       add(*tape, k, rule_of(tape->op).gradient(backward, k));
     }
   }
 
   bool is_wanted(const Tape& tape, size_t k) {
-    return is_path(tape, k) && visits_[tape.operands[k].tape.get()].is_wanted;
+    Tape* const to = source(tape, k);
+    return to != nullptr && visits_[to].is_wanted;
   }
 
-  // That of an op with a rule of its own, whose gradients depend on it in turn.
-  static Tensor result(Tape* tape) {
+  // What a rule of its own is given, whose gradients depend on it in turn.
+  Tensor result(Tape* tape) {
+    if (tape->has_op()) return values_.result(tape);
+    if (tape->source->result == nullptr) return {};
     const GradModeScope constants(false);
     Tensor y = renamed(kGradients, Tensor(tape->source->result));
     attach(y.node_ref().get(), TapeRef(tape));
@@ -125,13 +135,12 @@ class Pass {
 
   void add(const Tape& tape, size_t k, Tensor gradient) {
     if (!gradient.defined()) return;
-    const Tape& source = *tape.operands[k].tape;
-    Visit& visit = visits_[tape.operands[k].tape.get()];
-    if (gradient.shape() != source.shape &&
-        visit.joined.take_rows(gradient, source.shape, visit.uses)) {
+    Tape* const to = source(tape, k);
+    Visit& visit = visits_[to];
+    if (gradient.shape() != to->shape && visit.joined.take_rows(gradient, to->shape, visit.uses)) {
       return;
     }
-    add(&visit.gradient, astype(sum_to(gradient, source.shape), source.dtype));
+    add(&visit.gradient, astype(sum_to(gradient, to->shape), to->dtype));
   }
 
   static void add(Tensor* total, Tensor gradient) {

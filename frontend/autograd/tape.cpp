@@ -398,6 +398,14 @@ Tensor with_gradient(const Tensor& y, std::span<const Tensor> xs, Rule rule, boo
   return with_gradient(y, sources, std::move(rule), keeps_result);
 }
 
+void set_rule(const Tensor& y, std::span<const Tensor> xs, Rule rule) {
+  Tape* const tape = tape_of(y);
+  if (!grad_mode.is_on || tape == nullptr) return;
+  tape->source = std::make_unique<TapeSource>();
+  tape->source->rule = std::move(rule);
+  for (const Tensor& x : xs) tape->source->sources.emplace_back(tape_of(x));
+}
+
 std::vector<Tensor> checked_gradients(const char* name, std::vector<Tensor> gradients,
                                       std::span<const Tensor> xs) {
   if (gradients.size() != xs.size()) {

@@ -104,10 +104,11 @@ using Rule = std::function<std::vector<Tensor>(const Tensor& g, const Tensor& y)
 
 // What an entry has that is of no op: that of a leaf, or of the result of a rule of its own.
 struct TapeSource {
-  Rule rule;               // of a leaf: none
-  engine::NodeRef result;  // what the rule is given: the value, of a node without an entry
-  std::mutex mutex;        // of `grad`
-  Tensor grad;             // of a leaf: what backward() has added up
+  Rule rule;                     // of a leaf: none
+  engine::NodeRef result;        // what the rule is given: the value, of a node without an entry
+  std::vector<TapeRef> sources;  // of an op: what the rule gives the gradients of
+  std::mutex mutex;              // of `grad`
+  Tensor grad;                   // of a leaf: what backward() has added up
 };
 
 // What an entry does when its node is gone.
@@ -141,7 +142,8 @@ struct Tape : engine::Attachment {
   Shape shape;
   TapeOperands operands;
   absl::InlinedVector<int64_t, 2> attrs;
-  std::unique_ptr<TapeSource> source;  // if `op` is kInput, of what is no constant
+  std::unique_ptr<TapeSource>
+      source;  // of what is no constant: if `op` is kInput, or by set_rule()
 
   // The list of eviction.h.
   bool is_listed = false;
@@ -151,6 +153,7 @@ struct Tape : engine::Attachment {
 
   bool is_leaf() const { return source != nullptr && !source->rule; }
   bool has_own_rule() const { return source != nullptr && source->rule; }
+  bool has_op() const { return op != fusion::Op::kInput; }
 };
 
 inline TapeRef::TapeRef(Tape* tape) : tape_(tape) {
@@ -237,6 +240,11 @@ Tensor with_gradient(const Tensor& y, std::span<const Tensor> xs, Rule rule,
 // Likewise by what these are the entries of.
 Tensor with_gradient(const Tensor& y, const std::vector<TapeRef>& xs, Rule rule,
                      bool keeps_result = true);
+
+// Gives y, the result of an op at the end of several that made it of `xs`, a gradient in place of
+// that of those ops: `rule` gives that of each x. The op has to have a rule by all its operands: y
+// is what those give, if it has to be computed again, and takes no memory for the rule.
+void set_rule(const Tensor& y, std::span<const Tensor> xs, Rule rule);
 
 // The gradients that a rule of the user's gave of xs. Throws Error (kInvalidArgument), in the name
 // of `name`, unless there is one for each, of its shape or undefined.

@@ -5,6 +5,7 @@
 
 #include <sluice/autograd.h>
 #include <sluice/ops.h>
+#include "frontend/autograd/tape.h"
 #include "frontend/call.h"
 #include "frontend/reduce.h"
 
@@ -20,6 +21,10 @@ using fusion::Op;
 
 // In the type that statistics are computed in.
 Tensor widened(const Tensor& x) { return astype(x, frontend::statistic_dtype(x.dtype())); }
+
+Tensor sum_along(const char* name, const Tensor& x, int axis) {
+  return reduce(name, Op::kSum, x, {axis}, true, x.dtype());
+}
 
 // x - max(x) along `axis`, in the type it is computed in.
 Tensor shifted(const char* name, const Tensor& x, int axis) {
@@ -44,8 +49,10 @@ void check_one_each(const char* name, const char* what, const Tensor& y, const T
 Tensor one_each(const char* name, const char* what, const Tensor& y, const Tensor& like, int axis,
                 DType dtype) {
   check_one_each(name, what, y, like, axis);
-  std::vector<int64_t> extents(like.ndim() - axis, 1);
-  extents[0] = like.shape()[axis];
+  // Of the rank of `like`, as a reduction that keeps its axes: what is computed of both is then
+  // one.
+  std::vector<int64_t> extents(like.ndim(), 1);
+  extents[axis] = like.shape()[axis];
   return reshape(astype(y, dtype), Shape(extents));
 }
 
@@ -91,11 +98,18 @@ Tensor normal_groups(const char* name, const Tensor& x, int64_t groups, const Ar
 }  // namespace
 
 Tensor softmax(Arg x, int axis) {
-  return with_call(x, "softmax", [&](const Tensor& tensor) {
-    axis = frontend::check_axis("softmax", axis, tensor.ndim(), tensor);
-    const Tensor e = exp(shifted("softmax", tensor, axis));
-    const Tensor total = reduce("softmax", Op::kSum, e, {axis}, true, e.dtype());
-    return astype(e / total, float_type(tensor.dtype()));
+  constexpr const char* kName = "softmax";
+  return with_call(x, kName, [&](const Tensor& tensor) {
+    axis = frontend::check_axis(kName, axis, tensor.ndim(), tensor);
+    const Tensor values = widened(tensor);
+    const Tensor e = exp(shifted(kName, values, axis));
+    Tensor shares = e / sum_along(kName, e, axis);
+    // By the ops above, the gradient would read the exponentials as well.
+    frontend::set_rule(shares, {&values, 1}, [axis](const Tensor& g, const Tensor& y) {
+      const Tensor parts = g * y;
+      return std::vector<Tensor>{parts - y * sum_along("softmax", parts, axis)};
+    });
+    return astype(std::move(shares), float_type(tensor.dtype()));
   });
 }
 
@@ -103,7 +117,7 @@ Tensor log_softmax(Arg x, int axis) {
   return with_call(x, "log_softmax", [&](const Tensor& tensor) {
     axis = frontend::check_axis("log_softmax", axis, tensor.ndim(), tensor);
     const Tensor values = shifted("log_softmax", tensor, axis);
-    const Tensor total = reduce("log_softmax", Op::kSum, exp(values), {axis}, true, values.dtype());
+    const Tensor total = sum_along("log_softmax", exp(values), axis);
     return astype(values - log(total), float_type(tensor.dtype()));
   });
 }
