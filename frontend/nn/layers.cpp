@@ -244,7 +244,10 @@ Tensor BatchNorm::operator()(const Tensor& x) const {
   for (int axis = 2; axis < x.ndim(); ++axis) axes.push_back(axis);
   const double count = static_cast<double>(x.numel()) / static_cast<double>(x.shape(1));
   const Tensor values = astype(x, compute_type(float_type(x.dtype())));
-  const Tensor mean_now = mean(values, axes), var_now = var(values, axes);
+  // Axes are kept, as in batch_norm(), so that both subtract the mean once.
+  const Tensor mean_kept = mean(values, axes, /*keepdims=*/true);
+  const Tensor mean_now = reshape(mean_kept, running_mean.shape());
+  const Tensor var_now = mean(square(values - mean_kept), axes);
   const auto blended = [&](const Tensor& running, const Tensor& now, double factor) {
     const Tensor share = astype(frontend::detached(now), running.dtype());
     return running * Scalar(1 - options_.momentum) + share * Scalar(options_.momentum * factor);

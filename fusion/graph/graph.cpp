@@ -95,8 +95,14 @@ int eliminate_common_subexpressions(Graph& graph, std::vector<NodeId>* replaceme
 int remove_identities(Graph& graph, std::vector<NodeId>* replacement) {
   return replace_nodes(graph, replacement, [&](NodeId n, const GraphNode& node) {
     if (node.operands.size() != 1 || node.operands[0].is_scalar()) return n;
-    const NodeId operand = node.operands[0].node;
-    return is_identity(node, graph.nodes[operand]) ? operand : n;
+    NodeId operand = node.operands[0].node;
+    if (is_identity(node, graph.nodes[operand])) return operand;
+    // There and back.
+    while (node.op == Op::kReshape && graph.nodes[operand].op == Op::kReshape) {
+      operand = graph.nodes[operand].operands[0].node;
+      if (is_identity(node, graph.nodes[operand])) return operand;
+    }
+    return n;
   });
 }
 
