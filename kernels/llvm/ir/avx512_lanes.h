@@ -8,10 +8,10 @@
 #include <numeric>
 #include <vector>
 
+#include <sluice/dtype.h>
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/ir/builder.h"
 #include "llvm/Analysis/VectorUtils.h"
-#include "sluice/dtype.h"
 
 namespace sluice::kernels::ir {
 
