@@ -22,24 +22,30 @@ struct Squares {
   using Vector = typename Vectors::Vector;
   static constexpr int kCount = Vectors::kCount;
 
-  // Lanes of a and b in turn: those of their first halves, or of their second halves.
-  template <int kHalf, int... kLane>
-  static Vector zipped(Vector a, Vector b, std::integer_sequence<int, kLane...>) {
-    return shuffled<(kHalf * kCount / 2 + kLane / 2 + kLane % 2 * kCount)...>(a, b);
+  // Of the squares of kStep x kStep that a and b, kStep lines further down, have parts of, two
+  // change places: those that a has on the right, and b on the left.
+  template <int kStep, int... kLane>
+  static void exchange_squares(Vector& a, Vector& b, std::integer_sequence<int, kLane...>) {
+    const Vector old = a;
+    a = shuffled<((kLane & kStep) != 0 ? kCount + kLane - kStep : kLane)...>(old, b);
+    b = shuffled<((kLane & kStep) != 0 ? kCount + kLane : kLane + kStep)...>(old, b);
+  }
+  template <int kStep>
+  static void exchange_all(Vector (&x)[kCount]) {
+    if constexpr (kStep < kCount) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kCount; ++i) {
+        if ((i & kStep) != 0) continue;
+        exchange_squares<kStep>(x[i], x[i + kStep], std::make_integer_sequence<int, kCount>());
+      }
+      exchange_all<2 * kStep>(x);
+    }
   }
   // to[j][i] = from[i][j]
   static void transpose(const Word* from, int64_t from_stride, Word* to, int64_t to_stride) {
-    constexpr auto kLanes = std::make_integer_sequence<int, kCount>();
     Vector x[kCount];
     for (int i = 0; i < kCount; ++i) x[i] = Vectors::load_sums(from + i * from_stride);
-    for (int step = 1; step < kCount; step *= 2) {
-      Vector y[kCount];
-      for (int i = 0; i < kCount / 2; ++i) {
-        y[2 * i] = zipped<0>(x[i], x[i + kCount / 2], kLanes);
-        y[2 * i + 1] = zipped<1>(x[i], x[i + kCount / 2], kLanes);
-      }
-      for (int i = 0; i < kCount; ++i) x[i] = y[i];
-    }
+    exchange_all<1>(x);
     for (int i = 0; i < kCount; ++i) {
       *reinterpret_cast<typename Vectors::Unaligned*>(to + i * to_stride) = x[i];
     }
@@ -50,7 +56,7 @@ struct Squares {
 template <typename Word>
 void transpose(const Word* from, int64_t from_stride, int64_t rows, int64_t columns, Word* to,
                int64_t to_stride) {
-  if constexpr (std::is_integral_v<Word> && (sizeof(Word) == 4 || sizeof(Word) == 8)) {
+  if constexpr (std::is_arithmetic_v<Word> && (sizeof(Word) == 4 || sizeof(Word) == 8)) {
     constexpr int64_t kCount = Squares<Word>::kCount;
     if (rows >= kCount && columns >= kCount) {
       // The last squares overlap with those before.

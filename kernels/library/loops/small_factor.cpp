@@ -10,6 +10,7 @@
 #include "kernels/library/loops/deinterleave.h"
 #include "kernels/library/loops/determinant_formula.h"
 #include "kernels/library/loops/loops.h"
+#include "kernels/library/loops/short_lines.h"
 #include "kernels/vector_bytes.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
@@ -71,23 +72,30 @@ class SmallMatrices {
  private:
   static constexpr int kMaxSides = kMaxSmallMatrix;
 
+  // Fewest rows of matrices that are loaded as squares of vectors; smaller ones are few vectors.
+  static constexpr int kMinSquares = kVectorBytes == 32 ? 3 : 4;
+
   void load_matrices(int64_t i, int count) {
     const T* const from = x_ + i * a_.x.batch;
-    if constexpr (kRows == 2 || kRows == 3 || kRows == 4) {
-      const bool is_whole = count == kLanes && a_.x.batch == kRows * kRows;
-      if (is_whole && a_.x.row + a_.x.column == kRows + 1 && (a_.x.row == 1 || a_.x.column == 1)) {
-        Vector elements[kRows * kRows];
-        for (int k = 0; k < kRows * kRows; ++k) {
-          elements[k] = *reinterpret_cast<const Unaligned*>(from + k * kLanes);
-        }
-        Deinterleave<T, kRows * kRows>::run(elements, m_[0]);
-        if (a_.x.row == 1) transpose();
-        return;
-      }
+    const bool by_rows = a_.x.column == 1 && a_.x.row == kRows;
+    const bool by_columns = a_.x.row == 1 && a_.x.column == kRows;
+    if (kRows == 1 || count < kLanes || !(by_rows || by_columns)) {
+      return load(from, a_.x, kRows, count, m_[0]);
     }
-    load(from, a_.x, kRows, count, m_[0]);
+    if constexpr (kRows >= kMinSquares) {
+      transpose(from, a_.x.batch, kLanes, kRows * kRows, reinterpret_cast<T*>(m_), kLanes);
+    } else if (a_.x.batch == kRows * kRows) {
+      Vector elements[kRows * kRows];
+      for (int k = 0; k < kRows * kRows; ++k) {
+        elements[k] = *reinterpret_cast<const Unaligned*>(from + k * kLanes);
+      }
+      Deinterleave<T, kRows * kRows>::run(elements, m_[0]);
+    } else {
+      return load(from, a_.x, kRows, count, m_[0]);
+    }
+    if (by_columns) transpose_each();
   }
-  void transpose() {
+  void transpose_each() {
     for (int r = 0; r < kRows; ++r) {
       for (int c = 0; c < r; ++c) {
         const Vector below = m_[r][c];
