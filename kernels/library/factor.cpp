@@ -1,6 +1,6 @@
 // Matrices taken apart on the CPU, by LAPACK: each by one thread, those of a batch side by side, so
-// that bits do not depend on the threads. Those of a few rows take less time than its calls do:
-// they have loops of ours.
+// that bits do not depend on the threads. Those of up to kMaxRowFactor rows have loops of ours, if
+// they are not iterated on: LAPACK's blocks, and its calls, are for larger ones.
 //
 // LAPACK's matrices lie by columns, ours by rows, so that what it is given is x transposed. It is
 // asked for that matrix's factors: of x^T = (L Q)^T for x = QR, of x^T = V S U^T for x = U S V^T.
@@ -21,6 +21,7 @@
 #include "kernels/library/lapack.h"
 #include "kernels/library/library.h"
 #include "kernels/library/loops/loops.h"
+#include "kernels/library/loops/row_factor.h"
 #include "kernels/library/scratch.h"
 #include "runtime/cpu/parallel.h"
 
@@ -271,14 +272,14 @@ class Factor {
 
 // Whether small_factor() has it.
 bool is_small(const FactorAttributes& attributes) {
-  if (attributes.rows == 0 || std::max(attributes.rows, attributes.sides) > kMaxSmallMatrix) {
+  if (attributes.rows == 0 || std::max(attributes.rows, attributes.sides) > kMaxRowFactor) {
     return false;
   }
   switch (attributes.op) {
     case Op::kCholesky:
     case Op::kSolve:
-    case Op::kInv: return true;
-    case Op::kDet: return attributes.mode == 0;
+    case Op::kInv:
+    case Op::kDet: return true;
     default: return false;
   }
 }

@@ -110,7 +110,7 @@ void expect_orthonormal_columns(const Matrices& q, double tolerance, const std::
 // ---- Inputs.
 
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat64};
-constexpr int64_t kSizes[] = {0, 1, 2, 3, 7, 64, 150};
+constexpr int64_t kSizes[] = {0, 1, 2, 3, 7, 13, 64, 150};
 
 double tolerance_of(DType dtype, int64_t n) {
   const double steps = 20.0 * static_cast<double>(n + 5);
@@ -184,9 +184,11 @@ TEST(Linalg, CholeskyFactors) {
 
 // Only the triangle that is asked for is read.
 TEST(Linalg, CholeskyReadsOneTriangle) {
-  const Tensor x = positive_definite(DType::kFloat64, {6, 6});
-  EXPECT_EQ(read(linalg::cholesky(tril(x))).values, read(linalg::cholesky(x)).values);
-  EXPECT_EQ(read(linalg::cholesky(triu(x), true)).values, read(linalg::cholesky(x, true)).values);
+  for (const int64_t n : {6, 21, 140}) {
+    const Tensor x = positive_definite(DType::kFloat64, {n, n});
+    EXPECT_EQ(read(linalg::cholesky(tril(x))).values, read(linalg::cholesky(x)).values);
+    EXPECT_EQ(read(linalg::cholesky(triu(x), true)).values, read(linalg::cholesky(x, true)).values);
+  }
 }
 
 TEST(Linalg, QrFactors) {
@@ -311,10 +313,15 @@ TEST(Linalg, SolveBroadcasts) {
 }
 
 TEST(Linalg, ViewsAreReadAsTheyLie) {
-  const Tensor x = regular(DType::kFloat64, {3, 8, 8});
-  const Tensor views[] = {matrix_transpose(x), flip(x, {-1}),
-                          slice(slice(x, -1, 0, 8, 2), -2, 2, 6), permute(x, {1, 0, 2}),
-                          slice(x, 0, 1, 2)};
+  std::vector<Tensor> views;
+  for (const int64_t n : {8, 44}) {
+    const Tensor x = regular(DType::kFloat64, {3, n, n});
+    for (const Tensor& view :
+         {matrix_transpose(x), flip(x, {-1}), slice(slice(x, -1, 0, n, 2), -2, 2, 2 + n / 2),
+          permute(x, {1, 0, 2}), slice(x, 0, 1, 2)}) {
+      views.push_back(view);
+    }
+  }
   for (const Tensor& view : views) {
     const Tensor copy = Tensor::from(view.to_vector<double>(), view.shape());
     EXPECT_EQ(read_bytes(linalg::svdvals(view)), read_bytes(linalg::svdvals(copy)));
@@ -323,6 +330,9 @@ TEST(Linalg, ViewsAreReadAsTheyLie) {
     EXPECT_EQ(read_bytes(linalg::inv(view)), read_bytes(linalg::inv(copy)));
     EXPECT_EQ(read_bytes(linalg::det(view)), read_bytes(linalg::det(copy)));
     EXPECT_EQ(read_bytes(linalg::solve(view, view)), read_bytes(linalg::solve(copy, copy)));
+    const Tensor square = matmul(copy, matrix_transpose(copy));
+    EXPECT_EQ(read_bytes(linalg::cholesky(matrix_transpose(square))),
+              read_bytes(linalg::cholesky(square)));
   }
 }
 
@@ -357,6 +367,32 @@ TEST(Linalg, DeterminantsOfSingularAndLargeMatrices) {
       concat({full({10}, 1e60, DType::kFloat64), full({10}, 1e-60, DType::kFloat64)}, 0);
   EXPECT_NEAR(linalg::det(eye(20, 20, DType::kFloat64) * scales).item<double>(), 1, 1e-12);
   EXPECT_TRUE(std::isnan(linalg::det(full({2, 2}, std::nan(""))).item<double>()));
+}
+
+TEST(Linalg, MatricesOfSomeTensOfRows) {
+  auto numbers = [](const Tensor& x) { return read(reshape(x, {1, -1})).values; };
+  for (const DType dtype : kDTypes) {
+    for (const int64_t n : {9, 16, 31, 128}) {
+      const std::string what = text_of(dtype, {n, n});
+      // All pivots but one are a row further down.
+      const Tensor turned = roll(eye(n, n, dtype), 1, 0) * astype(arange(n) + 1, dtype);
+      expect_near(times(read(turned), read(linalg::inv(turned))), identity(1, n),
+                  tolerance_of(dtype, n), what);
+      EXPECT_EQ(numbers(linalg::slogdet(turned).sign)[0], n % 2 == 0 ? -1 : 1) << what;
+      // A row of zeros, and NaN.
+      const Tensor x = random_matrices(dtype, {2, n, n});
+      const Tensor singular = x * astype(expand_dims(arange(n) != n / 2, -1), dtype);
+      EXPECT_EQ(numbers(linalg::det(singular)), (std::vector<double>{0, 0})) << what;
+      const auto [sign, logarithm] = linalg::slogdet(singular);
+      EXPECT_EQ(numbers(sign), (std::vector<double>{0, 0})) << what;
+      EXPECT_EQ(numbers(logarithm)[1], -std::numeric_limits<double>::infinity()) << what;
+      EXPECT_THROW(read(linalg::inv(singular)), Error) << what;
+      const Tensor nan = x * std::nan("");
+      EXPECT_TRUE(std::isnan(numbers(linalg::det(nan))[0])) << what;
+      EXPECT_THROW(read(linalg::cholesky(nan)), Error) << what;
+      EXPECT_THROW(read(linalg::cholesky(-eye(n, n, dtype))), Error) << what;
+    }
+  }
 }
 
 TEST(Linalg, LeastSquares) {
@@ -429,7 +465,7 @@ TEST(Linalg, Norms) {
 
 TEST(Linalg, SingularMatricesHaveInfiniteConditionNumbers) {
   const double inf = std::numeric_limits<double>::infinity();
-  for (const int64_t n : {2, 8, 9, 30}) {  // loops of ours, and LAPACK
+  for (const int64_t n : {2, 8, 9, 30, 150}) {  // loops of ours, and LAPACK
     const Tensor regular_matrix = eye(n, n, DType::kFloat64);
     const Tensor singular = regular_matrix * (arange(n) > 0);
     const Tensor batch = stack({regular_matrix, singular, zeros({n, n}, DType::kFloat64),

@@ -15,7 +15,7 @@
 
 namespace sluice::kernels {
 
-// Most rows of a matrix for small_factor().
+// Most rows and sides of matrices that small_factor() takes side by side.
 inline constexpr int kMaxSmallMatrix = 8;
 
 // Run calls, on the calling thread and workers. `buffers`: the addresses of the call's.
@@ -24,8 +24,8 @@ struct LibraryLoops {
   void (*search)(const fusion::SearchAttributes&, void* const* buffers) = nullptr;
   void (*sort)(const fusion::SortAttributes&, void* const* buffers) = nullptr;
 
-  // The matrices [begin, end) of a solve, inv, det (mode 0) or cholesky of up to kMaxSmallMatrix
-  // rows and sides, on the calling thread. The first that has no result; else `end`.
+  // The matrices [begin, end) of a solve, inv, det or cholesky of up to kMaxRowFactor rows and
+  // sides (row_factor.h), on the calling thread. The first that has no result; else `end`.
   int64_t (*small_factor)(const fusion::FactorAttributes&, void* const* buffers, int64_t begin,
                           int64_t end) = nullptr;
 

@@ -10,6 +10,7 @@
 #include "kernels/library/loops/deinterleave.h"
 #include "kernels/library/loops/determinant_formula.h"
 #include "kernels/library/loops/loops.h"
+#include "kernels/library/loops/row_factor.h"
 #include "kernels/library/loops/short_lines.h"
 #include "kernels/vector_bytes.h"
 
@@ -295,6 +296,10 @@ int64_t run(const FactorAttributes& attributes, void* const* buffers, int64_t be
 
 int64_t small_factor(const FactorAttributes& attributes, void* const* buffers, int64_t begin,
                      int64_t end) {
+  const bool has_logarithm = attributes.op == Op::kDet && attributes.mode == 1;
+  if (attributes.rows > kMaxSmallMatrix || attributes.sides > kMaxSmallMatrix || has_logarithm) {
+    return row_factor(attributes, buffers, begin, end);
+  }
   return attributes.dtype == DType::kFloat32 ? run<float>(attributes, buffers, begin, end)
                                              : run<double>(attributes, buffers, begin, end);
 }
