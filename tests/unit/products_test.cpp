@@ -175,6 +175,11 @@ const Shape kShapes[] = {{1, 1, 1, 1},
                          {37, 5, 1, 4},
                          {33, 1, 2, 2},
                          {20, 17, 1, 3},
+                         {41, 2, 2, 2},
+                         // By a vector, of lines of several vectors.
+                         {1, 40, 1, 50},
+                         {3, 21, 1, 135},
+                         {1, 35, 1, 271},
                          // At the edges of tiles of 16 x 32 elements.
                          {1, 31, 33, 32},
                          {2, 33, 47, 31},

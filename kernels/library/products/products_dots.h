@@ -2,6 +2,7 @@
 #ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_DOTS_H_
 #define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_DOTS_H_
 
+#include <array>
 #include <utility>
 
 #include "kernels/library/products/products.h"
@@ -348,7 +349,7 @@ struct Dots {
     const typename Widest::Mask mask(rest);
     const auto dot = [&](const T* x, const Vector(&v)[kWhole + 1]) {
       Vector sums[2] = {};
-#pragma GCC unroll 4
+#pragma GCC unroll 16
       for (int p = 0; p < 2 * kPairs; ++p) sums[p % 2] += Widest::load(x + p * kLanes) * v[p];
       if (kPairs > 0) sums[0] += sums[1];
       if (kWhole % 2 != 0) {
@@ -380,6 +381,14 @@ struct Dots {
     }
   }
 
+  static constexpr int kMaxWhole = 16;
+  using DotsFn = void (*)(const ProductDots&);
+  template <int... i>
+  static constexpr std::array<DotsFn, sizeof...(i)> middling_by_whole(
+      std::integer_sequence<int, i...>) {
+    return {&middling_dots<i + 1>...};
+  }
+
   static void next(ProductDots* d) {
     d->x = static_cast<const T*>(d->x) + d->x_next;
     d->v = static_cast<const S*>(d->v) + d->v_next;
@@ -404,14 +413,10 @@ struct Dots {
         if (bytes <= 32) return short_dots<Lanes<T, S, 32>>(given);
       }
       if (bytes <= kVectorBytes) return short_dots<Widest>(given);
-      if (given.columns == 1 && given.lines >= kLanes) {
-        switch (given.depth / kLanes) {
-          case 1: return middling_dots<1>(given);
-          case 2: return middling_dots<2>(given);
-          case 3: return middling_dots<3>(given);
-          case 4: return middling_dots<4>(given);
-          default: break;
-        }
+      if (given.columns == 1 && given.lines >= kLanes && given.depth / kLanes <= kMaxWhole) {
+        static constexpr auto kMiddling =
+            middling_by_whole(std::make_integer_sequence<int, kMaxWhole>());
+        return kMiddling[given.depth / kLanes - 1](given);
       }
     }
     ProductDots d = given;
