@@ -21,10 +21,20 @@ constexpr size_t kMaxPackedBytes = 32 << 20;
 constexpr int64_t kMinStrip = 128, kMaxStrip = 1024, kMinStrips = 8;
 // Of several products, the least depth for which it pays to fetch the next ones.
 constexpr int64_t kMinFetched = 16;
+// Of less depth, so many bytes ahead, if caches do not hold them all and each has a line of its
+// own.
+constexpr int64_t kAhead = 1024, kCached = 12 << 20, kLine = 64;
 // In multiplications. A product of so few whose operands would be packed takes less than packing.
 constexpr double kSmall = 256;
 // Squares that are copied across the diagonal at a time: both lie in the first-level cache.
 constexpr int64_t kMirrored = 32;
+
+// How far products of few elements fetch ahead, in bytes.
+int64_t fetched_ahead(const MatrixProduct& x) {
+  const auto size = static_cast<int64_t>(x.loops.element_size);
+  const int64_t bytes = (x.m * x.k + x.k * x.n + x.m * x.n) * size;
+  return x.k < kMinFetched && x.m * x.n * size >= kLine && bytes > kCached / x.count ? kAhead : 0;
+}
 
 // Products of few tiles, which read their operands where they are: tile by tile, each of several
 // products in turn.
@@ -40,7 +50,8 @@ void multiply_items(const MatrixProduct& x) {
                      .count = std::min(chunk, x.count - item),
                      .a_next = x.a.next,
                      .b_next = x.b.next,
-                     .c_next = x.m * x.n};
+                     .c_next = x.m * x.n,
+                     .ahead = fetched_ahead(x)};
     Fetches next;
     const int64_t left = x.count - item - chunk;
     if (left > 0 && x.k >= kMinFetched) next.add_items(x, item + chunk, std::min(chunk, left), x.m);

@@ -35,6 +35,9 @@ struct ProductTile {
   // `fetch_stride` bytes further each time; the next tile from `fetch_next` bytes further on.
   const char* fetch = nullptr;
   int64_t fetch_stride = 0, fetch_next = 0;
+  // If not 0: a tile of little depth fetches what lies so many bytes beyond its operands and
+  // result.
+  int64_t ahead = 0;
 };
 
 // y[i * y_line_stride + j * y_column_stride] = the sum over p < depth of

@@ -7,7 +7,7 @@
 
 #include "kernels/library/products/products.h"
 #include "kernels/library/products/products_lanes.h"
-#include "kernels/shuffled.h"
+#include "kernels/library/products/products_squares.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 
@@ -20,6 +20,14 @@ template <typename T, typename S>
 struct Tiles {
   using Widest = Lanes<T, S>;
   using Vector = typename Widest::Vector;
+
+  // `count` elements, so many bytes after x.
+  template <typename U>
+  static void prefetch(const U* x, int64_t ahead, int64_t count) {
+    const char* const from = reinterpret_cast<const char*>(x) + ahead;
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(U));
+    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i);
+  }
 
   template <typename L, int kRows, int kVectors>
   static void tile_of(const ProductTile& t) {
@@ -55,6 +63,10 @@ struct Tiles {
           __builtin_prefetch(c + i * t.c_stride, 1);
           if (kVectors == 2) __builtin_prefetch(c + i * t.c_stride + L::kCount, 1);
         }
+      } else if (t.ahead > 0) {
+        prefetch(a, t.ahead, t.a_next);
+        prefetch(b, t.ahead, t.b_next);
+        prefetch(c, t.ahead, t.c_next);
       } else if (kVectors == 2 && t.count > 1) {
 #pragma GCC unroll 16
         for (int i = 0; i < kRows; ++i) {
@@ -143,49 +155,12 @@ struct Tiles {
     kTiles[t.rows - 1](t);
   }
 
-#if defined(__AVX2__)
-  // Many products of 4 x 4, of which a vector of 32 bytes has two rows.
-  static constexpr bool kHasSquares = Widest::kMasks && kVectorBytes == 32 && sizeof(S) == 4;
-  static bool are_squares(const ProductTile& t) {
-    return t.rows == 4 && t.columns == 4 && t.depth == 4 && !t.adds && t.a_stride == 1 &&
-           t.a_line_stride == 4 && t.b_stride == 4 && t.c_stride == 4;
-  }
-  static void squares(const ProductTile& t) {
-    const S* a = static_cast<const S*>(t.a);
-    const S* b = static_cast<const S*>(t.b);
-    T* c = static_cast<T*>(t.c);
-    for (int64_t tiles = t.count; tiles > 0; --tiles, a += t.a_next, b += t.b_next, c += t.c_next) {
-      Vector sums[2] = {};
-      const Vector rows[2] = {Widest::load_sums(a), Widest::load_sums(a + 8)};
-      add_products<0>(rows, b, sums);
-      add_products<1>(rows, b, sums);
-      add_products<2>(rows, b, sums);
-      add_products<3>(rows, b, sums);
-      // Not by an `auto*`, which loses the alignment of the vector type.
-      *reinterpret_cast<typename Widest::Unaligned*>(c) = Widest::canonical(sums[0]);
-      *reinterpret_cast<typename Widest::Unaligned*>(c + 8) = Widest::canonical(sums[1]);
-    }
-  }
-  // Of element p of each row of a, and row p of b.
-  template <int p>
-  static void add_products(const Vector (&rows)[2], const S* b, Vector* sums) {
-    const auto row_twice =
-        reinterpret_cast<Vector>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(b + 4 * p)));
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; ++i) {
-      sums[i] += shuffled<p, p, p, p, 4 + p, 4 + p, 4 + p, 4 + p>(rows[i], rows[i]) * row_twice;
-    }
-  }
-#endif
-
   // In the narrowest vectors: stores of others that cross a cache line take longer, even where
   // masks leave nothing beyond it.
   static void tile(const ProductTile& t) {
-#if defined(__AVX2__)
-    if constexpr (kHasSquares) {
-      if (are_squares(t)) return squares(t);
+    if constexpr (Widest::kMasks && kVectorBytes > 16) {
+      if (SquareTiles<T, S>::run(t)) return;
     }
-#endif
     const int64_t bytes = t.columns * static_cast<int64_t>(sizeof(S));
     if constexpr (Widest::kMasks && kVectorBytes > 16) {
       if (bytes <= 16) return run<Lanes<T, S, 16>, 1>(t);

@@ -1,0 +1,98 @@
+// Many products of 2 x 2 or 4 x 4, of which a vector has several rows. Included like
+// products_lanes.h.
+#ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_SQUARES_H_
+#define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_SQUARES_H_
+
+#include <utility>
+
+#include "kernels/library/products/products.h"
+#include "kernels/library/products/products_lanes.h"
+#include "kernels/shuffled.h"
+
+namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
+
+template <typename T, typename S>
+class SquareTiles {
+  using L = Lanes<T, S>;
+  using Vector = typename L::Vector;
+  static constexpr int kLanes = L::kCount;
+
+ public:
+  // False if these are none.
+  static bool run(const ProductTile& t) {
+    const int64_t n = t.rows;
+    const bool are_dense =
+        t.a_stride == 1 && t.a_line_stride == n && t.b_stride == n && t.c_stride == n;
+    if (t.adds || t.depth != n || t.columns != n || !are_dense) return false;
+    if (n == 2 && t.a_next == 4 && t.b_next == 4 && t.c_next == 4) {
+      pairs(t, std::make_integer_sequence<int, kLanes>());
+      return true;
+    }
+#if defined(__AVX2__)
+    if constexpr (kLanes == 8 && sizeof(S) == 4) {
+      if (n == 4) {
+        fours(t);
+        return true;
+      }
+    }
+#endif
+    return false;
+  }
+
+ private:
+  // Of 2 x 2, as many as a vector has room for.
+  template <int... lane>
+  static void pairs(const ProductTile& t, std::integer_sequence<int, lane...>) {
+    const S* a = static_cast<const S*>(t.a);
+    const S* b = static_cast<const S*>(t.b);
+    T* c = static_cast<T*>(t.c);
+    const auto product = [](Vector a, Vector b) {
+      Vector sums{};  // which a sum begins with
+      sums += shuffled<lane / 2 * 2 ...>(a, a) * shuffled<lane / 4 * 4 + lane % 2 ...>(b, b);
+      sums +=
+          shuffled<lane / 2 * 2 + 1 ...>(a, a) * shuffled<lane / 4 * 4 + 2 + lane % 2 ...>(b, b);
+      return L::canonical(sums);
+    };
+    int64_t left = 4 * t.count;
+    for (; left >= kLanes; left -= kLanes, a += kLanes, b += kLanes, c += kLanes) {
+      *reinterpret_cast<typename L::Unaligned*>(c) = product(L::load_sums(a), L::load_sums(b));
+    }
+    if (left == 0) return;
+    const typename L::Mask mask(left);
+    L::store(c, mask, product(L::load(a, mask), L::load(b, mask)));
+  }
+
+#if defined(__AVX2__)
+  // Of 4 x 4, of which a vector has two rows.
+  static void fours(const ProductTile& t) {
+    const S* a = static_cast<const S*>(t.a);
+    const S* b = static_cast<const S*>(t.b);
+    T* c = static_cast<T*>(t.c);
+    for (int64_t tiles = t.count; tiles > 0; --tiles, a += t.a_next, b += t.b_next, c += t.c_next) {
+      Vector sums[2] = {};
+      const Vector rows[2] = {L::load_sums(a), L::load_sums(a + 8)};
+      add_products<0>(rows, b, sums);
+      add_products<1>(rows, b, sums);
+      add_products<2>(rows, b, sums);
+      add_products<3>(rows, b, sums);
+      // Not by an `auto*`, which loses the alignment of the vector type.
+      *reinterpret_cast<typename L::Unaligned*>(c) = L::canonical(sums[0]);
+      *reinterpret_cast<typename L::Unaligned*>(c + 8) = L::canonical(sums[1]);
+    }
+  }
+  // Of element p of each row of a, and row p of b.
+  template <int p>
+  static void add_products(const Vector (&rows)[2], const S* b, Vector* sums) {
+    const auto row_twice =
+        reinterpret_cast<Vector>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(b + 4 * p)));
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      sums[i] += shuffled<p, p, p, p, 4 + p, 4 + p, 4 + p, 4 + p>(rows[i], rows[i]) * row_twice;
+    }
+  }
+#endif
+};
+
+}  // namespace sluice::kernels::SLUICE_ISA_NAMESPACE
+
+#endif  // SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_SQUARES_H_
