@@ -42,6 +42,12 @@ const Case kCases[] = {
      [](const Tensor& x, const std::vector<int>& axes) {
        return (x - mean(x, axes, true)) / (std(x, axes, true) + 1);
      }},
+    // Of one pass. All maxima are below zero.
+    {"sum and extremes",
+     [](const Tensor& x, const std::vector<int>& axes) {
+       const Tensor below = x - 10;
+       return stack({sum(below, axes), max(below, axes), min(below, axes)});
+     }},
     {"of two layouts",
      [](const Tensor& x, const std::vector<int>& axes) {
        return sum(x * randn(x.shape(), DType::kFloat32), axes);

@@ -256,7 +256,7 @@ void KernelEmitter::emit_skewed_runs(const RowPlan::Stage& pass, const Tree& tre
           const ValueId id = pass.reductions[k];
           llvm::Value*& sum = (*state)[begin + k];
           const ReductionState with = ir::emit_combine_next(
-              program_.body[id].op, type_of(id), {sum, nullptr}, leaf_element(id, r, from));
+              combining_op(id), type_of(id), {sum, nullptr}, leaf_element(id, r, from));
           sum = ir_.CreateSelect(takes, with.value, sum);
         }
       };
