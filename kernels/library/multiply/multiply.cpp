@@ -23,7 +23,7 @@ constexpr int64_t kMinStrip = 128, kMaxStrip = 1024, kMinStrips = 8;
 constexpr int64_t kMinFetched = 16;
 // Of less depth, so many bytes ahead, if caches do not hold them all and each has a line of its
 // own.
-constexpr int64_t kAhead = 1024, kCached = 12 << 20, kLine = 64;
+constexpr int64_t kBytesAhead = 1024, kCached = 12 << 20, kLine = 64;
 // In multiplications. A product of so few whose operands would be packed takes less than packing.
 constexpr double kSmall = 256;
 // Squares that are copied across the diagonal at a time: both lie in the first-level cache.
@@ -33,7 +33,8 @@ constexpr int64_t kMirrored = 32;
 int64_t fetched_ahead(const MatrixProduct& x) {
   const auto size = static_cast<int64_t>(x.loops.element_size);
   const int64_t bytes = (x.m * x.k + x.k * x.n + x.m * x.n) * size;
-  return x.k < kMinFetched && x.m * x.n * size >= kLine && bytes > kCached / x.count ? kAhead : 0;
+  return x.k < kMinFetched && x.m * x.n * size >= kLine && bytes > kCached / x.count ? kBytesAhead
+                                                                                     : 0;
 }
 
 // Products of few tiles, which read their operands where they are: tile by tile, each of several
