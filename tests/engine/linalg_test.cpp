@@ -389,7 +389,10 @@ TEST(Linalg, MatricesOfSomeTensOfRows) {
       EXPECT_THROW(read(linalg::inv(singular)), Error) << what;
       const Tensor nan = x * std::nan("");
       EXPECT_TRUE(std::isnan(numbers(linalg::det(nan))[0])) << what;
-      EXPECT_THROW(read(linalg::cholesky(nan)), Error) << what;
+      // A GPU's library may pass NaN on instead.
+      if (default_device() == Device::cpu()) {
+        EXPECT_THROW(read(linalg::cholesky(nan)), Error) << what;
+      }
       EXPECT_THROW(read(linalg::cholesky(-eye(n, n, dtype))), Error) << what;
     }
   }
