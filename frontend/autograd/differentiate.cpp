@@ -50,13 +50,12 @@ class Pass {
 
   // What an entry has the gradients of: its operands, or what a rule over several ops takes.
   static size_t num_sources(const Tape& tape) {
-    const bool spans_ops = tape.has_own_rule() && tape.has_op();
-    return spans_ops ? tape.source->sources.size() : tape.operands.size();
+    return tape.has_rule_over_ops() ? tape.source->sources.size() : tape.operands.size();
   }
   // Null: none, or without a gradient.
   static Tape* source(const Tape& tape, size_t k) {
-    const bool spans_ops = tape.has_own_rule() && tape.has_op();
-    const TapeRef& source = spans_ops ? tape.source->sources[k] : tape.operands[k].tape;
+    const TapeRef& source =
+        tape.has_rule_over_ops() ? tape.source->sources[k] : tape.operands[k].tape;
     if (!source || source->is_constant) return nullptr;
     return tape.has_own_rule() || rule_of(tape.op).has(k) ? source.get() : nullptr;
   }
@@ -125,7 +124,7 @@ class Pass {
 
   // What a rule of its own is given, whose gradients depend on it in turn.
   Tensor result(Tape* tape) {
-    if (tape->has_op()) return values_.result(tape);
+    if (tape->has_rule_over_ops()) return values_.result(tape);
     if (tape->source->result == nullptr) return {};
     const GradModeScope constants(false);
     Tensor y = renamed(kGradients, Tensor(tape->source->result));

@@ -106,7 +106,7 @@ using Rule = std::function<std::vector<Tensor>(const Tensor& g, const Tensor& y)
 struct TapeSource {
   Rule rule;                     // of a leaf: none
   engine::NodeRef result;        // what the rule is given: the value, of a node without an entry
-  std::vector<TapeRef> sources;  // of an op: what the rule gives the gradients of
+  std::vector<TapeRef> sources;  // of a rule over several ops: what it gives the gradients of
   std::mutex mutex;              // of `grad`
   Tensor grad;                   // of a leaf: what backward() has added up
 };
@@ -142,8 +142,8 @@ struct Tape : engine::Attachment {
   Shape shape;
   TapeOperands operands;
   absl::InlinedVector<int64_t, 2> attrs;
-  std::unique_ptr<TapeSource>
-      source;  // of what is no constant: if `op` is kInput, or by set_rule()
+  // Of what is no constant: if `op` is kInput, or by set_rule().
+  std::unique_ptr<TapeSource> source;
 
   // The list of eviction.h.
   bool is_listed = false;
@@ -153,7 +153,7 @@ struct Tape : engine::Attachment {
 
   bool is_leaf() const { return source != nullptr && !source->rule; }
   bool has_own_rule() const { return source != nullptr && source->rule; }
-  bool has_op() const { return op != fusion::Op::kInput; }
+  bool has_rule_over_ops() const { return source != nullptr && !source->sources.empty(); }
 };
 
 inline TapeRef::TapeRef(Tape* tape) : tape_(tape) {

@@ -122,7 +122,7 @@ Tensor joined(const char* op, const Tensor& x, const Tensor& values, const Selec
     ++end;
   }
   if (end < extent) parts.push_back(slice(x, axis, end, extent));
-  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+  return concat(parts, axis);
 }
 
 // `values` in place of what the axes select of x, or added to it: one, or as many as there are.
@@ -134,14 +134,13 @@ Tensor assigned_to_axes(const Assignment& how, const Tensor& x, std::vector<Sele
   });
   if (apart != axes.end()) {
     SelectedAxis range = *apart;
-    const int64_t last = range.start + (range.count - 1) * range.step;
+    int64_t last = range.start + (range.count - 1) * range.step;
     if (range.step < 0) {
       values = flip(std::move(values), range.axis);
-      range.start = last;
+      std::swap(range.start, last);
       range.step = -range.step;
     }
-    const int64_t end = range.start + (range.count - 1) * range.step + 1;
-    const Tensor selected = slice(x, range.axis, range.start, end, range.step);
+    const Tensor selected = slice(x, range.axis, range.start, last + 1, range.step);
     *apart = {.axis = range.axis, .count = range.count};
     return joined(how.op, x, assigned_to_axes(how, selected, std::move(axes), std::move(values)),
                   range);

@@ -48,17 +48,19 @@ class DonorFinder {
   void run() {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
       const std::vector<KernelCall>& calls = plan_.steps[s].kernels;
+      const bool is_shared = calls.size() > 1;
       // By block: in how many calls of the launch it takes part. Calls run side by side.
       absl::flat_hash_map<std::pair<MemoryRef::Kind, int32_t>, int> uses;
-      for (const KernelCall& call : calls) {
-        if (calls.size() == 1) break;
-        for (const MemoryRef& memory : call.buffers) ++uses[{memory.kind, memory.index}];
+      if (is_shared) {
+        for (const KernelCall& call : calls) {
+          for (const MemoryRef& memory : call.buffers) ++uses[{memory.kind, memory.index}];
+        }
       }
       for (const KernelCall& call : calls) {
         // Pointwise kernels load everything that a point needs before they store its results.
         if (call.program.schedule != Schedule::kPointwise) continue;
         find_donors_of(call, s, [&](const MemoryRef& memory) {
-          return calls.size() == 1 || uses[{memory.kind, memory.index}] == 1;
+          return !is_shared || uses[{memory.kind, memory.index}] == 1;
         });
       }
     }

@@ -10,6 +10,7 @@
 #include "kernels/library/determinant.h"
 #include "kernels/library/loops/short_lines.h"
 #include "kernels/library/scratch.h"
+#include "kernels/math/primitives.h"
 #include "kernels/vector_bytes.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
@@ -277,7 +278,7 @@ class RowFactor {
       for (; c < width_; c += kLanes) subtract_rows_above<1>(r, c);
       T* const row = elements_ + r * stride_;
       if (!(row[r] > 0)) return false;
-      const T root = square_root(row[r]);
+      const T root = math::sqrt(row[r]);
       const Vector divisor = Vector{} + root;
       for (c = r / kLanes * kLanes; c < width_; c += kLanes) at(row + c) /= divisor;
       row[r] = root;
@@ -313,13 +314,6 @@ class RowFactor {
     }
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) at(row + v * kLanes) = values[v];
-  }
-  static T square_root(T x) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      return __builtin_sqrtf(x);
-    } else {
-      return __builtin_sqrt(x);
-    }
   }
 
   const FactorAttributes& a_;

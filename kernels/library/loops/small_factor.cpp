@@ -12,6 +12,7 @@
 #include "kernels/library/loops/loops.h"
 #include "kernels/library/loops/row_factor.h"
 #include "kernels/library/loops/short_lines.h"
+#include "kernels/math/primitives.h"
 #include "kernels/vector_bytes.h"
 
 namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
@@ -258,7 +259,7 @@ class SmallMatrices {
       }
       failed_ |= ~(m_[c][c] > T(0));
       T* const lanes = reinterpret_cast<T*>(&m_[c][c]);
-      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = root(lanes[lane]);
+      for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = math::sqrt(lanes[lane]);
       for (int r = c + 1; r < kRows; ++r) m_[r][c] /= m_[c][c];
     }
     for (int r = 0; r < kRows; ++r) {
@@ -268,13 +269,6 @@ class SmallMatrices {
       }
     }
     store(m_[0], kRows, i, count);
-  }
-  static T root(T x) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      return __builtin_sqrtf(x);
-    } else {
-      return __builtin_sqrt(x);
-    }
   }
 
   const FactorAttributes& a_;
