@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "kernels/cuda/library/convolution/cudnn_plan.h"
+#include "kernels/cuda/library/convolution/dnn_convolution.h"
 #include "kernels/cuda/library_paths.h"
 #include "tests/cuda/cuda_convolutions.h"
 #include "tests/cuda/cudnn_misuse.h"
@@ -110,7 +110,7 @@ TEST(CudaRealCudnn, HasPlansForEveryDevice) {
             std::vector<std::array<int64_t, 6>>{{56, 3, 1, 1, 1, 1}, {56, 3, 1, 1, 1, 1}});
         for (const ConvolutionCase& c : cases) {
           const absl::StatusOr<std::unique_ptr<DnnPlan>> plan =
-              DnnPlan::make(*library, {.properties = properties}, DnnConvolution(c.of));
+              DnnPlan::make(*library, {.properties = properties}, DnnConvolution(c.of).work());
           ASSERT_TRUE(plan.ok()) << plan.status();
           ++plans;
           if (*plan == nullptr) refused.push_back(absl::StrCat(device.name, ": ", c.name));
@@ -286,7 +286,7 @@ TEST(CudaRealCudnn, HasTheseFunctions) {
   };
 #define SLUICE_CUDNN_CALL(result, name, symbol, ...) \
   expect_parameters(#symbol, count(Cudnn().name));
-#include "kernels/cuda/library/convolution/cudnn.def"
+#include "kernels/cuda/library/cudnn/cudnn.def"
 #undef SLUICE_CUDNN_CALL
 }
 

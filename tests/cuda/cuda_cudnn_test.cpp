@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/library/convolution/cudnn_plan.h"
+#include "kernels/cuda/library/convolution/dnn_convolution.h"
 #include "tests/cuda/cuda_convolutions.h"
 #include "tests/cuda/cudnn_misuse.h"
 #include "tests/emulated_cuda/fake_cudnn.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/library/convolution/cudnn_plan.h"
+#include "kernels/cuda/library/cudnn/descriptors.h"
 
 namespace sluice::kernels::cuda {
 

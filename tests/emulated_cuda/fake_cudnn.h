@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fusion/library/convolution.h"
-#include "kernels/cuda/library/convolution/cudnn.h"
+#include "kernels/cuda/library/cudnn/cudnn.h"
 #include "tests/emulated_cuda/emulated_cuda.h"
 
 namespace sluice::emulated {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/library/convolution/cudnn.h"
+#include "kernels/cuda/library/cudnn/cudnn.h"
 #include "tests/emulated_cuda/fake_cudnn.h"
 
 namespace sluice::emulated {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <sluice/half.h>
-#include "kernels/cuda/library/convolution/cudnn.h"
+#include "kernels/cuda/library/cudnn/cudnn.h"
 
 namespace sluice::emulated {
 namespace {

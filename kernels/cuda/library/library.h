@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "fusion/lower/step.h"
 #include "kernels/cuda/compile/compiler.h"
-#include "kernels/cuda/library/convolution/cudnn.h"
+#include "kernels/cuda/library/cudnn/cudnn.h"
 #include "kernels/cuda/library/factor/cusolver.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"

@@ -11,20 +11,10 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-std::unique_ptr<CudnnConvolution> open_library(const LibraryDevice& device) {
-  const Cudnn* table = device.cudnn;
-  if (table == nullptr && device.driver_version != 0) {
-    table = find_cudnn(device.driver_version).value_or(nullptr);
-  }
-  if (table == nullptr) return nullptr;
-  auto made = CudnnConvolution::make(device.context, device.compiler, table);
-  return made.ok() ? *std::move(made) : nullptr;
-}
-
 class ConvolutionCalls : public LibraryRunner {
  public:
   explicit ConvolutionCalls(const LibraryDevice& device)
-      : library_(open_library(device)), own_(device.context, device.compiler) {}
+      : library_(CudnnConvolution::open(device)), own_(device.context, device.compiler) {}
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
     const fusion::ConvolutionAttributes& of = fusion::convolution_of(call);

@@ -32,9 +32,29 @@ constexpr bool is_out_of_memory(DnnStatus status) {
 }
 
 // cudnnDataType_t
-enum class DnnDataType : int { kFloat32 = 0, kFloat16 = 2, kBfloat16 = 9 };
+enum class DnnDataType : int {
+  kFloat32 = 0,
+  kFloat16 = 2,
+  kInt32 = 4,
+  kBfloat16 = 9,
+  kBoolean = 11,
+};
 // cudnnConvolutionMode_t
 enum class DnnConvolutionMode : int { kCrossCorrelation = 1 };
+// cudnnPointwiseMode_t
+enum class DnnPointwise : int {
+  kAdd = 0,
+  kMultiply = 1,
+  kDivide = 6,
+  kSubtract = 9,
+  kExp = 13,
+  kLog = 15,
+  kGreaterEqual = 303,
+  kIndex = 501,   // along an axis
+  kSelect = 601,  // of two by a boolean
+};
+// cudnnReduceTensorOp_t
+enum class DnnReduction : int { kAdd = 0, kMaximum = 3 };
 // cudnnBackendHeurMode_t
 enum class DnnHeuristic : int { kFallback = 2, kA = 3 };
 
@@ -63,12 +83,15 @@ enum class DnnType : int {
   kConvolutionMode = 7,
   kHeuristic = 8,
   kNote = 11,
+  kPointwiseMode = 14,
   kDescriptor = 15,
+  kReductionOperator = 18,
   kChar = 24,
 };
 
 // cudnnBackendDescriptorType_t
 enum class DnnDescriptorType : int {
+  kPointwise = 0,
   kConvolution = 1,
   kEngine = 2,
   kEngineConfig = 3,
@@ -77,14 +100,22 @@ enum class DnnDescriptorType : int {
   kOperationConvolutionForward = 10,
   kOperationConvolutionBackwardFilter = 11,
   kOperationConvolutionBackwardData = 12,
+  kOperationPointwise = 13,
   kOperationGraph = 15,
   kVariantPack = 16,
   kTensor = 17,
+  kMatmul = 18,
+  kOperationMatmul = 19,
+  kReduction = 21,
+  kOperationReduction = 22,
   kDeviceProperties = 38,
 };
 
 // cudnnBackendAttributeName_t
 enum class DnnAttribute : int {
+  kPointwiseMode = 0,
+  kPointwiseCompType = 1,
+  kPointwiseAxis = 9,
   kConvolutionCompType = 100,
   kConvolutionMode = 101,
   kConvolutionDilations = 102,
@@ -120,6 +151,11 @@ enum class DnnAttribute : int {
   kBackwardFilterDw = 715,
   kBackwardFilterX = 716,
   kBackwardFilterDy = 717,
+  kOperationPointwise = 750,
+  kOperationPointwiseX = 751,
+  kOperationPointwiseB = 752,
+  kOperationPointwiseY = 753,
+  kOperationPointwiseT = 758,
   kGraphHandle = 800,
   kGraphOperations = 801,
   kTensorAlignment = 900,
@@ -127,10 +163,22 @@ enum class DnnAttribute : int {
   kTensorDimensions = 902,
   kTensorStrides = 903,
   kTensorUniqueId = 906,
+  kTensorIsVirtual = 907,
+  kTensorIsByValue = 908,
   kVariantPackUniqueIds = 1000,
   kVariantPackPointers = 1001,
   kVariantPackWorkspace = 1003,
   kEngineNumericalNote = 1303,
+  kMatmulCompType = 1500,
+  kOperationMatmulA = 1520,
+  kOperationMatmulB = 1521,
+  kOperationMatmulC = 1522,
+  kOperationMatmul = 1523,
+  kReductionOperator = 1600,
+  kReductionCompType = 1601,
+  kOperationReductionX = 1610,
+  kOperationReductionY = 1611,
+  kOperationReduction = 1612,
   kDevicePropertiesJson = 2702,
 };
 
@@ -140,7 +188,7 @@ using DnnDescriptor = void*;
 
 struct Cudnn {
 #define SLUICE_CUDNN_CALL(result, name, symbol, ...) result (*name)(__VA_ARGS__) = nullptr;
-#include "kernels/cuda/library/convolution/cudnn.def"
+#include "kernels/cuda/library/cudnn/cudnn.def"
 #undef SLUICE_CUDNN_CALL
 };
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/library/convolution/cudnn.h"
+#include "kernels/cuda/library/cudnn/cudnn.h"
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/library_paths.h"
@@ -30,7 +30,7 @@ absl::StatusOr<Cudnn> load_cudnn(const std::string& name, int newest_cuda) {
   if (!library.ok()) return library.status();
   Cudnn table;
 #define SLUICE_CUDNN_CALL(result, name, symbol, ...) library->find(#symbol, &table.name);
-#include "kernels/cuda/library/convolution/cudnn.def"
+#include "kernels/cuda/library/cudnn/cudnn.def"
 #undef SLUICE_CUDNN_CALL
   if (!library->status().ok()) return library->status();
   // Libraries for all versions of CUDA have one name; each has a runtime in it.

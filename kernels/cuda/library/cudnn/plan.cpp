@@ -1,0 +1,146 @@
+#include "kernels/cuda/library/cudnn/plan.h"
+
+#include <algorithm>
+
+namespace sluice::kernels::cuda {
+namespace {
+
+// An engine may need as much memory as transposed copies of all tensors take, and some more.
+constexpr int64_t kMuchWorkspace = int64_t{64} << 20;
+constexpr int64_t kMostCopies = 4;
+
+DnnDescriptor make_graph(DnnDescriptors* made, const DnnTarget& target, const DnnWork& work) {
+  const std::vector<DnnDescriptor> operations = work.make_operations(made);
+  const DnnDescriptor graph = made->make(DnnDescriptorType::kOperationGraph);
+  made->set(graph, DnnAttribute::kGraphOperations, DnnType::kDescriptor,
+            absl::MakeConstSpan(operations));
+  if (target.handle != nullptr) {
+    made->set(graph, DnnAttribute::kGraphHandle, DnnType::kHandle, target.handle);
+  }
+  made->finalize(graph);
+  return graph;
+}
+
+// The library's engines for a graph, as they are recommended.
+std::vector<DnnDescriptor> make_configs(DnnDescriptors* made, const DnnTarget& target,
+                                        DnnDescriptor graph, DnnHeuristic mode) {
+  const DnnDescriptor heuristic = made->make(DnnDescriptorType::kEngineHeuristic);
+  made->set(heuristic, DnnAttribute::kHeuristicOperationGraph, DnnType::kDescriptor, graph);
+  made->set(heuristic, DnnAttribute::kHeuristicMode, DnnType::kHeuristic, mode);
+  if (target.properties != nullptr) {
+    made->set(heuristic, DnnAttribute::kHeuristicDeviceProperties, DnnType::kDescriptor,
+              target.properties);
+  }
+  made->finalize(heuristic);
+  std::vector<DnnDescriptor> configs(
+      static_cast<size_t>(made->get(heuristic, DnnAttribute::kHeuristicResults,
+                                    DnnType::kDescriptor, absl::Span<DnnDescriptor>())));
+  for (DnnDescriptor& config : configs) config = made->make(DnnDescriptorType::kEngineConfig);
+  if (configs.empty() || made->status() != DnnStatus::kSuccess) return {};
+  configs.resize(
+      static_cast<size_t>(std::min(made->get(heuristic, DnnAttribute::kHeuristicResults,
+                                             DnnType::kDescriptor, absl::MakeSpan(configs)),
+                                   static_cast<int64_t>(configs.size()))));
+  return configs;
+}
+
+std::vector<DnnNote> notes_of(DnnDescriptors* made, DnnDescriptor config) {
+  DnnDescriptor engine = made->make(DnnDescriptorType::kEngine);
+  made->get(config, DnnAttribute::kEngineConfigEngine, DnnType::kDescriptor,
+            absl::MakeSpan(&engine, 1));
+  std::vector<DnnNote> notes(kMostDnnNotes);
+  notes.resize(static_cast<size_t>(std::clamp<int64_t>(
+      made->get(engine, DnnAttribute::kEngineNumericalNote, DnnType::kNote, absl::MakeSpan(notes)),
+      0, kMostDnnNotes)));
+  return notes;
+}
+
+DnnDescriptor make_plan(DnnDescriptors* made, const DnnTarget& target, DnnDescriptor config,
+                        int64_t* workspace_bytes) {
+  const DnnDescriptor plan = made->make(DnnDescriptorType::kExecutionPlan);
+  made->set(plan, DnnAttribute::kPlanEngineConfig, DnnType::kDescriptor, config);
+  if (target.handle != nullptr) {
+    made->set(plan, DnnAttribute::kPlanHandle, DnnType::kHandle, target.handle);
+  } else {
+    made->set(plan, DnnAttribute::kPlanDeviceProperties, DnnType::kDescriptor, target.properties);
+  }
+  made->finalize(plan);
+  made->get(plan, DnnAttribute::kPlanWorkspaceSize, DnnType::kInt64,
+            absl::MakeSpan(workspace_bytes, 1));
+  return plan;
+}
+
+absl::Status out_of_memory() {
+  return absl::ResourceExhaustedError("cuDNN has no memory to make a plan");
+}
+
+}  // namespace
+
+bool suits(absl::Span<const DnnNote> notes, bool may_round) {
+  return std::none_of(notes.begin(), notes.end(), [&](DnnNote note) {
+    switch (note) {
+      case DnnNote::kTensorCore:
+      case DnnNote::kDownConvertInputs: return !may_round;
+      case DnnNote::kReducedPrecisionReduction:
+      case DnnNote::kFft:
+      case DnnNote::kNondeterministic:
+      case DnnNote::kWinograd:
+      case DnnNote::kWinogradTile4x4:
+      case DnnNote::kWinogradTile6x6:
+      case DnnNote::kWinogradTile13x13: return true;
+    }
+    return false;
+  });
+}
+
+absl::StatusOr<std::unique_ptr<DnnPlan>> DnnPlan::make(const Cudnn& library,
+                                                       const DnnTarget& target,
+                                                       const DnnWork& work) {
+  std::unique_ptr<DnnPlan> made(new DnnPlan(library));
+  const DnnDescriptor graph = make_graph(&made->descriptors_, target, work);
+  if (is_out_of_memory(made->descriptors_.status())) return out_of_memory();
+  if (made->descriptors_.status() != DnnStatus::kSuccess) return nullptr;
+  const int64_t most_workspace = std::max(kMuchWorkspace, kMostCopies * work.bytes);
+  for (const DnnHeuristic mode : {DnnHeuristic::kA, DnnHeuristic::kFallback}) {
+    DnnDescriptors asked(library);
+    for (const DnnDescriptor config : make_configs(&asked, target, graph, mode)) {
+      DnnDescriptors attempt(library);
+      if (!suits(notes_of(&attempt, config), work.may_round)) continue;
+      int64_t workspace_bytes = 0;
+      const DnnDescriptor plan = make_plan(&attempt, target, config, &workspace_bytes);
+      if (is_out_of_memory(attempt.status())) return out_of_memory();
+      if (attempt.status() != DnnStatus::kSuccess || workspace_bytes > most_workspace) continue;
+      made->plan_ = plan;
+      made->workspace_bytes_ = workspace_bytes;
+      made->descriptors_.take(&asked);
+      made->descriptors_.take(&attempt);
+      return made;
+    }
+    if (is_out_of_memory(asked.status())) return out_of_memory();
+  }
+  return nullptr;
+}
+
+int64_t count_engines(const Cudnn& library, const DnnTarget& target, const DnnWork& work) {
+  DnnDescriptors made(library);
+  const DnnDescriptor graph = make_graph(&made, target, work);
+  const std::vector<DnnDescriptor> configs = make_configs(&made, target, graph, DnnHeuristic::kA);
+  return std::count_if(configs.begin(), configs.end(), [&](DnnDescriptor config) {
+    const std::vector<DnnNote> notes = notes_of(&made, config);
+    return made.status() == DnnStatus::kSuccess && suits(notes, work.may_round);
+  });
+}
+
+DnnStatus DnnPlan::run(DnnHandle handle, absl::Span<const int64_t> ids,
+                       absl::Span<void* const> tensors, void* workspace) const {
+  DnnDescriptors made(library_);
+  const DnnDescriptor pack = made.make(DnnDescriptorType::kVariantPack);
+  made.set(pack, DnnAttribute::kVariantPackUniqueIds, DnnType::kInt64, ids);
+  made.set(pack, DnnAttribute::kVariantPackPointers, DnnType::kVoidPtr, tensors);
+  made.set(pack, DnnAttribute::kVariantPackWorkspace, DnnType::kVoidPtr, workspace);
+  made.finalize(pack);
+  return made.status() == DnnStatus::kSuccess ? library_.execute(handle, plan_, pack)
+                                              : made.status();
+}
+
+}  // namespace sluice::kernels::cuda
