@@ -16,8 +16,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernels/cuda/library/attention/dnn_attention.h"
 #include "kernels/cuda/library/convolution/dnn_convolution.h"
 #include "kernels/cuda/library_paths.h"
+#include "runtime/shared_library.h"
 #include "tests/cuda/cuda_convolutions.h"
 #include "tests/cuda/cudnn_misuse.h"
 #include "tests/emulated_cuda/fake_cudnn.h"
@@ -79,7 +81,15 @@ struct Device {
         R"(","deviceVer":)", 10 * architecture, R"(,"multiProcessorCount":)", multiprocessors,
         R"(,"maxSharedMemoryPerBlockOptin":)", shared_bytes, R"(,"l2CacheSize":)", l2_bytes,
         R"(,"smClockRateKHz":)", core_khz, R"(,"memClockRateKHz":)", memory_khz,
-        R"(,"totalGlobalMem":)", memory_bytes, "}");
+        R"(,"memoryBusWidth":5120,"totalGlobalMem":)", memory_bytes, "}");
+  }
+  DnnDescriptor properties(DnnDescriptors* made) const {
+    const DnnDescriptor properties = made->make(DnnDescriptorType::kDeviceProperties);
+    const std::string text = json();
+    made->set(properties, DnnAttribute::kDevicePropertiesJson, DnnType::kChar,
+              absl::MakeConstSpan(text.data(), text.size()));
+    made->finalize(properties);
+    return properties;
   }
 };
 constexpr Device kDevices[] = {
@@ -96,11 +106,7 @@ TEST(CudaRealCudnn, HasPlansForEveryDevice) {
   int plans = 0;
   for (const Device& device : kDevices) {
     DnnDescriptors made(*library);
-    const DnnDescriptor properties = made.make(DnnDescriptorType::kDeviceProperties);
-    const std::string json = device.json();
-    made.set(properties, DnnAttribute::kDevicePropertiesJson, DnnType::kChar,
-             absl::MakeConstSpan(json.data(), json.size()));
-    made.finalize(properties);
+    const DnnDescriptor properties = device.properties(&made);
     ASSERT_EQ(made.status(), DnnStatus::kSuccess);
     for (const ConvolutionRole result : {kPlacesRole, kImagesRole, kFiltersRole}) {
       for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
@@ -121,6 +127,75 @@ TEST(CudaRealCudnn, HasPlansForEveryDevice) {
   // Other versions than those that were seen may have other engines.
   const size_t allowed = library->get_version() / 100 == 919 ? 0 : static_cast<size_t>(plans) / 10;
   EXPECT_LE(refused.size(), allowed) << absl::StrJoin(refused, "\n");
+}
+
+// Engines of attention ask for the driver's library; a toolkit's stub of it has the same name.
+bool has_driver_library() {
+  std::vector<std::string> names = {"libcuda.so.1"};
+  for (const char* const pattern : {"/usr/local/cuda*/lib{,64}/stubs/libcuda.so",
+                                    "/usr/local/cuda*/targets/*/lib/stubs/libcuda.so"}) {
+    glob_t matches{};
+    if (glob(pattern, GLOB_BRACE, nullptr, &matches) == 0) {
+      names.insert(names.end(), matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+    }
+    globfree(&matches);
+  }
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    absl::StatusOr<runtime::SharedLibrary> library = runtime::SharedLibrary::open(name);
+    if (library.ok()) library->keep();
+    return library.ok();
+  });
+}
+
+// Plans of attention load code onto the device, and so cannot be made without one.
+TEST(CudaRealCudnn, HasEnginesForAttention) {
+  const Cudnn* const library = real_library();
+  if (library == nullptr) GTEST_SKIP() << "there is no cuDNN";
+  const auto version = static_cast<int64_t>(library->get_version());
+  if (version < 91002) GTEST_SKIP() << "it is not used for attention";
+  if (!has_driver_library()) GTEST_SKIP() << "there is no driver's library, nor a stub of it";
+  struct Shape {
+    int64_t batch, heads, key_heads, length, key_length, depth, value_depth;
+  };
+  const Shape shapes[] = {
+      {1, 64, 64, 1024, 1024, 64, 64},  {1, 16, 16, 4096, 4096, 128, 128},
+      {2, 16, 4, 1000, 1001, 128, 128}, {1, 16, 4, 1024, 777, 64, 64},
+      {1, 32, 32, 1, 4096, 128, 128},   {4, 32, 8, 1, 4096, 128, 128},
+      {1, 32, 8, 17, 33, 72, 40},       {1, 8, 8, 5, 7, 8, 8},
+      {1, 8, 8, 512, 512, 256, 256},    {1, 8, 8, 512, 512, 192, 128},
+  };
+  for (const Device& device : kDevices) {
+    DnnDescriptors made(*library);
+    const DnnDescriptor properties = device.properties(&made);
+    ASSERT_EQ(made.status(), DnnStatus::kSuccess);
+    for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+      for (const Shape& shape : shapes) {
+        for (const bool is_causal : {false, true}) {
+          fusion::AttentionAttributes of;
+          of.dtype = dtype;
+          of.flags.causal = is_causal;
+          of.batch = shape.batch, of.heads = shape.heads, of.key_heads = shape.key_heads;
+          of.length = shape.length, of.key_length = shape.key_length;
+          of.depth = shape.depth, of.value_depth = shape.value_depth;
+          ASSERT_TRUE(DnnAttention::can_be(of, device.architecture, version));
+          DnnAttention attention(of);
+          const std::vector<DnnEngine> engines =
+              engines_for(*library, {.properties = properties}, attention.work());
+          EXPECT_FALSE(engines.empty()) << device.name << ": " << of.text();
+          // As a model's projections lie in memory: a row has the heads one after another.
+          const auto place = [&](DnnAttention::Id id) {
+            const DnnAttention::Extents extents = attention.extents_of(id);
+            const int64_t row = 3 * extents[1] * extents[3];
+            return attention.place(id, {extents[2] * row, extents[3], row, 1});
+          };
+          EXPECT_TRUE(place(DnnAttention::kQueries) && place(DnnAttention::kKeys) &&
+                      place(DnnAttention::kValues));
+          EXPECT_EQ(engines_for(*library, {.properties = properties}, attention.work()), engines)
+              << device.name << ": " << of.text();
+        }
+      }
+    }
+  }
 }
 
 // ---- The published headers.
@@ -178,6 +253,19 @@ TEST(CudaRealCudnn, HasTheseEnumerators) {
   expect_value("CUDNN_DATA_FLOAT", DnnDataType::kFloat32);
   expect_value("CUDNN_DATA_HALF", DnnDataType::kFloat16);
   expect_value("CUDNN_DATA_BFLOAT16", DnnDataType::kBfloat16);
+  expect_value("CUDNN_DATA_INT32", DnnDataType::kInt32);
+  expect_value("CUDNN_DATA_BOOLEAN", DnnDataType::kBoolean);
+  expect_value("CUDNN_POINTWISE_ADD", DnnPointwise::kAdd);
+  expect_value("CUDNN_POINTWISE_MUL", DnnPointwise::kMultiply);
+  expect_value("CUDNN_POINTWISE_DIV", DnnPointwise::kDivide);
+  expect_value("CUDNN_POINTWISE_SUB", DnnPointwise::kSubtract);
+  expect_value("CUDNN_POINTWISE_EXP", DnnPointwise::kExp);
+  expect_value("CUDNN_POINTWISE_LOG", DnnPointwise::kLog);
+  expect_value("CUDNN_POINTWISE_CMP_GE", DnnPointwise::kGreaterEqual);
+  expect_value("CUDNN_POINTWISE_GEN_INDEX", DnnPointwise::kIndex);
+  expect_value("CUDNN_POINTWISE_BINARY_SELECT", DnnPointwise::kSelect);
+  expect_value("CUDNN_REDUCE_TENSOR_ADD", DnnReduction::kAdd);
+  expect_value("CUDNN_REDUCE_TENSOR_MAX", DnnReduction::kMaximum);
   expect_value("CUDNN_CROSS_CORRELATION", DnnConvolutionMode::kCrossCorrelation);
   expect_value("CUDNN_HEUR_MODE_A", DnnHeuristic::kA);
   expect_value("CUDNN_HEUR_MODE_FALLBACK", DnnHeuristic::kFallback);
@@ -193,19 +281,24 @@ TEST(CudaRealCudnn, HasTheseEnumerators) {
   expect_value("CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13", DnnNote::kWinogradTile13x13);
   expect_value("CUDNN_TYPE_HANDLE", DnnType::kHandle);
   expect_value("CUDNN_TYPE_DATA_TYPE", DnnType::kDataType);
+  expect_value("CUDNN_TYPE_BOOLEAN", DnnType::kBoolean);
   expect_value("CUDNN_TYPE_INT64", DnnType::kInt64);
   expect_value("CUDNN_TYPE_FLOAT", DnnType::kFloat);
   expect_value("CUDNN_TYPE_VOID_PTR", DnnType::kVoidPtr);
   expect_value("CUDNN_TYPE_CONVOLUTION_MODE", DnnType::kConvolutionMode);
   expect_value("CUDNN_TYPE_HEUR_MODE", DnnType::kHeuristic);
+  expect_value("CUDNN_TYPE_KNOB_TYPE", DnnType::kKnob);
   expect_value("CUDNN_TYPE_NUMERICAL_NOTE", DnnType::kNote);
   expect_value("CUDNN_TYPE_BACKEND_DESCRIPTOR", DnnType::kDescriptor);
+  expect_value("CUDNN_TYPE_POINTWISE_MODE", DnnType::kPointwiseMode);
+  expect_value("CUDNN_TYPE_REDUCTION_OPERATOR_TYPE", DnnType::kReductionOperator);
   expect_value("CUDNN_TYPE_CHAR", DnnType::kChar);
   expect_value("CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR", D::kConvolution);
   expect_value("CUDNN_BACKEND_ENGINE_DESCRIPTOR", D::kEngine);
   expect_value("CUDNN_BACKEND_ENGINECFG_DESCRIPTOR", D::kEngineConfig);
   expect_value("CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR", D::kEngineHeuristic);
   expect_value("CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR", D::kExecutionPlan);
+  expect_value("CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR", D::kKnobChoice);
   expect_value("CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR",
                D::kOperationConvolutionForward);
   expect_value("CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR",
@@ -215,6 +308,30 @@ TEST(CudaRealCudnn, HasTheseEnumerators) {
   expect_value("CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR", D::kOperationGraph);
   expect_value("CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR", D::kVariantPack);
   expect_value("CUDNN_BACKEND_TENSOR_DESCRIPTOR", D::kTensor);
+  expect_value("CUDNN_BACKEND_POINTWISE_DESCRIPTOR", D::kPointwise);
+  expect_value("CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR", D::kOperationPointwise);
+  expect_value("CUDNN_BACKEND_MATMUL_DESCRIPTOR", D::kMatmul);
+  expect_value("CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR", D::kOperationMatmul);
+  expect_value("CUDNN_BACKEND_REDUCTION_DESCRIPTOR", D::kReduction);
+  expect_value("CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR", D::kOperationReduction);
+  expect_value("CUDNN_ATTR_POINTWISE_MODE", A::kPointwiseMode);
+  expect_value("CUDNN_ATTR_POINTWISE_MATH_PREC", A::kPointwiseCompType);
+  expect_value("CUDNN_ATTR_POINTWISE_AXIS", A::kPointwiseAxis);
+  expect_value("CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR", A::kOperationPointwise);
+  expect_value("CUDNN_ATTR_OPERATION_POINTWISE_XDESC", A::kOperationPointwiseX);
+  expect_value("CUDNN_ATTR_OPERATION_POINTWISE_BDESC", A::kOperationPointwiseB);
+  expect_value("CUDNN_ATTR_OPERATION_POINTWISE_YDESC", A::kOperationPointwiseY);
+  expect_value("CUDNN_ATTR_OPERATION_POINTWISE_TDESC", A::kOperationPointwiseT);
+  expect_value("CUDNN_ATTR_MATMUL_COMP_TYPE", A::kMatmulCompType);
+  expect_value("CUDNN_ATTR_OPERATION_MATMUL_ADESC", A::kOperationMatmulA);
+  expect_value("CUDNN_ATTR_OPERATION_MATMUL_BDESC", A::kOperationMatmulB);
+  expect_value("CUDNN_ATTR_OPERATION_MATMUL_CDESC", A::kOperationMatmulC);
+  expect_value("CUDNN_ATTR_OPERATION_MATMUL_DESC", A::kOperationMatmul);
+  expect_value("CUDNN_ATTR_REDUCTION_OPERATOR", A::kReductionOperator);
+  expect_value("CUDNN_ATTR_REDUCTION_COMP_TYPE", A::kReductionCompType);
+  expect_value("CUDNN_ATTR_OPERATION_REDUCTION_XDESC", A::kOperationReductionX);
+  expect_value("CUDNN_ATTR_OPERATION_REDUCTION_YDESC", A::kOperationReductionY);
+  expect_value("CUDNN_ATTR_OPERATION_REDUCTION_DESC", A::kOperationReduction);
   expect_value("CUDNN_ATTR_CONVOLUTION_COMP_TYPE", A::kConvolutionCompType);
   expect_value("CUDNN_ATTR_CONVOLUTION_CONV_MODE", A::kConvolutionMode);
   expect_value("CUDNN_ATTR_CONVOLUTION_DILATIONS", A::kConvolutionDilations);
@@ -226,6 +343,10 @@ TEST(CudaRealCudnn, HasTheseEnumerators) {
   expect_value("CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH", A::kHeuristicOperationGraph);
   expect_value("CUDNN_ATTR_ENGINEHEUR_RESULTS", A::kHeuristicResults);
   expect_value("CUDNN_ATTR_ENGINECFG_ENGINE", A::kEngineConfigEngine);
+  expect_value("CUDNN_ATTR_ENGINECFG_KNOB_CHOICES", A::kEngineConfigKnobs);
+  expect_value("CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE", A::kKnobChoiceKnob);
+  expect_value("CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE", A::kKnobChoiceValue);
+  expect_value("CUDNN_ATTR_ENGINE_GLOBAL_INDEX", A::kEngineIndex);
   expect_value("CUDNN_ATTR_EXECUTION_PLAN_HANDLE", A::kPlanHandle);
   expect_value("CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG", A::kPlanEngineConfig);
   expect_value("CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE", A::kPlanWorkspaceSize);
@@ -255,6 +376,8 @@ TEST(CudaRealCudnn, HasTheseEnumerators) {
   expect_value("CUDNN_ATTR_TENSOR_DIMENSIONS", A::kTensorDimensions);
   expect_value("CUDNN_ATTR_TENSOR_STRIDES", A::kTensorStrides);
   expect_value("CUDNN_ATTR_TENSOR_UNIQUE_ID", A::kTensorUniqueId);
+  expect_value("CUDNN_ATTR_TENSOR_IS_VIRTUAL", A::kTensorIsVirtual);
+  expect_value("CUDNN_ATTR_TENSOR_IS_BY_VALUE", A::kTensorIsByValue);
   expect_value("CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS", A::kVariantPackUniqueIds);
   expect_value("CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS", A::kVariantPackPointers);
   expect_value("CUDNN_ATTR_VARIANT_PACK_WORKSPACE", A::kVariantPackWorkspace);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/emulated_cuda/fake_cudnn_descriptors.h"
+#include "tests/emulated_cuda/fake_cudnn_graph.h"
 #include "tests/emulated_cuda/fake_cudnn_kernel.h"
 #include "tests/emulated_cuda/fake_library.h"
 
@@ -25,15 +28,17 @@ using kernels::cuda::DnnStatus;
 using kernels::cuda::DnnType;
 using Attribute = DnnAttribute;
 using Convolution = FakeCudnn::Convolution;
+using Graph = FakeCudnn::Graph;
 using Of = DnnDescriptorType;
 using Tensor = FakeCudnn::Tensor;
 using enum fusion::ConvolutionRole;
 
 constexpr const char* kKernel = "library_convolution";
+constexpr const char* kGraphKernel = "library_graph";
 
 Descriptor* object(DnnDescriptor descriptor) { return static_cast<Descriptor*>(descriptor); }
 
-std::vector<FakeCudnn::Engine> usual_engines(const Convolution&, DnnHeuristic mode) {
+std::vector<FakeCudnn::Engine> usual_engines(const Graph&, DnnHeuristic mode) {
   using Note = FakeCudnn::Note;
   if (mode == DnnHeuristic::kFallback) return {{.notes = {}, .workspace_bytes = 0}};
   return {{.notes = {Note::kNondeterministic}, .workspace_bytes = 0},
@@ -49,8 +54,10 @@ struct FakeCudnn::Impl {
   int64_t calls = 0, questions = 0, fails_at = 0;
   DnnStatus failure = DnnStatus::kSuccess;
   std::set<Descriptor*> descriptors;
-  std::set<LibraryHandle*> handles;
+  std::map<LibraryHandle*, LibraryHandle*> handles;  // for convolutions, and for graphs
   std::vector<Convolution> runs;
+  std::vector<std::shared_ptr<const Graph>> graphs;  // which the device may be running
+  std::vector<FakeCudnn::Engine> engines_run;
   std::vector<std::string> misuse;
 
   DnnStatus wrong(DnnStatus status, std::string why) {
@@ -74,7 +81,12 @@ struct FakeCudnnCalls {
     if (call.fails()) return call.status;
     LibraryHandle* const made = open_handle(call.impl.emulator, kKernel);
     if (made == nullptr) return DnnStatus::kNotInitialized;
-    call.impl.handles.insert(made);
+    LibraryHandle* const for_graphs = open_handle(call.impl.emulator, kGraphKernel);
+    if (for_graphs == nullptr) {
+      close_handle(call.impl.emulator, made);
+      return DnnStatus::kNotInitialized;
+    }
+    call.impl.handles.emplace(made, for_graphs);
     *handle = reinterpret_cast<DnnHandle>(made);
     return DnnStatus::kSuccess;
   }
@@ -82,19 +94,23 @@ struct FakeCudnnCalls {
     FakeCudnn::Impl& impl = *current()->impl_;
     std::lock_guard lock(impl.mutex);
     auto* const handle = reinterpret_cast<LibraryHandle*>(opaque);
-    if (impl.handles.erase(handle) == 0) {
+    const auto it = impl.handles.find(handle);
+    if (it == impl.handles.end()) {
       return impl.wrong(DnnStatus::kBadParam, "a handle that is none is given back");
     }
+    close_handle(impl.emulator, it->second);
     close_handle(impl.emulator, handle);
+    impl.handles.erase(it);
     return DnnStatus::kSuccess;
   }
   static DnnStatus set_stream(DnnHandle handle, runtime::cuda::StreamHandle stream) {
     Call call;
     if (call.fails()) return call.status;
-    if (!call.impl.handles.contains(reinterpret_cast<LibraryHandle*>(handle))) {
+    const auto it = call.impl.handles.find(reinterpret_cast<LibraryHandle*>(handle));
+    if (it == call.impl.handles.end()) {
       return call.impl.wrong(DnnStatus::kBadParam, "the stream of a handle that is none");
     }
-    reinterpret_cast<LibraryHandle*>(handle)->stream = stream;
+    it->first->stream = it->second->stream = stream;
     return DnnStatus::kSuccess;
   }
 
@@ -146,9 +162,10 @@ struct FakeCudnnCalls {
     value.resize(static_cast<size_t>(count) * bytes_of(type));
     std::memcpy(value.data(), elements, value.size());
     if (type != DnnType::kDescriptor) return DnnStatus::kSuccess;
-    const auto* const part = of.one<Descriptor*>(attribute);
-    if (!call.impl.descriptors.contains(const_cast<Descriptor*>(part)) || !part->is_final) {
-      return wrong(DnnStatus::kBadParamNotFinalized, "is a descriptor that is not final");
+    for (Descriptor* const part : of.get<Descriptor*>(attribute)) {
+      if (!call.impl.descriptors.contains(part) || !part->is_final) {
+        return wrong(DnnStatus::kBadParamNotFinalized, "is a descriptor that is not final");
+      }
     }
     return DnnStatus::kSuccess;
   }
@@ -176,7 +193,7 @@ struct FakeCudnnCalls {
     if (of.type == Of::kExecutionPlan) {
       const auto* const config = of.one<Descriptor*>(Attribute::kPlanEngineConfig);
       if (config->engine.plan_status != DnnStatus::kSuccess) return config->engine.plan_status;
-      of.convolution = config->convolution;
+      of.graph = config->graph;
       of.engine = config->engine;
       of.ids = config->ids;
     }
@@ -213,6 +230,35 @@ struct FakeCudnnCalls {
       *count = 1;
       return DnnStatus::kSuccess;
     }
+    if (of.type == Of::kEngine && attribute == Attribute::kEngineIndex && type == DnnType::kInt64 &&
+        requested == 1) {
+      *static_cast<int64_t*>(elements) = of.engine.index;
+      *count = 1;
+      return DnnStatus::kSuccess;
+    }
+    if (of.type == Of::kEngineConfig && attribute == Attribute::kEngineConfigKnobs &&
+        type == DnnType::kDescriptor && requested >= 1) {
+      Descriptor* const choice = *static_cast<Descriptor**>(elements);
+      if (!call.impl.descriptors.contains(choice) || choice->type != Of::kKnobChoice) {
+        return wrong(DnnStatus::kBadParam, "has no knob to fill in");
+      }
+      choice->engine = of.engine;
+      choice->is_final = true;
+      *count = 1;
+      return DnnStatus::kSuccess;
+    }
+    if (of.type == Of::kKnobChoice && attribute == Attribute::kKnobChoiceKnob &&
+        type == DnnType::kKnob && requested == 1) {
+      *static_cast<int*>(elements) = 1;
+      *count = 1;
+      return DnnStatus::kSuccess;
+    }
+    if (of.type == Of::kKnobChoice && attribute == Attribute::kKnobChoiceValue &&
+        type == DnnType::kInt64 && requested == 1) {
+      *static_cast<int64_t*>(elements) = of.engine.knob;
+      *count = 1;
+      return DnnStatus::kSuccess;
+    }
     if (of.type == Of::kEngine && attribute == Attribute::kEngineNumericalNote &&
         type == DnnType::kNote) {
       *count = std::min(requested, static_cast<int64_t>(of.engine.notes.size()));
@@ -230,8 +276,8 @@ struct FakeCudnnCalls {
   static DnnStatus recommend(Call* call, const Descriptor& heuristic, int64_t requested,
                              int64_t* count, Descriptor** configs) {
     const auto* const graph = heuristic.one<Descriptor*>(Attribute::kHeuristicOperationGraph);
-    const std::vector<FakeCudnn::Engine> engines = current()->engines(
-        *graph->convolution, heuristic.one<DnnHeuristic>(Attribute::kHeuristicMode));
+    const std::vector<FakeCudnn::Engine> engines =
+        current()->engines(*graph->graph, heuristic.one<DnnHeuristic>(Attribute::kHeuristicMode));
     if (engines.empty()) return DnnStatus::kNotSupported;
     if (requested == 0) {
       ++call->impl.questions;
@@ -244,7 +290,7 @@ struct FakeCudnnCalls {
         return call->impl.wrong(DnnStatus::kBadParam, "there is no configuration to fill in");
       }
       configs[i]->engine = engines[static_cast<size_t>(i)];
-      configs[i]->convolution = graph->convolution;
+      configs[i]->graph = graph->graph;
       configs[i]->ids = graph->ids;
       configs[i]->is_final = true;
     }
@@ -266,7 +312,52 @@ struct FakeCudnnCalls {
         pack.type != Of::kVariantPack) {
       return call.impl.wrong(DnnStatus::kBadParamNotFinalized, "what is run is not final");
     }
-    const Convolution& convolution = *plan.convolution;
+    return plan.graph->convolution != nullptr ? execute_convolution(&call, handle, plan, pack)
+                                              : execute_graph(&call, handle, plan, pack);
+  }
+  static DnnStatus execute_graph(Call* call, LibraryHandle* handle, const Descriptor& plan,
+                                 const Descriptor& pack) {
+    FakeCudnn::Impl& impl = call->impl;
+    const auto ids = pack.get<int64_t>(Attribute::kVariantPackUniqueIds);
+    const auto pointers = pack.get<void*>(Attribute::kVariantPackPointers);
+    GraphParams params{};
+    params.graph = plan.graph.get();
+    size_t count = 0;
+    for (const auto& [id, node] : plan.graph->tensors) {
+      if (node.is_virtual) continue;
+      const auto it = std::find(ids.begin(), ids.end(), id);
+      void* const data =
+          it == ids.end() ? nullptr : pointers[static_cast<size_t>(it - ids.begin())];
+      if (data == nullptr || (!node.is_value && reinterpret_cast<uintptr_t>(data) % 16 != 0)) {
+        return impl.wrong(DnnStatus::kBadParam, "a tensor is missing or not aligned");
+      }
+      if (count == kMostPointers) return impl.wrong(DnnStatus::kBadParam, "there are many tensors");
+      params.ids[count] = id;
+      if (node.is_value) {
+        std::memcpy(&params.values[count], data, sizeof(float));
+      } else {
+        params.pointers[count] = data;
+      }
+      ++count;
+    }
+    params.workspace = pack.one<char*>(Attribute::kVariantPackWorkspace);
+    params.workspace_bytes = plan.engine.workspace_bytes;
+    if (params.workspace == nullptr && params.workspace_bytes > 0) {
+      return impl.wrong(DnnStatus::kBadParam, "there is no memory to work in");
+    }
+    if (plan.engine.run_status != DnnStatus::kSuccess) return plan.engine.run_status;
+    impl.graphs.push_back(plan.graph);
+    if (!launch(impl.emulator, *impl.handles.at(handle), std::as_bytes(std::span(&params, 1)))) {
+      impl.graphs.pop_back();
+      return DnnStatus::kExecutionFailed;
+    }
+    impl.engines_run.push_back(plan.engine);
+    return DnnStatus::kSuccess;
+  }
+  static DnnStatus execute_convolution(Call* call, LibraryHandle* handle, const Descriptor& plan,
+                                       const Descriptor& pack) {
+    FakeCudnn::Impl& impl = call->impl;
+    const Convolution& convolution = *plan.graph->convolution;
     ConvolutionParams params{};
     params.rank = static_cast<int64_t>(convolution.stride.size());
     const auto ids = pack.get<int64_t>(Attribute::kVariantPackUniqueIds);
@@ -275,7 +366,7 @@ struct FakeCudnnCalls {
       const auto it = std::find(ids.begin(), ids.end(), plan.ids[role]);
       void* const data = it == ids.end() ? nullptr : pointers[it - ids.begin()];
       if (data == nullptr || reinterpret_cast<uintptr_t>(data) % 16 != 0) {
-        return call.impl.wrong(DnnStatus::kBadParam, "a tensor is missing or not aligned");
+        return impl.wrong(DnnStatus::kBadParam, "a tensor is missing or not aligned");
       }
       const Tensor& tensor = convolution.tensors[role];
       params.tensors[role].data = data;
@@ -285,7 +376,7 @@ struct FakeCudnnCalls {
     params.workspace = pack.one<char*>(Attribute::kVariantPackWorkspace);
     params.workspace_bytes = plan.engine.workspace_bytes;
     if (params.workspace == nullptr && params.workspace_bytes > 0) {
-      return call.impl.wrong(DnnStatus::kBadParam, "there is no memory to work in");
+      return impl.wrong(DnnStatus::kBadParam, "there is no memory to work in");
     }
     params.dtype = static_cast<int64_t>(convolution.tensors[0].dtype);
     params.result = convolution.result;
@@ -295,10 +386,10 @@ struct FakeCudnnCalls {
     std::copy(convolution.dilation.begin(), convolution.dilation.end(), params.dilation);
     std::copy(convolution.before.begin(), convolution.before.end(), params.before);
     if (plan.engine.run_status != DnnStatus::kSuccess) return plan.engine.run_status;
-    if (!launch(call.impl.emulator, *handle, std::as_bytes(std::span(&params, 1)))) {
+    if (!launch(impl.emulator, *handle, std::as_bytes(std::span(&params, 1)))) {
       return DnnStatus::kExecutionFailed;
     }
-    call.impl.runs.push_back(convolution);
+    impl.runs.push_back(convolution);
     return DnnStatus::kSuccess;
   }
 
@@ -322,6 +413,7 @@ struct FakeCudnnCalls {
 FakeCudnn::FakeCudnn(EmulatedCuda* emulator) : engines(usual_engines), impl_(new Impl) {
   impl_->emulator = emulator;
   emulator->add_kernel(kKernel, run_convolution);
+  emulator->add_kernel(kGraphKernel, run_graph);
   FakeCudnnCalls::current() = this;
 }
 
@@ -359,6 +451,16 @@ int64_t FakeCudnn::questions() const {
 std::vector<FakeCudnn::Convolution> FakeCudnn::runs() const {
   std::lock_guard lock(impl_->mutex);
   return impl_->runs;
+}
+
+std::vector<std::shared_ptr<const FakeCudnn::Graph>> FakeCudnn::graphs() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->graphs;
+}
+
+std::vector<FakeCudnn::Engine> FakeCudnn::engines_run() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->engines_run;
 }
 
 std::vector<std::string> FakeCudnn::misuse() const {

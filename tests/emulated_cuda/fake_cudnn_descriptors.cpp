@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "tests/emulated_cuda/fake_cudnn_graph.h"
 #include "tests/emulated_cuda/fake_cudnn_kernel.h"
 
 namespace sluice::emulated {
@@ -25,6 +26,26 @@ constexpr AttributeRule kRules[] = {
     {Of::kTensor, Attribute::kTensorStrides, DnnType::kInt64, 4, kMostExtents},
     {Of::kTensor, Attribute::kTensorUniqueId, DnnType::kInt64, 1, 1},
     {Of::kTensor, Attribute::kTensorAlignment, DnnType::kInt64, 1, 1},
+    {Of::kTensor, Attribute::kTensorIsVirtual, DnnType::kBoolean, 1, 1, /*is_needed=*/false},
+    {Of::kTensor, Attribute::kTensorIsByValue, DnnType::kBoolean, 1, 1, /*is_needed=*/false},
+    {Of::kPointwise, Attribute::kPointwiseMode, DnnType::kPointwiseMode, 1, 1},
+    {Of::kPointwise, Attribute::kPointwiseCompType, DnnType::kDataType, 1, 1},
+    {Of::kPointwise, Attribute::kPointwiseAxis, DnnType::kInt64, 1, 1, /*is_needed=*/false},
+    {Of::kOperationPointwise, Attribute::kOperationPointwise, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationPointwise, Attribute::kOperationPointwiseX, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationPointwise, Attribute::kOperationPointwiseB, DnnType::kDescriptor, 1, 1, false},
+    {Of::kOperationPointwise, Attribute::kOperationPointwiseT, DnnType::kDescriptor, 1, 1, false},
+    {Of::kOperationPointwise, Attribute::kOperationPointwiseY, DnnType::kDescriptor, 1, 1},
+    {Of::kMatmul, Attribute::kMatmulCompType, DnnType::kDataType, 1, 1},
+    {Of::kOperationMatmul, Attribute::kOperationMatmul, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationMatmul, Attribute::kOperationMatmulA, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationMatmul, Attribute::kOperationMatmulB, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationMatmul, Attribute::kOperationMatmulC, DnnType::kDescriptor, 1, 1},
+    {Of::kReduction, Attribute::kReductionOperator, DnnType::kReductionOperator, 1, 1},
+    {Of::kReduction, Attribute::kReductionCompType, DnnType::kDataType, 1, 1},
+    {Of::kOperationReduction, Attribute::kOperationReduction, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationReduction, Attribute::kOperationReductionX, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationReduction, Attribute::kOperationReductionY, DnnType::kDescriptor, 1, 1},
     {Of::kConvolution, Attribute::kConvolutionCompType, DnnType::kDataType, 1, 1},
     {Of::kConvolution, Attribute::kConvolutionMode, DnnType::kConvolutionMode, 1, 1},
     {Of::kConvolution, Attribute::kConvolutionSpatialDims, DnnType::kInt64, 1, 1},
@@ -57,7 +78,7 @@ constexpr AttributeRule kRules[] = {
      1},
     {Of::kOperationConvolutionBackwardFilter, Attribute::kBackwardFilterDy, DnnType::kDescriptor, 1,
      1},
-    {Of::kOperationGraph, Attribute::kGraphOperations, DnnType::kDescriptor, 1, 1},
+    {Of::kOperationGraph, Attribute::kGraphOperations, DnnType::kDescriptor, 1, 32},
     {Of::kOperationGraph, Attribute::kGraphHandle, DnnType::kHandle, 1, 1},
     {Of::kEngineHeuristic, Attribute::kHeuristicOperationGraph, DnnType::kDescriptor, 1, 1},
     {Of::kEngineHeuristic, Attribute::kHeuristicMode, DnnType::kHeuristic, 1, 1},
@@ -142,7 +163,11 @@ std::string check_operation(Descriptor* of, ConvolutionRole result, Attribute al
     return "has tensors of one name";
   }
   std::string fault = check_shapes(*convolution);
-  if (fault.empty()) of->convolution = std::move(convolution);
+  if (fault.empty()) {
+    auto graph = std::make_shared<FakeCudnn::Graph>();
+    graph->convolution = std::move(convolution);
+    of->graph = std::move(graph);
+  }
   return fault;
 }
 
@@ -156,6 +181,7 @@ size_t bytes_of(DnnType type) {
     case DnnType::kHandle:
     case DnnType::kVoidPtr:
     case DnnType::kDescriptor: return 8;
+    case DnnType::kBoolean: return 1;
     default: return 4;
   }
 }
@@ -179,12 +205,17 @@ std::string check_descriptor(Descriptor* of) {
                              {Attribute::kBackwardFilterX, Attribute::kBackwardFilterDw,
                               Attribute::kBackwardFilterDy});
     case Of::kOperationGraph: {
-      const auto* const operation = of->one<Descriptor*>(Attribute::kGraphOperations);
-      if (operation->convolution == nullptr) return "has no operation";
-      of->convolution = operation->convolution;
-      of->ids = operation->ids;
+      const auto operations = of->get<Descriptor*>(Attribute::kGraphOperations);
+      if (operations[0]->graph == nullptr) return "has no operation";
+      if (operations[0]->graph->convolution == nullptr) return join_operations(of, operations);
+      if (operations.size() > 1) return "has more than a convolution";
+      of->graph = operations[0]->graph;
+      of->ids = operations[0]->ids;
       return "";
     }
+    case Of::kOperationPointwise:
+    case Of::kOperationMatmul:
+    case Of::kOperationReduction: return check_graph_operation(of);
     case Of::kVariantPack:
       return of->get<int64_t>(Attribute::kVariantPackUniqueIds).size() ==
                      of->get<void*>(Attribute::kVariantPackPointers).size()

@@ -21,10 +21,10 @@ struct Descriptor {
   kernels::cuda::DnnDescriptorType type{};
   bool is_final = false;
   std::map<kernels::cuda::DnnAttribute, std::vector<char>> values;
-  // Of engine configurations and of plans.
-  std::shared_ptr<const FakeCudnn::Convolution> convolution;
-  FakeCudnn::Engine engine;
-  std::array<int64_t, fusion::kNumRoles> ids{};
+  // Of operations, and of what is made of them.
+  std::shared_ptr<const FakeCudnn::Graph> graph;
+  std::array<int64_t, fusion::kNumRoles> ids{};  // of a convolution
+  FakeCudnn::Engine engine;                      // of engine configurations and of plans
 
   template <typename T>
   std::vector<T> get(kernels::cuda::DnnAttribute attribute) const {
@@ -54,7 +54,7 @@ std::span<const AttributeRule> attribute_rules();
 size_t bytes_of(kernels::cuda::DnnType type);
 
 // What is wrong with a descriptor that has all of its attributes; empty if nothing is. Gives an
-// operation, and a graph of one, its convolution.
+// operation, and a graph of some, its graph.
 std::string check_descriptor(Descriptor* of);
 
 }  // namespace sluice::emulated

@@ -14,6 +14,8 @@ using fusion::kNumRoles;
 using kernels::cuda::DnnDataType;
 using enum fusion::ConvolutionRole;
 
+}  // namespace
+
 float load(int64_t dtype, const void* data, int64_t at) {
   switch (static_cast<DnnDataType>(dtype)) {
     case DnnDataType::kFloat16: return static_cast<float>(static_cast<const float16*>(data)[at]);
@@ -29,8 +31,6 @@ void store(int64_t dtype, void* data, int64_t at, double value) {
     default: static_cast<float*>(data)[at] = rounded;
   }
 }
-
-}  // namespace
 
 const char* run_convolution(const Geometry&, const void* params) {
   const ConvolutionParams& p = *static_cast<const ConvolutionParams*>(params);

@@ -23,6 +23,10 @@ struct ConvolutionParams {
   int64_t stride[kMostAxes], dilation[kMostAxes], before[kMostAxes];
 };
 
+// Elements of a kernels::cuda::DnnDataType.
+float load(int64_t dtype, const void* data, int64_t at);
+void store(int64_t dtype, void* data, int64_t at, double value);
+
 // Adds each product where it belongs, in double.
 const char* run_convolution(const Geometry& geometry, const void* params);
 

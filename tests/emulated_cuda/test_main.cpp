@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     result = 1;
   }
   if (const sluice::emulated::FakeCudnn* const cudnn = sluice::emulated::started_cudnn()) {
-    std::printf("%zu convolutions by the emulated cuDNN\n", cudnn->runs().size());
+    std::printf("%zu convolutions and %zu other graphs by the emulated cuDNN\n",
+                cudnn->runs().size(), cudnn->graphs().size());
     for (const std::string& misuse : cudnn->misuse()) {
       std::printf("misuse of cuDNN: %s\n", misuse.c_str());
       result = 1;

@@ -71,6 +71,7 @@ enum class DnnNote : int {
   kWinogradTile13x13 = 8,
 };
 inline constexpr int kMostDnnNotes = 32;  // more than there are
+inline constexpr int kMostDnnKnobs = 32;  // more than an engine has
 
 // cudnnBackendAttributeType_t
 enum class DnnType : int {
@@ -82,6 +83,7 @@ enum class DnnType : int {
   kVoidPtr = 6,
   kConvolutionMode = 7,
   kHeuristic = 8,
+  kKnob = 9,
   kNote = 11,
   kPointwiseMode = 14,
   kDescriptor = 15,
@@ -97,6 +99,7 @@ enum class DnnDescriptorType : int {
   kEngineConfig = 3,
   kEngineHeuristic = 4,
   kExecutionPlan = 5,
+  kKnobChoice = 7,
   kOperationConvolutionForward = 10,
   kOperationConvolutionBackwardFilter = 11,
   kOperationConvolutionBackwardData = 12,
@@ -128,10 +131,13 @@ enum class DnnAttribute : int {
   kHeuristicResults = 202,
   kHeuristicDeviceProperties = 204,
   kEngineConfigEngine = 300,
+  kEngineConfigKnobs = 302,
   kPlanHandle = 400,
   kPlanEngineConfig = 401,
   kPlanWorkspaceSize = 402,
   kPlanDeviceProperties = 407,
+  kKnobChoiceKnob = 600,
+  kKnobChoiceValue = 601,
   // Of the three operations, in this order from each first one on: alpha, beta, the convolution.
   kForwardAlpha = 700,
   kForwardBeta = 701,
@@ -168,6 +174,7 @@ enum class DnnAttribute : int {
   kVariantPackUniqueIds = 1000,
   kVariantPackPointers = 1001,
   kVariantPackWorkspace = 1003,
+  kEngineIndex = 1301,
   kEngineNumericalNote = 1303,
   kMatmulCompType = 1500,
   kOperationMatmulA = 1520,

@@ -71,8 +71,9 @@ class DnnPlans {
   DnnPlans(const DnnPlans&) = delete;
   DnnPlans& operator=(const DnnPlans&) = delete;
 
-  // With its plan, if there is one. kResourceExhausted: there was no memory to make it.
-  absl::StatusOr<std::shared_ptr<Planned>> find(const Of& of) {
+  // With its plan, if there is one; by the engine of `like` if there is such a plan.
+  // kResourceExhausted: there was no memory to make it.
+  absl::StatusOr<std::shared_ptr<Planned>> find(const Of& of, const DnnPlan* like = nullptr) {
     using runtime::cuda::CurrentContext;
     std::shared_ptr<Planned> planned = entry_of(of);
     if (planned->is_made.load(std::memory_order_acquire)) return planned;
@@ -81,7 +82,9 @@ class DnnPlans {
     if (planned->is_made.load(std::memory_order_relaxed)) return planned;
     const CurrentContext current(device_.context());
     if (!current.status().ok()) return current.status();
-    absl::StatusOr<std::unique_ptr<DnnPlan>> plan = device_.make_plan(of.work());
+    DnnWork work = of.work();
+    if (like != nullptr) work.engine = like->engine();
+    absl::StatusOr<std::unique_ptr<DnnPlan>> plan = device_.make_plan(work);
     if (!plan.ok()) return plan.status();
     planned->plan = *std::move(plan);
     planned->can_run = planned->plan != nullptr;

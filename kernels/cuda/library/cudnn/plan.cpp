@@ -44,10 +44,36 @@ std::vector<DnnDescriptor> make_configs(DnnDescriptors* made, const DnnTarget& t
   return configs;
 }
 
-std::vector<DnnNote> notes_of(DnnDescriptors* made, DnnDescriptor config) {
+DnnDescriptor engine_in(DnnDescriptors* made, DnnDescriptor config) {
   DnnDescriptor engine = made->make(DnnDescriptorType::kEngine);
   made->get(config, DnnAttribute::kEngineConfigEngine, DnnType::kDescriptor,
             absl::MakeSpan(&engine, 1));
+  return engine;
+}
+
+DnnEngine engine_of(DnnDescriptors* made, DnnDescriptor config) {
+  DnnEngine engine(1);
+  made->get(engine_in(made, config), DnnAttribute::kEngineIndex, DnnType::kInt64,
+            absl::MakeSpan(engine));
+  std::vector<DnnDescriptor> knobs(kMostDnnKnobs);
+  for (DnnDescriptor& knob : knobs) knob = made->make(DnnDescriptorType::kKnobChoice);
+  const int64_t count = made->get(config, DnnAttribute::kEngineConfigKnobs, DnnType::kDescriptor,
+                                  absl::MakeSpan(knobs));
+  for (int64_t i = 0; i < std::min<int64_t>(count, kMostDnnKnobs); ++i) {
+    int knob = 0;
+    int64_t value = 0;
+    made->get(knobs[static_cast<size_t>(i)], DnnAttribute::kKnobChoiceKnob, DnnType::kKnob,
+              absl::MakeSpan(&knob, 1));
+    made->get(knobs[static_cast<size_t>(i)], DnnAttribute::kKnobChoiceValue, DnnType::kInt64,
+              absl::MakeSpan(&value, 1));
+    engine.push_back(knob);
+    engine.push_back(value);
+  }
+  return made->status() == DnnStatus::kSuccess ? engine : DnnEngine();
+}
+
+std::vector<DnnNote> notes_of(DnnDescriptors* made, DnnDescriptor config) {
+  const DnnDescriptor engine = engine_in(made, config);
   std::vector<DnnNote> notes(kMostDnnNotes);
   notes.resize(static_cast<size_t>(std::clamp<int64_t>(
       made->get(engine, DnnAttribute::kEngineNumericalNote, DnnType::kNote, absl::MakeSpan(notes)),
@@ -106,10 +132,14 @@ absl::StatusOr<std::unique_ptr<DnnPlan>> DnnPlan::make(const Cudnn& library,
     for (const DnnDescriptor config : make_configs(&asked, target, graph, mode)) {
       DnnDescriptors attempt(library);
       if (!suits(notes_of(&attempt, config), work.may_round)) continue;
+      if (work.engine && (work.engine->empty() || engine_of(&attempt, config) != *work.engine)) {
+        continue;
+      }
       int64_t workspace_bytes = 0;
       const DnnDescriptor plan = make_plan(&attempt, target, config, &workspace_bytes);
       if (is_out_of_memory(attempt.status())) return out_of_memory();
       if (attempt.status() != DnnStatus::kSuccess || workspace_bytes > most_workspace) continue;
+      made->config_ = config;
       made->plan_ = plan;
       made->workspace_bytes_ = workspace_bytes;
       made->descriptors_.take(&asked);
@@ -121,14 +151,20 @@ absl::StatusOr<std::unique_ptr<DnnPlan>> DnnPlan::make(const Cudnn& library,
   return nullptr;
 }
 
-int64_t count_engines(const Cudnn& library, const DnnTarget& target, const DnnWork& work) {
+std::vector<DnnEngine> engines_for(const Cudnn& library, const DnnTarget& target,
+                                   const DnnWork& work) {
   DnnDescriptors made(library);
   const DnnDescriptor graph = make_graph(&made, target, work);
-  const std::vector<DnnDescriptor> configs = make_configs(&made, target, graph, DnnHeuristic::kA);
-  return std::count_if(configs.begin(), configs.end(), [&](DnnDescriptor config) {
-    const std::vector<DnnNote> notes = notes_of(&made, config);
-    return made.status() == DnnStatus::kSuccess && suits(notes, work.may_round);
-  });
+  std::vector<DnnEngine> engines;
+  for (const DnnDescriptor config : make_configs(&made, target, graph, DnnHeuristic::kA)) {
+    if (suits(notes_of(&made, config), work.may_round)) engines.push_back(engine_of(&made, config));
+  }
+  return made.status() == DnnStatus::kSuccess ? engines : std::vector<DnnEngine>();
+}
+
+DnnEngine DnnPlan::engine() const {
+  DnnDescriptors made(library_);
+  return engine_of(&made, config_);
 }
 
 DnnStatus DnnPlan::run(DnnHandle handle, absl::Span<const int64_t> ids,

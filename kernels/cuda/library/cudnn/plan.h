@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,12 +22,16 @@ struct DnnTarget {
   DnnDescriptor properties = nullptr;
 };
 
+// An engine and what its knobs are set to: the same computes alike. Empty: it is not known.
+using DnnEngine = std::vector<int64_t>;
+
 // What a plan is to compute. Its bits depend on nothing else.
 struct DnnWork {
   std::function<std::vector<DnnDescriptor>(DnnDescriptors* made)> make_operations;
   // An engine may round operands to less than float32, as tensor cores do.
   bool may_round = false;
-  int64_t bytes = 0;  // of all tensors on the device
+  int64_t bytes = 0;                               // of all tensors on the device
+  std::optional<DnnEngine> engine = std::nullopt;  // no other may
 };
 
 // Whether an engine with these notes may compute: not if its bits differ from run to run, nor if it
@@ -43,6 +48,7 @@ class DnnPlan {
                                                        const DnnTarget& target,
                                                        const DnnWork& work);
 
+  DnnEngine engine() const;
   size_t workspace_bytes() const { return static_cast<size_t>(workspace_bytes_); }
 
   // On the handle's stream. `tensors`: those of `ids`; on the device, but for values.
@@ -54,13 +60,14 @@ class DnnPlan {
 
   const Cudnn& library_;
   DnnDescriptors descriptors_;
-  DnnDescriptor plan_ = nullptr;
+  DnnDescriptor config_ = nullptr, plan_ = nullptr;
   int64_t workspace_bytes_ = 0;
 };
 
-// How many suitable engines the library recommends, without a plan of any: what there is to know
+// The suitable engines that the library recommends, without a plan of any: what there is to know
 // where a plan needs the device itself.
-int64_t count_engines(const Cudnn& library, const DnnTarget& target, const DnnWork& work);
+std::vector<DnnEngine> engines_for(const Cudnn& library, const DnnTarget& target,
+                                   const DnnWork& work);
 
 }  // namespace sluice::kernels::cuda
 
