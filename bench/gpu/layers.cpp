@@ -20,9 +20,14 @@ void time_layer(const Bench& bench, const std::string& workload, const Tensor& x
 // Of `queries` (heads, length, depth), which see all of so many keys or, if causal, those up to
 // their own position.
 void bench_attention(const Bench& bench, DType dtype, const char* workload, const Shape& queries,
-                     int64_t keys, bool is_causal) {
+                     int64_t keys, bool is_causal, bool has_heads_inside = false) {
   const Shape shape{queries[0], keys, queries[2]};
-  const Tensor q = uniform(queries, dtype), k = uniform(shape, dtype), v = uniform(shape, dtype);
+  // With the heads inside rows, as a model's projections leave them.
+  const auto make = [&](const Shape& of) {
+    return has_heads_inside ? swapaxes(uniform({of[1], of[0], of[2]}, dtype), 0, 1)
+                            : uniform(of, dtype);
+  };
+  const Tensor q = make(queries), k = make(shape), v = make(shape);
   const double flops = 4.0 * static_cast<double>(q.numel() * keys) * (is_causal ? 0.5 : 1);
   time_layer(bench, workload, q, flops,
              [&] { return scaled_dot_product_attention(q, k, v, {}, is_causal); });
@@ -35,8 +40,15 @@ void bench_attention(const Bench& bench, DType dtype) {
   if (dtype != DType::kFloat16) return;
   bench_attention(bench, dtype, "causal attention", {size(16, 2), size(4096, 32), 128},
                   size(4096, 32), true);
+  bench_attention(bench, dtype, "attention, heads inside", {size(64, 2), size(1024, 16), 64},
+                  size(1024, 16), false, true);
   bench_attention(bench, dtype, "attention of one query", {size(32, 2), 1, 128}, size(8192, 64),
                   false);
+  // Where another way may begin to be faster.
+  for (const int64_t length : {16, 64, 256}) {
+    bench_attention(bench, dtype, "attention of few queries", {size(32, 2), length, 128},
+                    size(8192, 64), false);
+  }
 }
 
 void bench_convolution(const Bench& bench, DType dtype) {
