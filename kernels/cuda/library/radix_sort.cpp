@@ -86,6 +86,11 @@ bool is_one_block(const SortAttributes& attributes) {
 
 }  // namespace
 
+std::string with_radix_texts(const std::string& kernel) {
+  return absl::StrCat(kLinesText, kOrderText, "constexpr sl_i64 kCounted = ", kCounted, ";\n",
+                      kRadixText, kernel);
+}
+
 bool RadixSort::is_for(const SortAttributes& attributes) {
   return attributes.lines.length > kRadixShortLine;
 }
@@ -141,20 +146,16 @@ absl::Status RadixSort::enqueue(runtime::cuda::CudaStream* stream, const SortAtt
 }
 
 SourceKernel& RadixSort::kernel(const SortAttributes& attributes, Step step) {
-  const auto with_texts = [](const std::string& kernel) {
-    return absl::StrCat(kLinesText, kOrderText, "constexpr sl_i64 kCounted = ", kCounted, ";\n",
-                        kRadixText, kernel);
-  };
   if (step == Step::kClear) {
     return kernels_.get("radix_clear", [&] {
-      return with_texts("SL_KERNEL(radix_clear, sl_radix) { sl_radix_clear(p); }\n");
+      return with_radix_texts("SL_KERNEL(radix_clear, sl_radix) { sl_radix_clear(p); }\n");
     });
   }
   const std::string order = order_type(attributes.dtype);
   if (step == Step::kCounts) {
     const std::string name = absl::StrCat("radix_counts_", sluice::name_of(attributes.dtype));
     return kernels_.get(name, [&] {
-      return with_texts(
+      return with_radix_texts(
           absl::StrCat("SL_KERNEL(", name, ", sl_radix) { sl_radix_counts<", order, ">(p); }\n"));
     });
   }
@@ -166,9 +167,10 @@ SourceKernel& RadixSort::kernel(const SortAttributes& attributes, Step step) {
                    is_line ? absl::StrCat("lines_of_", items * kThreads) : "pass", "_",
                    sluice::name_of(attributes.dtype));
   return kernels_.get(name, [&] {
-    return with_texts(absl::StrCat("SL_KERNEL_OF(", name, ", sl_radix, ", is_values ? 3 : 2,
-                                   ") { sl_radix_", is_line ? "line" : "pass", "<", order, ", ",
-                                   is_values ? "false" : "true", ", ", items, ">(p); }\n"));
+    return with_radix_texts(absl::StrCat("SL_KERNEL_OF(", name, ", sl_radix, ", is_values ? 3 : 2,
+                                         ") { sl_radix_", is_line ? "line" : "pass", "<", order,
+                                         ", ", is_values ? "false" : "true", ", ", items,
+                                         ">(p); }\n"));
   });
 }
 

@@ -2,6 +2,8 @@
 #ifndef SLUICE_KERNELS_CUDA_LIBRARY_RADIX_SORT_H_
 #define SLUICE_KERNELS_CUDA_LIBRARY_RADIX_SORT_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -11,6 +13,9 @@
 #include "runtime/cuda/cuda_stream.h"
 
 namespace sluice::kernels::cuda {
+
+// A kernel that uses what the texts of radix sorts define, and they: a source.
+std::string with_radix_texts(const std::string& kernel);
 
 // Least significant digit first, eight bits at a time. What a block sorts by a digit it has in
 // registers: the lanes of a warp that have the same digit find one another, each warp counts its

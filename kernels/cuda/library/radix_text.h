@@ -104,6 +104,11 @@ struct sl_radix_block {
     }
     return start;
   }
+  // Then puts the elements there.
+  SL_INLINE void store_sorted() {
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) shared.bits[place[i]] = bits[i];
+  }
 };
 
 template <typename Bits, bool kPositions> struct sl_sorted { typedef Bits Type; };
@@ -125,8 +130,7 @@ SL_INLINE void sl_radix_line(const sl_radix& p) {
   SL_UNROLL_BY(1)
   for (int pass = 0; pass < int(p.passes); ++pass) {
     block.find_places(block.count(8 * pass));
-    SL_UNROLL
-    for (int i = 0; i < kItems; ++i) shared.bits[block.place[i]] = block.bits[i];
+    block.store_sorted();
     sl_sync();
     SL_UNROLL
     for (int i = 0; i < kItems; ++i) block.bits[i] = shared.bits[block.at(i)];
@@ -254,8 +258,7 @@ SL_INLINE void sl_radix_pass(const sl_radix& p) {
   if (piece > 0) look_back.say(piece, sl_look_back::kOfPiece, count);
 
   const sl_u32 start = block.find_places(total);
-  SL_UNROLL
-  for (int i = 0; i < kItems; ++i) shared.bits[block.place[i]] = block.bits[i];
+  block.store_sorted();
   sl_u32 from[kItems];
   if (kPositions) {
     SL_UNROLL

@@ -1,11 +1,16 @@
 // Scatters on a GPU.
 //
-// The order in which an element's updates are combined is that of the positions, as on the CPU.
+// The order in which an element's updates are combined is that of the positions, as on the CPU,
+// unless it makes no difference.
 //
-// Where there are few positions or few rows, a block has a range of rows. It copies them and then
-// goes through all positions, in order, for those of its own: no two blocks write an element. Of a
-// block's elements each belongs to one thread. Else positions are sorted, and each thread combines
-// an element with the updates of its row.
+// - Few positions for the blocks that there are: a block has a range of rows and goes through all
+//   positions, in order, for those of its own, which it sorts by row in shared memory.
+// - Sums of integers are the same in any order: updates are added by atomics, each block's in
+// shared
+//   memory first where all of y fits there.
+// - Else positions are sorted.
+//
+// Where order matters, each thread then combines an element with the updates of its row.
 #include "fusion/library/scatter.h"
 
 #include <algorithm>
@@ -18,6 +23,7 @@
 #include "kernels/cuda/compile/source_kernels.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/library/radix_sort.h"
+#include "kernels/cuda/library/scatter_text.h"
 #include "kernels/gpu/emit/types.h"
 #include "kernels/gpu/run/call.h"
 #include "runtime/cuda/cuda_device.h"
@@ -26,163 +32,17 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-// Every block reads all positions: so many blocks fill a GPU, more would only read more.
-constexpr int64_t kMaxBlocks = 1024;
-// From so many on they are sorted, if each row has few.
-constexpr int64_t kManyPositions = 4096, kManyRows = 64;
+// Of the way by rows. A block counts its rows by a digit, the last of which stands for none.
+constexpr int64_t kMaxRowsOfBlock = 255, kMaxColumnsOfBlock = 1 << 20, kMinElementsOfBlock = 64;
+// Every block reads all positions: of few there may be so many blocks, of all so many reads.
+constexpr int64_t kFewPositions = 4096, kMaxBlocks = 1024, kMinBlocks = 128;
+constexpr int64_t kMaxReads = int64_t{1} << 24;
+// The bytes of the updates that its few threads may combine.
+constexpr int64_t kMaxBytesByRows = int64_t{32} << 20;
+// Of sums: how many elements of y fit in shared memory, and how many updates a block has at least.
+constexpr int64_t kTable = 4096, kMinUpdatesOfBlock = 2048, kMaxBlocksOfSums = 1024;
 
 using fusion::ScatterMode;
-
-constexpr const char* kScatterText = R"sluice(
-// ---- Scatters. kernels/cuda/library/scatter.cpp fills in sl_scatter.
-
-struct sl_strided {
-  const void* base;
-  sl_i64 row, column;
-};
-struct sl_scatter {
-  sl_strided x, positions, updates;
-  void* y;
-  sl_i64 rows, columns, count;
-  sl_i64 rows_of_block;
-  sl_u32* keys;    // the positions; `rows` stands for those outside
-  sl_i64* order;   // of the positions, sorted
-  sl_u32* starts;  // of the rows there, and where the last one ends
-  sl_i64 first_block;  // of this launch
-};
-
-struct sl_set {
-  static constexpr bool kLastWins = true;
-  template <typename T> SL_INLINE static T combine(T, T b) { return b; }
-};
-struct sl_add {
-  static constexpr bool kLastWins = false;
-  template <typename T> SL_INLINE static T combine(T a, T b) { return a + b; }
-};
-// As maximum and minimum: NaN wins, and +0 is greater than -0, as is the sum of both.
-struct sl_max {
-  static constexpr bool kLastWins = false;
-  template <typename T> SL_INLINE static T combine(T a, T b) {
-    return a < b || b != b ? b : a == 0 && b == 0 ? T(a + b) : a;
-  }
-};
-struct sl_min {
-  static constexpr bool kLastWins = false;
-  template <typename T> SL_INLINE static T combine(T a, T b) {
-    return b < a || b != b ? b : a == 0 && b == 0 ? T(-(-a - b)) : a;
-  }
-};
-
-// The positions among SL_THREADS of them that are rows of this block, in order.
-struct sl_found {
-  sl_i64 row[SL_THREADS];  // of each thread's position, -1 if it is another block's
-  int count[SL_THREADS / 32];
-  sl_i64 rows[SL_THREADS];
-  int at[SL_THREADS];
-};
-
-template <typename M, typename Op>
-SL_INLINE void sl_scatter_rows(const sl_scatter& p) {
-  SL_SHARED sl_found found;
-  const sl_i64 first = (p.first_block + sl_block()) * p.rows_of_block;
-  const sl_i64 rows = p.rows - first < p.rows_of_block ? p.rows - first : p.rows_of_block;
-  const M* const x = (const M*)p.x.base + first * p.x.row;
-  M* const y = (M*)p.y + first * p.columns;
-  SL_UNROLL_BY(1)
-  for (sl_i64 e = sl_thread(); e < rows * p.columns; e += SL_THREADS) {
-    y[e] = x[e / p.columns * p.x.row + e % p.columns * p.x.column];
-  }
-  SL_UNROLL_BY(1)
-  for (sl_i64 begin = 0; begin < p.count; begin += SL_THREADS) {
-    const sl_i64 i = begin + sl_thread();
-    sl_i64 row = -1;
-    if (i < p.count) row = ((const sl_i64*)p.positions.base)[i * p.positions.row] - first;
-    found.row[sl_thread()] = row < rows ? row : -1;
-    sl_sync();
-    const int group = sl_thread();
-    if (group < SL_THREADS / 32) {
-      int count = 0;
-      SL_UNROLL_BY(1)
-      for (int k = 0; k < 32; ++k) count += found.row[group * 32 + k] >= 0;
-      found.count[group] = count;
-    }
-    sl_sync();
-    int total = 0;
-    SL_UNROLL_BY(1)
-    for (int k = 0; k < SL_THREADS / 32; ++k) {
-      if (k == group) {
-        int next = total;
-        SL_UNROLL_BY(1)
-        for (int l = group * 32; l < group * 32 + 32; ++l) {
-          if (found.row[l] < 0) continue;
-          found.rows[next] = found.row[l];
-          found.at[next++] = l;
-        }
-      }
-      total += found.count[k];
-    }
-    sl_sync();
-    SL_UNROLL_BY(1)
-    for (int k = 0; k < total; ++k) {
-      const sl_i64 start = found.rows[k] * p.columns;
-      const M* const from = (const M*)p.updates.base + (begin + found.at[k]) * p.updates.row;
-      sl_i64 column = (sl_thread() - start) % SL_THREADS;  // y's element belongs to this thread
-      if (column < 0) column += SL_THREADS;
-      SL_UNROLL_BY(1)
-      for (; column < p.columns; column += SL_THREADS) {
-        M* const to = y + start + column;
-        sl_store(to, Op::combine(sl_load(to), sl_load(from + column * p.updates.column)));
-      }
-    }
-    sl_sync();  // what is found is read
-  }
-}
-
-SL_INLINE sl_i64 sl_number(const sl_scatter& p) {
-  return (p.first_block + sl_block()) * SL_THREADS + sl_thread();
-}
-SL_INLINE void sl_scatter_keys(const sl_scatter& p) {
-  const sl_i64 i = sl_number(p);
-  if (i >= p.count) return;
-  const sl_i64 row = ((const sl_i64*)p.positions.base)[i * p.positions.row];
-  p.keys[i] = sl_u32(row >= 0 && row < p.rows ? row : p.rows);
-}
-SL_INLINE void sl_scatter_starts(const sl_scatter& p) {
-  const sl_i64 row = sl_number(p);
-  if (row > p.rows) return;
-  sl_i64 low = 0, high = p.count;
-  while (low < high) {
-    const sl_i64 middle = (low + high) / 2;
-    if (p.keys[p.order[middle]] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  p.starts[row] = sl_u32(low);
-}
-// A thread for each kLanes columns of a row; several are consecutive and aligned.
-template <typename M, typename Op, int kLanes>
-SL_INLINE void sl_scatter_elements(const sl_scatter& p) {
-  typedef decltype(sl_decode(M())) T;
-  const sl_i64 number = sl_number(p), threads_of_row = p.columns / kLanes;
-  if (number >= p.rows * threads_of_row) return;
-  const sl_i64 row = number / threads_of_row, column = (number - row * threads_of_row) * kLanes;
-  const M* const updates = (const M*)p.updates.base + column * p.updates.column;
-  T y[kLanes];
-  sl_load_vector(y, (const M*)p.x.base + row * p.x.row + column * p.x.column);
-  const sl_i64 end = p.starts[row + 1];
-  sl_i64 k = p.starts[row];
-  if (Op::kLastWins && k < end) k = end - 1;
-  SL_UNROLL_BY(4)
-  for (; k < end; ++k) {
-    T update[kLanes];
-    sl_load_vector(update, updates + p.order[k] * p.updates.row);
-    SL_UNROLL
-    for (int l = 0; l < kLanes; ++l) y[l] = Op::combine(y[l], update[l]);
-  }
-  sl_store_vector((M*)p.y + row * p.columns + column, y);
-}
-)sluice";
 
 // sl_scatter of the text.
 struct ScatterArguments {
@@ -199,7 +59,7 @@ struct ScatterArguments {
   Matrix x, positions, updates;
   void* y;
   int64_t rows, columns, count;
-  int64_t rows_of_block;
+  int64_t rows_of_block = 0, columns_of_block = 0, updates_of_block = 0;
   uint32_t* keys = nullptr;
   int64_t* order = nullptr;
   uint32_t* starts = nullptr;
@@ -212,8 +72,7 @@ struct ScatterArguments {
         y(buffers[3]),
         rows(attributes.rows),
         columns(attributes.columns),
-        count(attributes.count),
-        rows_of_block(std::max<int64_t>(1, ceil_div(rows, kMaxBlocks))) {}
+        count(attributes.count) {}
 
   // Whether each `lanes` columns of a row are consecutive and aligned in x, updates and y.
   bool has_vectors(int lanes, size_t element_bytes) const {
@@ -244,9 +103,43 @@ int lanes_of(const fusion::ScatterAttributes& attributes) {
   return static_cast<int>(16 / size_of(attributes.dtype));
 }
 
-bool sorts_positions(const fusion::ScatterAttributes& attributes) {
-  return attributes.count >= kManyPositions && attributes.rows >= kManyRows &&
-         std::max(attributes.count, attributes.rows) < std::numeric_limits<uint32_t>::max();
+// How y is divided among blocks.
+struct Blocks {
+  int64_t rows, columns;  // of each
+  int64_t count;
+
+  explicit Blocks(const fusion::ScatterAttributes& attributes) {
+    const int64_t wanted =
+        std::clamp(kMaxReads / std::max<int64_t>(1, attributes.count), kMinBlocks, kMaxBlocks);
+    const int64_t worthwhile =
+        ceil_div(kMinElementsOfBlock, std::max<int64_t>(1, attributes.columns));
+    rows = std::min(std::max(ceil_div(attributes.rows, wanted), worthwhile), kMaxRowsOfBlock);
+    const int64_t groups = ceil_div(attributes.rows, rows);
+    // Whole vectors, and of all threads if there are so many.
+    const int64_t parts = std::max<int64_t>(1, wanted / std::max<int64_t>(1, groups));
+    const int64_t multiple = lanes_of(attributes) * kThreads;
+    columns = std::min(ceil_div(ceil_div(attributes.columns, parts), multiple) * multiple,
+                       kMaxColumnsOfBlock);
+    count = groups * ceil_div(attributes.columns, columns);
+  }
+};
+
+enum class Way { kRows, kTable, kSums, kSorted };
+
+Way way_of(const fusion::ScatterAttributes& attributes) {
+  const int64_t elements = attributes.rows * attributes.columns;
+  const int64_t updates = attributes.count * attributes.columns;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const auto bytes = static_cast<int64_t>(size_of(attributes.dtype));
+  if (attributes.count < kFewPositions) return Way::kRows;
+  if (attributes.mode == ScatterMode::kAdd && !is_float(attributes.dtype) && bytes >= 4 &&
+      std::max(elements, updates) <= kMost) {
+    return elements <= kTable ? Way::kTable : Way::kSums;
+  }
+  const bool can_sort = std::max(attributes.count, attributes.rows) < kMost;
+  const bool takes_less = Blocks(attributes).count * attributes.count <= kMaxReads &&
+                          updates * bytes <= kMaxBytesByRows;
+  return takes_less || !can_sort ? Way::kRows : Way::kSorted;
 }
 
 // Of the keys, to be sorted.
@@ -266,10 +159,26 @@ class ScatterRunner : public LibraryRunner {
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
     const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
-    if (!sorts_positions(attributes)) return kernel(attributes, Pass::kRows).compile();
-    absl::Status status = radix_.prepare(keys_of(attributes));
-    for (const Pass pass : {Pass::kKeys, Pass::kStarts, Pass::kElements, Pass::kVectors}) {
+    absl::Status status;
+    const auto compile = [&](Pass pass) {
       if (status.ok()) status = kernel(attributes, pass).compile();
+    };
+    const Way way = way_of(attributes);
+    const bool has_vectors = attributes.columns % lanes_of(attributes) == 0;
+    switch (way) {
+      case Way::kRows:
+        compile(Pass::kRows);
+        if (has_vectors) compile(Pass::kRowsOfVectors);
+        break;
+      case Way::kTable:
+      case Way::kSums:
+        compile(Pass::kCopy);
+        compile(way == Way::kTable ? Pass::kTable : Pass::kSums);
+        break;
+      case Way::kSorted:
+        status = radix_.prepare(keys_of(attributes));
+        for (const Pass pass : {Pass::kKeys, Pass::kStarts, Pass::kElements}) compile(pass);
+        if (has_vectors) compile(Pass::kVectors);
     }
     return status;
   }
@@ -278,13 +187,45 @@ class ScatterRunner : public LibraryRunner {
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
     ScatterArguments arguments(attributes, buffers);
-    if (sorts_positions(attributes)) return enqueue_sorted(stream, attributes, arguments, label);
-    return kernel(attributes, Pass::kRows)
-        .launch(stream, &arguments, ceil_div(arguments.rows, arguments.rows_of_block), label);
+    const Way way = way_of(attributes);
+    if (way == Way::kSorted) return enqueue_sorted(stream, attributes, arguments, label);
+    if (way == Way::kRows) {
+      const Blocks blocks(attributes);
+      arguments.rows_of_block = blocks.rows;
+      arguments.columns_of_block = blocks.columns;
+      const bool has_vectors =
+          arguments.has_vectors(lanes_of(attributes), size_of(attributes.dtype));
+      return kernel(attributes, has_vectors ? Pass::kRowsOfVectors : Pass::kRows)
+          .launch(stream, &arguments, blocks.count, label);
+    }
+    const int64_t elements = attributes.rows * attributes.columns;
+    const int64_t updates = attributes.count * attributes.columns;
+    absl::Status status =
+        kernel(attributes, Pass::kCopy)
+            .launch(stream, &arguments, ceil_div(elements, int64_t{kThreads}), label);
+    if (!status.ok()) return status;
+    arguments.first_block = 0;
+    arguments.updates_of_block = kMinUpdatesOfBlock;
+    if (way == Way::kTable) {  // which each block writes
+      arguments.updates_of_block =
+          std::max({kMinUpdatesOfBlock, 4 * elements, ceil_div(updates, kMaxBlocksOfSums)});
+    }
+    return kernel(attributes, way == Way::kTable ? Pass::kTable : Pass::kSums)
+        .launch(stream, &arguments, ceil_div(updates, arguments.updates_of_block), label);
   }
 
  private:
-  enum class Pass { kRows, kKeys, kStarts, kElements, kVectors };
+  enum class Pass {
+    kKeys,
+    kStarts,
+    kCopy,
+    kTable,
+    kSums,
+    kElements,
+    kVectors,
+    kRows,
+    kRowsOfVectors
+  };
 
   absl::Status enqueue_sorted(runtime::cuda::CudaStream* stream,
                               const fusion::ScatterAttributes& attributes,
@@ -321,28 +262,29 @@ class ScatterRunner : public LibraryRunner {
   }
 
   SourceKernel& kernel(const fusion::ScatterAttributes& attributes, Pass pass) {
-    if (pass == Pass::kKeys || pass == Pass::kStarts) {
-      const std::string name = pass == Pass::kKeys ? "scatter_keys" : "scatter_starts";
-      return kernels_.get(name, [&] {
-        return absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_", name,
-                            "(p); }\n");
-      });
+    constexpr const char* kNames[] = {"keys",     "starts",  "copy", "table",          "sums",
+                                      "elements", "vectors", "rows", "rows_of_vectors"};
+    std::string name = absl::StrCat("scatter_", kNames[static_cast<int>(pass)]);
+    const bool has_vectors = pass == Pass::kVectors || pass == Pass::kRowsOfVectors;
+    const bool is_of_rows = pass == Pass::kRows || pass == Pass::kRowsOfVectors;
+    std::string call = name;
+    if (pass >= Pass::kCopy) {
+      const DType dtype = stored_dtype(attributes);
+      absl::StrAppend(&call, "<", memory_type(dtype));
+      if (pass >= Pass::kElements) {
+        constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
+        const char* const op = kOps[static_cast<int>(attributes.mode)];
+        absl::StrAppend(&name, "_", op + 3);
+        call = absl::StrCat(is_of_rows ? "scatter_rows<" : "scatter_elements<", memory_type(dtype),
+                            ", ", op, ", ", has_vectors ? lanes_of(attributes) : 1);
+      }
+      absl::StrAppend(&name, "_", sluice::name_of(dtype));
+      call += ">";
     }
-    const DType dtype = stored_dtype(attributes);
-    const char* const what = pass == Pass::kRows      ? "rows"
-                             : pass == Pass::kVectors ? "vectors"
-                                                      : "elements";
-    const std::string lanes =
-        pass == Pass::kRows ? ""
-                            : absl::StrCat(", ", pass == Pass::kVectors ? lanes_of(attributes) : 1);
-    constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
-    const char* const op = kOps[static_cast<int>(attributes.mode)];
-    const std::string name =
-        absl::StrCat("scatter_", what, "_", op + 3, "_", sluice::name_of(dtype));
     return kernels_.get(name, [&] {
-      return absl::StrCat(kScatterText, "SL_KERNEL(", name, ", sl_scatter) { sl_scatter_",
-                          pass == Pass::kRows ? "rows" : "elements", "<", memory_type(dtype), ", ",
-                          op, lanes, ">(p); }\n");
+      return with_radix_texts(absl::StrCat("constexpr int kTable = ", kTable, ";\n", kScatterText,
+                                           "SL_KERNEL(", name, ", sl_scatter) { sl_", call,
+                                           "(p); }\n"));
     });
   }
 
