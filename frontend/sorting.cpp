@@ -4,6 +4,7 @@
 #include "frontend/call.h"
 #include "frontend/dims.h"
 #include "frontend/record.h"
+#include "fusion/library/sort.h"
 
 namespace sluice {
 namespace {
@@ -54,11 +55,11 @@ TensorPair topk(Arg x, int64_t k, int axis) {
     if (k < 0 || k > extent) {
       fail(kOp, k, " elements of the ", extent, " along axis ", along, " of ", describe(tensor));
     }
-    // A GPU sorts: what it selects from would need memory of its own.
+    const bool selects =
+        tensor.device().type() == DeviceType::kCpu || fusion::is_selected(extent, k);
     const Tensor indices =
-        tensor.device().type() == DeviceType::kCpu
-            ? sorted(kOp, Op::kTopk, tensor, along, k, true)
-            : slice(sorted(kOp, Op::kArgsort, tensor, along, extent, true), along, 0, k);
+        selects ? sorted(kOp, Op::kTopk, tensor, along, k, true)
+                : slice(sorted(kOp, Op::kArgsort, tensor, along, extent, true), along, 0, k);
     return TensorPair(take_along_axis(tensor, indices, along), indices);
   });
 }

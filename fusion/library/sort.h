@@ -17,6 +17,12 @@ enum class SortResult : uint8_t {
   kFirst,      // likewise, of the first `count` only
 };
 
+// Whether a GPU selects the first `count` elements of lines: of others it has to sort all.
+inline constexpr int64_t kMaxSelected = 2048;
+inline bool is_selected(int64_t length, int64_t count) {
+  return count <= kMaxSelected && length >= 1 << 15 && length <= int64_t{0xffffffff};
+}
+
 // Least first, or greatest first if `descending`. NaN comes last in both. Equal elements, and -0
 // and 0 are equal, keep their order in both.
 //

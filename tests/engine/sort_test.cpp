@@ -99,6 +99,25 @@ Tensor sample(const Shape& shape, DType dtype) {
   return where(which == 3, -0.0, where(which == 4, 0.0, x));
 }
 
+void check_topk(const Tensor& x, int axis, int64_t k) {
+  const int along = axis < 0 ? axis + x.ndim() : axis;
+  const std::string what = std::string(name_of(x.dtype())) + to_string(x.shape()) + " along " +
+                           std::to_string(axis) + ", " + std::to_string(k);
+  visit_dtype(x.dtype(), [&]<typename T>() {
+    const auto first = [&](const std::vector<T>& line) {
+      std::vector<int64_t> order = order_of(line, true);
+      order.resize(k);
+      return order;
+    };
+    const auto [best, indices] = topk(x, k, axis);
+    expect_bits(indices.to_vector<int64_t>(), by_lines(x.to_vector<T>(), x.shape(), along, first),
+                "topk of " + what);
+    EXPECT_EQ(best.dtype(), x.dtype());
+    EXPECT_EQ(best.shape(), indices.shape());
+    expect_bits(best.to_vector<T>(), take_along_axis(x, indices, axis).to_vector<T>(), what);
+  });
+}
+
 void check(const Tensor& x, int axis, int64_t k) {
   const int along = axis < 0 ? axis + x.ndim() : axis;
   const std::string what =
@@ -117,18 +136,8 @@ void check(const Tensor& x, int axis, int64_t k) {
       expect_bits(argsort(x, axis, descending).to_vector<int64_t>(),
                   by_lines(values, x.shape(), along, order), "argsort of " + what);
     }
-    const auto first = [&](const std::vector<T>& line) {
-      std::vector<int64_t> order = order_of(line, true);
-      order.resize(k);
-      return order;
-    };
-    const auto [best, indices] = topk(x, k, axis);
-    expect_bits(indices.to_vector<int64_t>(), by_lines(values, x.shape(), along, first),
-                "topk of " + what);
-    EXPECT_EQ(best.dtype(), x.dtype());
-    EXPECT_EQ(best.shape(), indices.shape());
-    expect_bits(best.to_vector<T>(), take_along_axis(x, indices, axis).to_vector<T>(), what);
   });
+  check_topk(x, axis, k);
 }
 
 class Sort : public testing::TestWithParam<DType> {};
@@ -170,6 +179,20 @@ TEST_P(Sort, OfNothing) {
 TEST_P(Sort, LongLines) {
   if (default_device() != Device::cpu()) GTEST_SKIP() << "the emulated GPU would take minutes";
   check(sample({300001}, GetParam()), 0, 100);
+}
+
+// On a GPU they are selected: what is all different, what has many equals, and what has but one
+// value.
+TEST_P(Sort, FirstOfLongLines) {
+  constexpr int64_t kLength = 40'000;
+  const DType dtype = GetParam();
+  const Tensor different = astype(arange(kLength) * 7919 % kLength - 20'000, dtype);
+  check_topk(different, 0, 100);
+  check_topk(flip(different, {0}), 0, 1);
+  check_topk(ones({kLength}, dtype), 0, 2048);
+  check_topk(sample({kLength, 2}, dtype), 0, 1000);
+  check_topk(sample({2, kLength}, dtype), 1, 2049);
+  EXPECT_EQ(topk(different, 0).second.shape(), (Shape{0}));
 }
 
 // On a GPU by their bits: one line of many pieces, and several lines of few.

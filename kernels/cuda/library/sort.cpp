@@ -1,5 +1,5 @@
 // Sorts on a GPU: of long lines by their bits (radix_sort.h), of short ones by Batcher's bitonic
-// network in shared memory.
+// network in shared memory. The first few elements of long lines are selected (select.h).
 //
 // What the network compares is keys, or keys and then positions: no two are equal, so that its lack
 // of stability does not show. In all comparisons the lesser goes to the front, so that what a line
@@ -16,6 +16,7 @@
 #include "kernels/cuda/library/lines.h"
 #include "kernels/cuda/library/order_text.h"
 #include "kernels/cuda/library/radix_sort.h"
+#include "kernels/cuda/library/select.h"
 #include "kernels/gpu/run/call.h"
 #include "runtime/integers.h"
 
@@ -174,10 +175,11 @@ struct SortArguments : LinesArguments {
 class SortRunner : public LibraryRunner {
  public:
   explicit SortRunner(const LibraryDevice& device)
-      : radix_(device), kernels_(device.context, device.compiler) {}
+      : radix_(device), selection_(device), kernels_(device.context, device.compiler) {}
 
   absl::Status prepare(const fusion::LibraryCall& call) override {
     const SortAttributes& attributes = fusion::sort_of(call);
+    if (attributes.result == SortResult::kFirst) return selection_.prepare(attributes);
     if (RadixSort::is_for(attributes)) return radix_.prepare(attributes);
     return kernel(attributes).compile();
   }
@@ -187,6 +189,9 @@ class SortRunner : public LibraryRunner {
     const SortAttributes& attributes = fusion::sort_of(call);
     const int64_t length = attributes.lines.length, lines = attributes.lines.lines;
     if (length == 0 || lines == 0) return absl::OkStatus();
+    if (attributes.result == SortResult::kFirst) {
+      return selection_.enqueue(stream, attributes, buffers, label);
+    }
     if (RadixSort::is_for(attributes)) return radix_.enqueue(stream, attributes, buffers, label);
     SortArguments arguments(attributes, buffers);
     return kernel(attributes)
@@ -209,6 +214,7 @@ class SortRunner : public LibraryRunner {
   }
 
   RadixSort radix_;
+  Selection selection_;
   SourceKernels kernels_;
 };
 
