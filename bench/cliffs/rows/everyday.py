@@ -140,6 +140,8 @@ def everyday(Row, given):
     yield row("tril f64 999x777", "tril", given("f64", 999, 777))
     yield row("scatter add i64 100000 of 1000", "scatter_add", given("i64", 1000),
               given("i64", 100_000, between=(0, 1000)), given("i64", 100_000))
+    yield row("scatter add f32 1M of 100", "scatter_add", given("f32", 100),
+              given("i64", 1 << 20, between=(0, 100)), given("f32", 1 << 20))
     yield row("scatter add f64 rows of 3", "scatter_add", given("f64", 10_000, 3),
               given("i64", 50_000, between=(0, 10_000)), given("f64", 50_000, 3))
     yield row("remainder i8 1M", "remainder", given("i8", 1 << 20),

@@ -10,7 +10,8 @@
 //   memory first where all of y fits there.
 // - Else positions are sorted.
 //
-// Where order matters, each thread then combines an element with the updates of its row.
+// Where order matters, each thread then combines an element with the updates of its row, or if they
+// are many a warp does, whose lanes read them.
 #include "fusion/library/scatter.h"
 
 #include <algorithm>
@@ -39,6 +40,8 @@ constexpr int64_t kFewPositions = 4096, kMaxBlocks = 1024, kMinBlocks = 128;
 constexpr int64_t kMaxReads = int64_t{1} << 24;
 // The bytes of the updates that its few threads may combine.
 constexpr int64_t kMaxBytesByRows = int64_t{32} << 20;
+// So many positions for each row are many, if there are not enough elements for as many threads.
+constexpr int64_t kLongRun = 64, kMaxElementsOfWarps = 1 << 14, kFewElements = 512;
 // Of sums: how many elements of y fit in shared memory, and how many updates a block has at least.
 constexpr int64_t kTable = 4096, kMinUpdatesOfBlock = 2048, kMaxBlocksOfSums = 1024;
 
@@ -59,7 +62,7 @@ struct ScatterArguments {
   Matrix x, positions, updates;
   void* y;
   int64_t rows, columns, count;
-  int64_t rows_of_block = 0, columns_of_block = 0, updates_of_block = 0;
+  int64_t rows_of_block = 0, columns_of_block = 0, elements_of_block = 0, updates_of_block = 0;
   uint32_t* keys = nullptr;
   int64_t* order = nullptr;
   uint32_t* starts = nullptr;
@@ -124,6 +127,11 @@ struct Blocks {
   }
 };
 
+bool has_long_runs(const fusion::ScatterAttributes& attributes) {
+  return attributes.mode != ScatterMode::kSet && attributes.count >= kLongRun * attributes.rows &&
+         attributes.rows * attributes.columns <= kMaxElementsOfWarps;
+}
+
 enum class Way { kRows, kTable, kSums, kSorted };
 
 Way way_of(const fusion::ScatterAttributes& attributes) {
@@ -137,6 +145,7 @@ Way way_of(const fusion::ScatterAttributes& attributes) {
     return elements <= kTable ? Way::kTable : Way::kSums;
   }
   const bool can_sort = std::max(attributes.count, attributes.rows) < kMost;
+  if (can_sort && has_long_runs(attributes)) return Way::kSorted;
   const bool takes_less = Blocks(attributes).count * attributes.count <= kMaxReads &&
                           updates * bytes <= kMaxBytesByRows;
   return takes_less || !can_sort ? Way::kRows : Way::kSorted;
@@ -177,8 +186,9 @@ class ScatterRunner : public LibraryRunner {
         break;
       case Way::kSorted:
         status = radix_.prepare(keys_of(attributes));
-        for (const Pass pass : {Pass::kKeys, Pass::kStarts, Pass::kElements}) compile(pass);
-        if (has_vectors) compile(Pass::kVectors);
+        for (const Pass pass : {Pass::kKeys, Pass::kStarts}) compile(pass);
+        compile(has_long_runs(attributes) ? Pass::kWarps : Pass::kElements);
+        if (has_vectors && !has_long_runs(attributes)) compile(Pass::kVectors);
     }
     return status;
   }
@@ -215,16 +225,18 @@ class ScatterRunner : public LibraryRunner {
   }
 
  private:
+  // The kernels: later ones depend on more.
   enum class Pass {
     kKeys,
     kStarts,
-    kCopy,
+    kCopy,  // from here on, on the dtype
     kTable,
     kSums,
-    kElements,
-    kVectors,
+    kWarps,     // and on the mode
+    kElements,  // and on the lanes of a thread
     kRows,
-    kRowsOfVectors
+    kVectors,
+    kRowsOfVectors,
   };
 
   absl::Status enqueue_sorted(runtime::cuda::CudaStream* stream,
@@ -252,33 +264,40 @@ class ScatterRunner : public LibraryRunner {
       status = radix_.enqueue(stream, keys_of(attributes), of_keys, label, std::bit_width(rows));
     }
     launch(Pass::kStarts, attributes.rows + 1);
+    const int64_t elements = attributes.rows * attributes.columns;
     const int lanes = lanes_of(attributes);
-    const bool has_vectors = arguments.has_vectors(lanes, size_of(attributes.dtype));
-    launch(has_vectors ? Pass::kVectors : Pass::kElements,
-           attributes.rows * attributes.columns / (has_vectors ? lanes : 1));
+    if (has_long_runs(attributes)) {
+      // Few get multiprocessors of their own: what a warp does is to wait for sums.
+      arguments.elements_of_block = elements <= kFewElements ? 1 : kThreads / 32;
+      launch(Pass::kWarps, ceil_div(elements, arguments.elements_of_block) * kThreads);
+    } else if (arguments.has_vectors(lanes, size_of(attributes.dtype))) {
+      launch(Pass::kVectors, elements / lanes);
+    } else {
+      launch(Pass::kElements, elements);
+    }
     // Later work on the stream may reuse it.
     allocator.free(*memory);
     return status;
   }
 
   SourceKernel& kernel(const fusion::ScatterAttributes& attributes, Pass pass) {
-    constexpr const char* kNames[] = {"keys",     "starts",  "copy", "table",          "sums",
-                                      "elements", "vectors", "rows", "rows_of_vectors"};
+    constexpr const char* kNames[] = {"keys",  "starts",   "copy", "table",   "sums",
+                                      "warps", "elements", "rows", "vectors", "rows_of_vectors"};
+    constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
+    const DType dtype = stored_dtype(attributes);
+    const char* const op = kOps[static_cast<int>(attributes.mode)];
     std::string name = absl::StrCat("scatter_", kNames[static_cast<int>(pass)]);
-    const bool has_vectors = pass == Pass::kVectors || pass == Pass::kRowsOfVectors;
-    const bool is_of_rows = pass == Pass::kRows || pass == Pass::kRowsOfVectors;
-    std::string call = name;
+    std::string call = pass == Pass::kVectors         ? "scatter_elements"
+                       : pass == Pass::kRowsOfVectors ? "scatter_rows"
+                                                      : name;
+    if (pass >= Pass::kWarps) absl::StrAppend(&name, "_", op + 3);
     if (pass >= Pass::kCopy) {
-      const DType dtype = stored_dtype(attributes);
-      absl::StrAppend(&call, "<", memory_type(dtype));
-      if (pass >= Pass::kElements) {
-        constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
-        const char* const op = kOps[static_cast<int>(attributes.mode)];
-        absl::StrAppend(&name, "_", op + 3);
-        call = absl::StrCat(is_of_rows ? "scatter_rows<" : "scatter_elements<", memory_type(dtype),
-                            ", ", op, ", ", has_vectors ? lanes_of(attributes) : 1);
-      }
       absl::StrAppend(&name, "_", sluice::name_of(dtype));
+      absl::StrAppend(&call, "<", memory_type(dtype));
+      if (pass >= Pass::kWarps) absl::StrAppend(&call, ", ", op);
+      if (pass >= Pass::kElements) {
+        absl::StrAppend(&call, ", ", pass >= Pass::kVectors ? lanes_of(attributes) : 1);
+      }
       call += ">";
     }
     return kernels_.get(name, [&] {

@@ -16,7 +16,7 @@ struct sl_scatter {
   void* y;
   sl_i64 rows, columns, count;
   // What a block has: of y, or of the updates' elements.
-  sl_i64 rows_of_block, columns_of_block, updates_of_block;
+  sl_i64 rows_of_block, columns_of_block, elements_of_block, updates_of_block;
   sl_u32* keys;    // the positions; `rows` stands for those outside
   sl_i64* order;   // of the positions, sorted
   sl_u32* starts;  // of the rows there, and where the last one ends
@@ -102,6 +102,60 @@ SL_INLINE void sl_scatter_elements(const sl_scatter& p) {
   sl_scatter_run<M, Op, kLanes>(
       p, (const M*)p.x.base + row * p.x.row + column * p.x.column, row, column,
       [&](sl_i64 k) SL_LAMBDA { return p.order[k]; }, p.starts[row], p.starts[row + 1]);
+}
+
+// A warp for each element, of a row with many updates: its lanes read them, and all combine them in
+// order.
+template <typename M, typename Op>
+SL_INLINE void sl_scatter_warps(const sl_scatter& p) {
+  typedef decltype(sl_decode(M())) T;
+  constexpr int kItems = 4;
+  const int warp = sl_thread() / 32, lane = sl_thread() % 32;
+  const sl_i64 number = (p.first_block + sl_block()) * p.elements_of_block + warp;
+  if (warp >= p.elements_of_block || number >= p.rows * p.columns) return;
+  const sl_i64 row = number / p.columns, column = number - row * p.columns;
+  const sl_i64 begin = p.starts[row], end = p.starts[row + 1];
+  const M* const from = (const M*)p.updates.base + column * p.updates.column;
+  // Those to be combined next, and where those after them are.
+  T next[kItems];
+  sl_i64 places[kItems];
+  const auto read = [&]() SL_LAMBDA {
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      next[i] = T(0);
+      if (places[i] >= 0) next[i] = sl_load(from + places[i] * p.updates.row);
+    }
+  };
+  const auto read_places = [&](sl_i64 k) SL_LAMBDA {
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      places[i] = -1;
+      if (k + i * 32 + lane < end) places[i] = p.order[k + i * 32 + lane];
+    }
+  };
+  T y = sl_load((const M*)p.x.base + row * p.x.row + column * p.x.column);
+  read_places(begin);
+  read();
+  read_places(begin + kItems * 32);
+  SL_UNROLL_BY(1)
+  for (sl_i64 k = begin; k < end; k += kItems * 32) {
+    T updates[kItems];
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) updates[i] = next[i];
+    read();
+    read_places(k + 2 * kItems * 32);
+    SL_UNROLL
+    for (int i = 0; i < kItems; ++i) {
+      const sl_i64 rest = end - k - i * 32;
+      const int left = rest < 32 ? int(rest) : 32;
+      SL_UNROLL
+      for (int l = 0; l < 32; ++l) {
+        const T update = T(sl_shuffle(updates[i], l));
+        if (l < left) y = Op::combine(y, update);
+      }
+    }
+  }
+  if (lane == 0) sl_store((M*)p.y + row * p.columns + column, y);
 }
 
 // ---- Each block goes through all positions for those of its rows.
