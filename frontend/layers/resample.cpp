@@ -129,7 +129,8 @@ Taps antialiased_taps(const Resampling& to, Filter filter) {
   return taps;
 }
 
-// The taps of all axes, as two tensors: a copy to a GPU takes longer than most kernels.
+// The taps of all axes, as two tensors. On a GPU they are parts of one, whose kernels make the
+// indices integers: a copy to it takes longer than most kernels.
 class Tables {
  public:
   // `like`: whose device they are on, and whose dtype weights have.
@@ -140,12 +141,25 @@ class Tables {
       indices.insert(indices.end(), taps.indices.begin(), taps.indices.end());
       weights.insert(weights.end(), taps.weights.begin(), taps.weights.end());
     }
-    if (!indices.empty()) indices_ = Tensor::from(indices).to(like.device());
-    if (weights.empty()) return;
     // Of float32 or float64. Rounded here: kernels read them again for each row.
     const bool is_wide = like.dtype() == DType::kFloat64;
-    const std::vector<float> rounded(weights.begin(), is_wide ? weights.begin() : weights.end());
-    weights_ = (is_wide ? Tensor::from(weights) : Tensor::from(rounded)).to(like.device());
+    const auto put = [&](const std::vector<double>& numbers) {
+      const std::vector<float> rounded(numbers.begin(), is_wide ? numbers.begin() : numbers.end());
+      return (is_wide ? Tensor::from(numbers) : Tensor::from(rounded)).to(like.device());
+    };
+    constexpr int64_t kExact = int64_t{1} << 24;  // as float32
+    if (like.device().type() == DeviceType::kCpu || weights.empty() ||
+        (!is_wide && *std::max_element(indices.begin(), indices.end()) > kExact)) {
+      if (!indices.empty()) indices_ = Tensor::from(indices).to(like.device());
+      if (!weights.empty()) weights_ = put(weights);
+      return;
+    }
+    std::vector<double> numbers(indices.begin(), indices.end());
+    numbers.insert(numbers.end(), weights.begin(), weights.end());
+    const Tensor both = put(numbers);
+    const auto count = static_cast<int64_t>(indices.size());
+    indices_ = astype(slice(both, 0, 0, count), DType::kInt64);
+    weights_ = slice(both, 0, count, both.numel());
   }
   // The next of them, in order.
   Tensor next_indices(int64_t count) { return next(indices_, count, &next_index_); }
