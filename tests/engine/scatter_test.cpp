@@ -140,30 +140,43 @@ TEST_P(Scatter, ManyPositionsOfRows) {
   }
 }
 
-// More rows than a GPU's blocks have among them; most positions are of a few rows.
+// Rows that a GPU's blocks do not have among them; most positions are of a few rows.
 TEST_P(Scatter, ManyRowsAndPositions) {
   const DType dtype = GetParam();
-  constexpr int64_t kCount = 20'000;
-  for (const auto& [of_x, columns] :
-       {std::pair<int64_t, int64_t>{5000, 1}, {300'000, 1}, {300'000, 4}}) {
-    const Tensor anywhere = astype(randint(0, of_x, {kCount}), DType::kInt64);
-    const Tensor rows = where(arange(kCount) % 3 == 0, anywhere, anywhere % 5 + (of_x - 5));
-    const Tensor x = numbers({of_x, columns}, dtype), updates = numbers({kCount, columns}, dtype);
-    const Tensor at = reshape(rows, {kCount, 1});
+  struct Case {
+    int64_t rows, columns, count;
+  };
+  for (const auto& [of_x, columns, count] :
+       {Case{5000, 1, 20'000}, Case{300'000, 1, 20'000}, Case{300'000, 4, 20'000},
+        Case{300'000, 1, 900}, Case{20'000, 8, 4000}, Case{70'000, 3, 7}, Case{2, 40'000, 5}}) {
+    const Tensor anywhere = astype(randint(0, of_x, {count}), DType::kInt64);
+    const Tensor rows = where(arange(count) % 3 == 0, anywhere, of_x - 1 - anywhere % 5 % of_x);
+    const Tensor x = numbers({of_x, columns}, dtype), updates = numbers({count, columns}, dtype);
+    const Tensor at = reshape(rows, {count, 1});
     visit_dtype(dtype, [&]<typename T>() {
       if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
         expect_rows<T>(scatter_add(x, at, updates, 0), x, rows, updates, "sums",
                        [](T a, T b) { return static_cast<T>(a + b); });
         expect_rows<T>(scatter(x, at, updates, 0), x, rows, updates, "updates",
                        [](T, T b) { return b; });
-        // Carries of eight bytes, from half to half; few elements, of many blocks.
-        const Tensor few = rows % 100, large = updates * astype(full({1}, 1e9), dtype);
-        expect_rows<T>(scatter_add(slice(x, 0, 0, 100), reshape(few, {kCount, 1}), large, 0),
-                       slice(x, 0, 0, 100), few, large, "large sums",
-                       [](T a, T b) { return static_cast<T>(a + b); });
       }
     });
   }
+}
+
+// Few elements, of many blocks; carries of eight bytes, from half to half.
+TEST_P(Scatter, SumsOfLargeNumbers) {
+  const DType dtype = GetParam();
+  constexpr int64_t kCount = 20'000, kRows = 100;
+  const Tensor rows = astype(randint(0, kRows, {kCount}), DType::kInt64);
+  const Tensor x = numbers({kRows, 1}, dtype);
+  const Tensor updates = numbers({kCount, 1}, dtype) * astype(full({1}, 1e9), dtype);
+  visit_dtype(dtype, [&]<typename T>() {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      expect_rows<T>(scatter_add(x, reshape(rows, {kCount, 1}), updates, 0), x, rows, updates,
+                     "large sums", [](T a, T b) { return static_cast<T>(a + b); });
+    }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, Scatter,

@@ -28,7 +28,7 @@ struct sl_radix : sl_lines {
 template <typename Order, bool kPositions, int kItems>
 struct sl_radix_block {
   typedef typename Order::Bits Bits;
-  static constexpr int kSize = kItems * SL_THREADS, kDigitBit = 16;
+  static constexpr int kItemsOfThread = kItems, kSize = kItems * SL_THREADS, kDigitBit = 16;
   struct Shared {
     union {
       Bits bits[kSize];

@@ -3,8 +3,9 @@
 // The order in which an element's updates are combined is that of the positions, as on the CPU,
 // unless it makes no difference.
 //
-// - Few positions for the blocks that there are: a block has a range of rows and goes through all
-//   positions, in order, for those of its own, which it sorts by row in shared memory.
+// - Few positions for the blocks that a small y takes: a block has a range of rows and goes through
+//   all positions, in order, for those of its own, which it sorts by row in shared memory.
+// - Few positions in a large y: it becomes a copy, and each block sorts all positions.
 // - Sums of integers are the same in any order: updates are added by atomics, each block's in
 // shared
 //   memory first where all of y fits there.
@@ -38,12 +39,15 @@ constexpr int64_t kMaxRowsOfBlock = 255, kMaxColumnsOfBlock = 1 << 20, kMinEleme
 // Every block reads all positions: of few there may be so many blocks, of all so many reads.
 constexpr int64_t kFewPositions = 4096, kMaxBlocks = 1024, kMinBlocks = 128;
 constexpr int64_t kMaxReads = int64_t{1} << 24;
-// The bytes of the updates that its few threads may combine.
-constexpr int64_t kMaxBytesByRows = int64_t{32} << 20;
+// Each sorts all positions.
+constexpr int64_t kMaxBlocksOfFew = 256;
+// What so few threads may take long for: the elements of y, for few positions; the bytes of y and
+// of the updates, for more.
+constexpr int64_t kMaxElementsByRows = 1 << 16, kMaxBytesByRows = int64_t{8} << 20;
 // So many positions for each row are many, if there are not enough elements for as many threads.
 constexpr int64_t kLongRun = 64, kMaxElementsOfWarps = 1 << 14, kFewElements = 512;
 // Of sums: how many elements of y fit in shared memory, and how many updates a block has at least.
-constexpr int64_t kTable = 4096, kMinUpdatesOfBlock = 2048, kMaxBlocksOfSums = 1024;
+constexpr int64_t kTable = 4096, kMinUpdatesOfBlock = 2048;
 
 using fusion::ScatterMode;
 
@@ -121,8 +125,8 @@ struct Blocks {
     // Whole vectors, and of all threads if there are so many.
     const int64_t parts = std::max<int64_t>(1, wanted / std::max<int64_t>(1, groups));
     const int64_t multiple = lanes_of(attributes) * kThreads;
-    columns = std::min(ceil_div(ceil_div(attributes.columns, parts), multiple) * multiple,
-                       kMaxColumnsOfBlock);
+    columns = std::clamp(ceil_div(ceil_div(attributes.columns, parts), multiple) * multiple,
+                         multiple, kMaxColumnsOfBlock);
     count = groups * ceil_div(attributes.columns, columns);
   }
 };
@@ -132,22 +136,26 @@ bool has_long_runs(const fusion::ScatterAttributes& attributes) {
          attributes.rows * attributes.columns <= kMaxElementsOfWarps;
 }
 
-enum class Way { kRows, kTable, kSums, kSorted };
+enum class Way { kRows, kFew, kTable, kSums, kSorted };
 
 Way way_of(const fusion::ScatterAttributes& attributes) {
   const int64_t elements = attributes.rows * attributes.columns;
   const int64_t updates = attributes.count * attributes.columns;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const auto bytes = static_cast<int64_t>(size_of(attributes.dtype));
-  if (attributes.count < kFewPositions) return Way::kRows;
+  const bool can_sort = std::max(attributes.count, attributes.rows) < kMost;
+  if (attributes.count < kFewPositions) {
+    return elements <= kMaxElementsByRows || !can_sort ? Way::kRows : Way::kFew;
+  }
   if (attributes.mode == ScatterMode::kAdd && !is_float(attributes.dtype) && bytes >= 4 &&
       std::max(elements, updates) <= kMost) {
     return elements <= kTable ? Way::kTable : Way::kSums;
   }
-  const bool can_sort = std::max(attributes.count, attributes.rows) < kMost;
   if (can_sort && has_long_runs(attributes)) return Way::kSorted;
-  const bool takes_less = Blocks(attributes).count * attributes.count <= kMaxReads &&
-                          updates * bytes <= kMaxBytesByRows;
+  // A block takes some time even where it finds nothing.
+  const bool takes_less =
+      Blocks(attributes).count * (attributes.count + kFewPositions) <= kMaxReads &&
+      std::max(elements, updates) * bytes <= kMaxBytesByRows;
   return takes_less || !can_sort ? Way::kRows : Way::kSorted;
 }
 
@@ -161,6 +169,13 @@ fusion::SortAttributes keys_of(const fusion::ScatterAttributes& attributes) {
   return keys;
 }
 
+// A kernel, and what its source depends on.
+struct ScatterPass {
+  const char* name;
+  bool by_dtype = false, by_mode = false;
+  bool by_lanes = false;  // there is one for vectors too
+};
+
 class ScatterRunner : public LibraryRunner {
  public:
   explicit ScatterRunner(const LibraryDevice& device)
@@ -169,26 +184,30 @@ class ScatterRunner : public LibraryRunner {
   absl::Status prepare(const fusion::LibraryCall& call) override {
     const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
     absl::Status status;
-    const auto compile = [&](Pass pass) {
-      if (status.ok()) status = kernel(attributes, pass).compile();
+    const auto compile = [&](const ScatterPass& pass) {
+      if (status.ok()) status = kernel(attributes, pass, false).compile();
+      if (!status.ok() || !pass.by_lanes || attributes.columns % lanes_of(attributes) != 0) return;
+      status = kernel(attributes, pass, true).compile();
     };
-    const Way way = way_of(attributes);
-    const bool has_vectors = attributes.columns % lanes_of(attributes) == 0;
-    switch (way) {
-      case Way::kRows:
-        compile(Pass::kRows);
-        if (has_vectors) compile(Pass::kRowsOfVectors);
+    switch (way_of(attributes)) {
+      case Way::kRows: compile(kRows); break;
+      case Way::kFew:
+        compile(kCopy);
+        compile(kFew);
         break;
       case Way::kTable:
+        compile(kCopy);
+        compile(kTableSums);
+        break;
       case Way::kSums:
-        compile(Pass::kCopy);
-        compile(way == Way::kTable ? Pass::kTable : Pass::kSums);
+        compile(kCopy);
+        compile(kSums);
         break;
       case Way::kSorted:
         status = radix_.prepare(keys_of(attributes));
-        for (const Pass pass : {Pass::kKeys, Pass::kStarts}) compile(pass);
-        compile(has_long_runs(attributes) ? Pass::kWarps : Pass::kElements);
-        if (has_vectors && !has_long_runs(attributes)) compile(Pass::kVectors);
+        compile(kKeys);
+        compile(kStarts);
+        compile(has_long_runs(attributes) ? kWarps : kElements);
     }
     return status;
   }
@@ -197,47 +216,58 @@ class ScatterRunner : public LibraryRunner {
                        absl::Span<void* const> buffers, absl::string_view label) override {
     const fusion::ScatterAttributes& attributes = fusion::scatter_of(call);
     ScatterArguments arguments(attributes, buffers);
-    const Way way = way_of(attributes);
-    if (way == Way::kSorted) return enqueue_sorted(stream, attributes, arguments, label);
-    if (way == Way::kRows) {
-      const Blocks blocks(attributes);
-      arguments.rows_of_block = blocks.rows;
-      arguments.columns_of_block = blocks.columns;
-      const bool has_vectors =
-          arguments.has_vectors(lanes_of(attributes), size_of(attributes.dtype));
-      return kernel(attributes, has_vectors ? Pass::kRowsOfVectors : Pass::kRows)
-          .launch(stream, &arguments, blocks.count, label);
-    }
     const int64_t elements = attributes.rows * attributes.columns;
     const int64_t updates = attributes.count * attributes.columns;
-    absl::Status status =
-        kernel(attributes, Pass::kCopy)
-            .launch(stream, &arguments, ceil_div(elements, int64_t{kThreads}), label);
-    if (!status.ok()) return status;
-    arguments.first_block = 0;
-    arguments.updates_of_block = kMinUpdatesOfBlock;
-    if (way == Way::kTable) {  // which each block writes
-      arguments.updates_of_block =
-          std::max({kMinUpdatesOfBlock, 4 * elements, ceil_div(updates, kMaxBlocksOfSums)});
+    if (elements == 0) return absl::OkStatus();
+    const int64_t lanes = arguments.has_vectors(lanes_of(attributes), size_of(attributes.dtype))
+                              ? lanes_of(attributes)
+                              : 1;
+    absl::Status status;
+    const auto launch = [&](const ScatterPass& pass, int64_t blocks) {
+      arguments.first_block = 0;
+      if (!status.ok()) return;
+      status = kernel(attributes, pass, lanes > 1).launch(stream, &arguments, blocks, label);
+    };
+    // Each block is to have so many of all updates' threads.
+    const auto launch_updates = [&](const ScatterPass& pass, int64_t all, int64_t least) {
+      arguments.updates_of_block = std::max(least, ceil_div(all, kMaxBlocks));
+      launch(pass, ceil_div(all, arguments.updates_of_block));
+    };
+    const auto copy = [&] { launch(kCopy, ceil_div(elements, lanes * kThreads)); };
+    switch (way_of(attributes)) {
+      case Way::kRows: {
+        const Blocks blocks(attributes);
+        arguments.rows_of_block = blocks.rows;
+        arguments.columns_of_block = blocks.columns;
+        launch(kRows, blocks.count);
+        break;
+      }
+      case Way::kFew:
+        copy();
+        if (updates == 0) break;
+        launch_updates(kFew, updates / lanes,
+                       std::max(int64_t{kThreads}, ceil_div(updates / lanes, kMaxBlocksOfFew)));
+        break;
+      case Way::kTable:  // which each block writes
+        copy();
+        launch_updates(kTableSums, updates, std::max(kMinUpdatesOfBlock, 4 * elements));
+        break;
+      case Way::kSums:
+        copy();
+        launch_updates(kSums, updates, kMinUpdatesOfBlock);
+        break;
+      case Way::kSorted: return enqueue_sorted(stream, attributes, arguments, label);
     }
-    return kernel(attributes, way == Way::kTable ? Pass::kTable : Pass::kSums)
-        .launch(stream, &arguments, ceil_div(updates, arguments.updates_of_block), label);
+    return status;
   }
 
  private:
-  // The kernels: later ones depend on more.
-  enum class Pass {
-    kKeys,
-    kStarts,
-    kCopy,  // from here on, on the dtype
-    kTable,
-    kSums,
-    kWarps,     // and on the mode
-    kElements,  // and on the lanes of a thread
-    kRows,
-    kVectors,
-    kRowsOfVectors,
-  };
+  static constexpr ScatterPass kKeys{"keys"}, kStarts{"starts"};
+  static constexpr ScatterPass kCopy{"copy", true, false, true};
+  static constexpr ScatterPass kTableSums{"table", true}, kSums{"sums", true};
+  static constexpr ScatterPass kWarps{"warps", true, true};
+  static constexpr ScatterPass kElements{"elements", true, true, true},
+      kRows{"rows", true, true, true}, kFew{"few", true, true, true};
 
   absl::Status enqueue_sorted(runtime::cuda::CudaStream* stream,
                               const fusion::ScatterAttributes& attributes,
@@ -252,54 +282,48 @@ class ScatterRunner : public LibraryRunner {
     arguments.starts = arguments.keys + count;
 
     absl::Status status;
-    const auto launch = [&](Pass pass, int64_t threads) {
+    const int lanes = lanes_of(attributes);
+    const bool has_vectors = arguments.has_vectors(lanes, size_of(attributes.dtype));
+    const auto launch = [&](const ScatterPass& pass, int64_t threads) {
       arguments.first_block = 0;
       if (!status.ok()) return;
-      status = kernel(attributes, pass)
+      status = kernel(attributes, pass, has_vectors)
                    .launch(stream, &arguments, ceil_div(threads, int64_t{kThreads}), label);
     };
-    launch(Pass::kKeys, attributes.count);
+    launch(kKeys, attributes.count);
     if (status.ok()) {
       void* const of_keys[] = {arguments.keys, arguments.order};
       status = radix_.enqueue(stream, keys_of(attributes), of_keys, label, std::bit_width(rows));
     }
-    launch(Pass::kStarts, attributes.rows + 1);
+    launch(kStarts, attributes.rows + 1);
     const int64_t elements = attributes.rows * attributes.columns;
-    const int lanes = lanes_of(attributes);
     if (has_long_runs(attributes)) {
       // Few get multiprocessors of their own: what a warp does is to wait for sums.
       arguments.elements_of_block = elements <= kFewElements ? 1 : kThreads / 32;
-      launch(Pass::kWarps, ceil_div(elements, arguments.elements_of_block) * kThreads);
-    } else if (arguments.has_vectors(lanes, size_of(attributes.dtype))) {
-      launch(Pass::kVectors, elements / lanes);
+      launch(kWarps, ceil_div(elements, arguments.elements_of_block) * kThreads);
     } else {
-      launch(Pass::kElements, elements);
+      launch(kElements, elements / (has_vectors ? lanes : 1));
     }
     // Later work on the stream may reuse it.
     allocator.free(*memory);
     return status;
   }
 
-  SourceKernel& kernel(const fusion::ScatterAttributes& attributes, Pass pass) {
-    constexpr const char* kNames[] = {"keys",  "starts",   "copy", "table",   "sums",
-                                      "warps", "elements", "rows", "vectors", "rows_of_vectors"};
+  SourceKernel& kernel(const fusion::ScatterAttributes& attributes, const ScatterPass& pass,
+                       bool has_vectors) {
     constexpr const char* kOps[] = {"sl_set", "sl_add", "sl_max", "sl_min"};
     const DType dtype = stored_dtype(attributes);
     const char* const op = kOps[static_cast<int>(attributes.mode)];
-    std::string name = absl::StrCat("scatter_", kNames[static_cast<int>(pass)]);
-    std::string call = pass == Pass::kVectors         ? "scatter_elements"
-                       : pass == Pass::kRowsOfVectors ? "scatter_rows"
-                                                      : name;
-    if (pass >= Pass::kWarps) absl::StrAppend(&name, "_", op + 3);
-    if (pass >= Pass::kCopy) {
+    std::string call = absl::StrCat("scatter_", pass.name), name = call;
+    if (pass.by_mode) absl::StrAppend(&name, "_", op + 3);
+    if (pass.by_dtype) {
       absl::StrAppend(&name, "_", sluice::name_of(dtype));
       absl::StrAppend(&call, "<", memory_type(dtype));
-      if (pass >= Pass::kWarps) absl::StrAppend(&call, ", ", op);
-      if (pass >= Pass::kElements) {
-        absl::StrAppend(&call, ", ", pass >= Pass::kVectors ? lanes_of(attributes) : 1);
-      }
+      if (pass.by_mode) absl::StrAppend(&call, ", ", op);
+      if (pass.by_lanes) absl::StrAppend(&call, ", ", has_vectors ? lanes_of(attributes) : 1);
       call += ">";
     }
+    if (pass.by_lanes && has_vectors) name += "_vectors";
     return kernels_.get(name, [&] {
       return with_radix_texts(absl::StrCat("constexpr int kTable = ", kTable, ";\n", kScatterText,
                                            "SL_KERNEL(", name, ", sl_scatter) { sl_", call,

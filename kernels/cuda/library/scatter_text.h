@@ -72,6 +72,22 @@ SL_INLINE void sl_scatter_run(const sl_scatter& p, const M* from, sl_i64 row, sl
   sl_store_vector((M*)p.y + row * p.columns + column, y);
 }
 
+// y as x, before updates reach it. A thread for each kLanes elements.
+template <typename M, int kLanes>
+SL_INLINE void sl_scatter_copy(const sl_scatter& p) {
+  typedef decltype(sl_decode(M())) T;
+  const sl_i64 e = sl_number(p) * kLanes, all = p.rows * p.columns;
+  if (e >= all) return;
+  sl_i64 from = e;
+  if (p.x.row != p.columns || p.x.column != 1) {
+    const sl_i64 row = all >> 32 == 0 ? sl_u32(e) / sl_u32(p.columns) : e / p.columns;
+    from = row * p.x.row + (e - row * p.columns) * p.x.column;
+  }
+  T y[kLanes];
+  sl_load_vector(y, (const M*)p.x.base + from);
+  sl_store_vector((M*)p.y + e, y);
+}
+
 // ---- Positions in order, sorted.
 
 SL_INLINE void sl_scatter_keys(const sl_scatter& p) {
@@ -163,6 +179,51 @@ SL_INLINE void sl_scatter_warps(const sl_scatter& p) {
 // What a block has found, in order: the positions, below 2^32, and above them their rows, counted
 // from its first one. They are sorted by row when there may be no space for more.
 typedef sl_radix_block<sl_unsigned_order<sl_u64>, false, 16> sl_found;
+
+// Of a copy of x, with positions that fit: every block sorts all of them, by eight bits at a time. A
+// thread for each kLanes columns of an update, of which the first one of a row does them all.
+template <typename M, typename Op, int kLanes>
+SL_INLINE void sl_scatter_few(const sl_scatter& p) {
+  SL_SHARED typename sl_found::Shared shared;
+  const int count = int(p.count);
+  sl_found sorted(shared, 0, count);
+  sl_i64 rows[sl_found::kItemsOfThread];
+  SL_UNROLL
+  for (int i = 0; i < sl_found::kItemsOfThread; ++i) {
+    rows[i] = -1;
+    if (sorted.at(i) < count) rows[i] = sl_row_of_update(p, sorted.at(i));
+  }
+  SL_UNROLL
+  for (int i = 0; i < sl_found::kItemsOfThread; ++i) {
+    const sl_i64 row = rows[i] >= 0 && rows[i] < p.rows ? rows[i] : p.rows;
+    sorted.bits[i] = ~sl_u64(0);  // stays at the end
+    if (sorted.at(i) < count) sorted.bits[i] = sl_u64(row) << 32 | sl_u64(sorted.at(i));
+  }
+  SL_UNROLL_BY(1)
+  for (int bits = 0; p.rows >> bits != 0; bits += 8) {
+    sorted.find_places(sorted.count(32 + bits));
+    sorted.store_sorted();
+    sl_sync();
+    sorted.load(shared.bits, 1);
+    sl_sync();  // before it is written again
+  }
+  const sl_i64 threads_of_row = p.columns / kLanes, all = p.count * threads_of_row;
+  const sl_i64 begin = (p.first_block + sl_block()) * p.updates_of_block;
+  const sl_i64 end = all - begin < p.updates_of_block ? all : begin + p.updates_of_block;
+  const auto row_of = [&](int k) SL_LAMBDA { return sl_u32(shared.bits[k] >> 32); };
+  SL_UNROLL_BY(1)
+  for (sl_i64 e = begin + sl_thread(); e < end; e += SL_THREADS) {
+    const int first = int(e / threads_of_row);
+    const sl_i64 column = (e - first * threads_of_row) * kLanes;
+    const sl_u32 row = row_of(first);
+    if (row >= p.rows || (first > 0 && row_of(first - 1) == row)) continue;
+    int last = first;
+    while (last + 1 < count && row_of(last + 1) == row) ++last;
+    sl_scatter_run<M, Op, kLanes>(
+        p, (const M*)p.y + row * p.columns + column, row, column,
+        [&](sl_i64 k) SL_LAMBDA { return sl_i64(sl_u32(shared.bits[k])); }, first, last + 1);
+  }
+}
 
 template <typename M, typename Op, int kLanes>
 SL_INLINE void sl_scatter_rows(const sl_scatter& p) {
@@ -266,14 +327,6 @@ SL_INLINE void sl_scatter_rows(const sl_scatter& p) {
 
 // ---- Sums of integers, which are the same in any order. There are less than 2^31 elements, of y and
 // of the updates.
-
-template <typename M>
-SL_INLINE void sl_scatter_copy(const sl_scatter& p) {
-  const sl_u32 e = sl_u32(sl_number(p)), columns = sl_u32(p.columns);
-  if (e >= p.rows * p.columns) return;
-  const sl_i64 row = e / columns, column = e - row * columns;
-  ((M*)p.y)[e] = ((const M*)p.x.base)[row * p.x.row + column * p.x.column];
-}
 
 // Calls f(e, update) for the updates of this block, each of y's element e.
 template <typename M, typename F>
