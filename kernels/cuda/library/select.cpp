@@ -20,7 +20,7 @@ namespace {
 using fusion::SortAttributes;
 
 // Of the text. A pass for each digit of a key of 64 bits and of a position of 32.
-constexpr int64_t kDigitBits = 11, kDigits = 1 << kDigitBits, kMaxPasses = 6 + 3;
+constexpr int64_t kDigitBits = 11, kValues = 1 << kDigitBits, kMaxPasses = 6 + 3;
 constexpr int64_t kCandidates = 2 * fusion::kMaxSelected;
 constexpr int64_t kRead = 8 * kThreads;  // elements of a block at a time
 // Of a line, if they are not tiny.
@@ -38,7 +38,7 @@ struct LineSelection {
     uint64_t key;
     uint32_t at;
   };
-  uint32_t counts[kMaxPasses][kDigits];
+  uint32_t counts[kMaxPasses][kValues];
   uint32_t found;
   Range ranges[kMaxPasses];
   Candidate candidates[kCandidates];
@@ -99,7 +99,7 @@ absl::Status Selection::enqueue(runtime::cuda::CudaStream* stream, const SortAtt
     status = kernel(attributes.dtype, step).launch(stream, &arguments, blocks, label);
   };
   const int64_t lines = arguments.lines, parts = lines * arguments.parts;
-  launch(Step::kClear, ceil_div(lines * (kMaxPasses * kDigits + 1), int64_t{kThreads}));
+  launch(Step::kClear, ceil_div(lines * (kMaxPasses * kValues + 1), int64_t{kThreads}));
   for (; arguments.pass < arguments.passes; ++arguments.pass) launch(Step::kCounts, parts);
   launch(Step::kCandidates, parts);
   launch(Step::kRanks, lines * ceil_div(kCandidates, int64_t{kThreads}));
