@@ -161,7 +161,7 @@ class CudaCudnnAttentionTest : public ::testing::Test {
 };
 
 AttentionCase small(DType dtype = DType::kFloat16) {
-  return {dtype, 1, 2, 1, 5, 7, 16, 8, /*is_causal=*/true};
+  return {dtype, 1, 2, 1, 35, 37, 16, 8, /*is_causal=*/true};
 }
 
 TEST_F(CudaCudnnAttentionTest, ComputesHalves) {
@@ -169,8 +169,8 @@ TEST_F(CudaCudnnAttentionTest, ComputesHalves) {
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
     for (const bool is_causal : {false, true}) {
       for (const AttentionCase& c : {AttentionCase(dtype, 1, 1, 1, 1, 1, 8, 8, is_causal),
-                                     AttentionCase(dtype, 2, 4, 2, 13, 21, 64, 40, is_causal),
-                                     AttentionCase(dtype, 1, 6, 1, 20, 9, 128, 256, is_causal),
+                                     AttentionCase(dtype, 2, 4, 2, 43, 21, 64, 40, is_causal),
+                                     AttentionCase(dtype, 1, 6, 1, 50, 9, 128, 256, is_causal),
                                      AttentionCase(dtype, 3, 2, 2, 1, 70, 24, 16, is_causal)}) {
         expect_near(run(c), c);
         ASSERT_EQ(fake.graphs().size(), ++runs);
@@ -244,8 +244,9 @@ TEST_F(CudaCudnnAttentionTest, LeavesTheRestToOurKernel) {
     c.of.flags.mask = static_cast<int64_t>(mask);
     EXPECT_FALSE(asks(c));
   }
-  EXPECT_FALSE(asks({DType::kFloat16, 1, 1, 1, 5, 7, 12, 8}));
-  EXPECT_FALSE(asks({DType::kFloat16, 1, 1, 1, 5, 7, 8, 12}));
+  EXPECT_FALSE(asks({DType::kFloat16, 1, 1, 1, 35, 7, 12, 8}));
+  EXPECT_FALSE(asks({DType::kFloat16, 1, 1, 1, 35, 7, 8, 12}));
+  EXPECT_FALSE(asks({DType::kFloat16, 1, 1, 1, 2, 7, 8, 8}));
 }
 
 TEST_F(CudaCudnnAttentionTest, WantsEnginesWhoseBitsStay) {
