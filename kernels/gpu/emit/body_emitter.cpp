@@ -88,7 +88,9 @@ void BodyEmitter::emit_shared(const Plan::Pass& pass) {
     const Instr& instr = this->instr(id);
     if (program_.schedule != Schedule::kPointwise && divides_by_outer(instr)) {
       const ValueId by = instr.operands[1];
-      declare("by", by, "const sl_divisor by", by, "(v", by, ");");
+      declare("by", by,
+              instr.dtype == DType::kFloat16 ? "const sl_half_divisor" : "const sl_divisor", " by",
+              by, "(v", by, ");");
     }
     if (lanes_ == 1 || !is_packed(instr)) continue;
     for (int k = 0; k < instr.num_operands; ++k) declare_pair(instr.operands[k]);
@@ -400,9 +402,8 @@ std::string BodyEmitter::computed(const Instr& instr) {
   std::vector<std::string> operands;
   for (int k = 0; k < instr.num_operands; ++k) operands.push_back(use(instr.operands[k]));
   if (program_.schedule != Schedule::kPointwise && divides_by_outer(instr)) {
-    return rounded(instr.dtype, absl::StrCat(instr.dtype == DType::kFloat16 ? "sl_half_quotient("
-                                                                            : "sl_quotient(",
-                                             operands[0], ", by", instr.operands[1], ")"));
+    return rounded(instr.dtype,
+                   absl::StrCat("sl_quotient(", operands[0], ", by", instr.operands[1], ")"));
   }
   const DType type = fusion::expression_dtype(program_, instr);
   return rounded(instr.dtype, instr.op == Op::kCast
