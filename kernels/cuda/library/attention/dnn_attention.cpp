@@ -7,8 +7,9 @@
 namespace sluice::kernels::cuda {
 namespace {
 
-// For one query the library has an engine that divides keys, as our own kernel does; of so few more,
-// one that leaves most of its rows empty (H200: 16 queries of 32 heads 101 us, our own kernel 77).
+// For one query the library has an engine that divides keys, as our own kernel does; of so few
+// more, one that leaves most of its rows empty (H200: 16 queries of 32 heads 101 us, our own kernel
+// 77).
 constexpr int64_t kFewQueries = 32;
 constexpr int64_t kLeastVersion = 91002;  // those before have faults
 constexpr int kLeastCapability = 80;
