@@ -73,7 +73,7 @@ ir::Builder::Values KernelEmitter::leaving_loop(const RowPlan::Stage& pass, llvm
 bool KernelEmitter::searches_positions(const RowPlan::Stage& pass) const {
   // What a pass computes is computed again where it is searched.
   constexpr size_t kMaxInstrs = 8;
-  if (host().masked_vectors || !lanes_reduced() || program_.reduced_rank != 1) return false;
+  if (!lanes_reduced() || program_.reduced_rank != 1) return false;
   if (pass.reductions.size() != 1 || !pass.stores.empty() || !plan_.cached.empty()) return false;
   const Instr& reduction = program_.body[pass.reductions[0]];
   return is_arg_reduction(reduction.op) && type_of(pass.reductions[0]) != DType::kBool &&

@@ -272,8 +272,7 @@ class KernelEmitter {
   // Memory that a pass over a long row reads from end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
-  // Whether positions are searched for once extremes are known (emit_selections.cpp), without
-  // masks.
+  // Whether positions are searched for once extremes are known (emit_selections.cpp).
   bool searches_positions(const RowPlan::Stage& pass) const;
   Accumulators emit_searched_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   // Of at least as many elements as the current lanes; few are at most kLanes.
