@@ -41,6 +41,13 @@ bool KernelEmitter::may_repeat(const RowPlan::Stage& pass) const {
                       [&](ValueId id) { return fusion::is_scan(program_.body[id].op); });
 }
 
+bool KernelEmitter::repeats_in_runs(const RowPlan::Stage& pass) const {
+  return may_repeat(pass) &&
+         (!host().masked_vectors ||
+          std::all_of(pass.reductions.begin(), pass.reductions.end(),
+                      [&](ValueId id) { return size_of(leaf_type_of(id)) > 1; }));
+}
+
 bool KernelEmitter::leaves_early(const RowPlan::Stage& pass) const {
   return !program_.one_leaf && may_repeat(pass) && pass.reductions.size() == 1 &&
          is_of_bytes(pass.reductions[0]) &&
