@@ -39,6 +39,14 @@ bool may_use_amx() {
 #endif
 }
 
+bool has_slow_compress_stores() {
+#if defined(SLUICE_HAVE_X86_64_V4)
+  return host_isa() == Isa::kX86_64V4 && __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
+
 const char* name_of(Isa isa) {
   switch (isa) {
     case Isa::kX86_64V4: return "x86-64-v4";

@@ -238,7 +238,7 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   llvm::Value* tail = ir_.CreateAdd(first, whole);
   body_->set_active(nullptr);
   Values after;
-  if (may_repeat && !host().masked_vectors) {
+  if (may_repeat) {
     // The last vector ends with the row.
     llvm::Value* start_of_last = ir_.CreateSub(last, lanes);
     tail = ir_.CreateSelect(ir_.CreateICmpSLE(first, start_of_last), last, first);
@@ -306,7 +306,7 @@ ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Va
           });
     };
     const Values state(in.begin(), in.end() - dims);
-    Values next = may_repeat(pass) && !host().masked_vectors
+    Values next = repeats_in_runs(pass)
                       ? lane_loop(begin, end, state, body, /*may_repeat=*/true)
                       : builder_.loop(first_of_vector(begin), end, lanes, state, emit_vector);
     llvm::Value* carry = ir_.getTrue();

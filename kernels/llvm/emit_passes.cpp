@@ -5,6 +5,7 @@
 #include "fusion/ir/scan.h"
 #include "kernels/executable.h"
 #include "kernels/llvm/body/halves.h"
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -270,7 +271,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
       follow_one_another
           ? leaves_early(pass)     ? leaving_loop(pass, first, last, start, emit_elements)
             : has_short_rows(pass) ? short_row_or(pass, first, last, add_elements, longer)
-                                   : lane_loop(first, last, start, emit_elements, may_repeat(pass))
+                                   : lane_loop(first, last, start, emit_elements,
+                                               may_repeat(pass) && !host().masked_vectors)
       : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
                          : run_loop(pass, first, last, start, emit_elements);
   body_->set_active(nullptr);

@@ -41,6 +41,13 @@ bool KernelEmitter::may_repeat(const RowPlan::Stage& pass) const {
                       [&](ValueId id) { return fusion::is_scan(program_.body[id].op); });
 }
 
+bool KernelEmitter::repeats_in_runs(const RowPlan::Stage& pass) const {
+  return may_repeat(pass) &&
+         (!host().masked_vectors ||
+          std::all_of(pass.reductions.begin(), pass.reductions.end(),
+                      [&](ValueId id) { return size_of(leaf_type_of(id)) > 1; }));
+}
+
 bool KernelEmitter::leaves_early(const RowPlan::Stage& pass) const {
   return !program_.one_leaf && may_repeat(pass) && pass.reductions.size() == 1 &&
          is_of_bytes(pass.reductions[0]) &&
@@ -73,7 +80,7 @@ ir::Builder::Values KernelEmitter::leaving_loop(const RowPlan::Stage& pass, llvm
 bool KernelEmitter::searches_positions(const RowPlan::Stage& pass) const {
   // What a pass computes is computed again where it is searched.
   constexpr size_t kMaxInstrs = 8;
-  if (host().masked_vectors || !lanes_reduced() || program_.reduced_rank != 1) return false;
+  if (!lanes_reduced() || program_.reduced_rank != 1) return false;
   if (pass.reductions.size() != 1 || !pass.stores.empty() || !plan_.cached.empty()) return false;
   const Instr& reduction = program_.body[pass.reductions[0]];
   return is_arg_reduction(reduction.op) && type_of(pass.reductions[0]) != DType::kBool &&

@@ -120,6 +120,9 @@ class KernelEmitter {
                    const ir::Builder::LoopBody& body, bool may_repeat = false);
   // Whether all that `pass` gives is the same if it takes elements twice.
   bool may_repeat(const RowPlan::Stage& pass) const;
+  // Whether the last vector of each run ends with it, and takes elements twice, in place of a mask.
+  // Runs of bytes are too short for it, in vectors, where masks are free.
+  bool repeats_in_runs(const RowPlan::Stage& pass) const;
 
   // Likewise along several reduced dims, of which the last is walked run by run: vectors begin at
   // multiples of the lanes, and of one that several runs share, each run's lanes are active in
@@ -272,8 +275,7 @@ class KernelEmitter {
   // Memory that a pass over a long row reads from end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
-  // Whether positions are searched for once extremes are known (emit_selections.cpp), without
-  // masks.
+  // Whether positions are searched for once extremes are known (emit_selections.cpp).
   bool searches_positions(const RowPlan::Stage& pass) const;
   Accumulators emit_searched_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   // Of at least as many elements as the current lanes; few are at most kLanes.

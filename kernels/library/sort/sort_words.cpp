@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/host_isa.h"
 #include "kernels/library/loops/loops.h"
 #include "kernels/library/sort/highway.h"
 #include "runtime/cpu/parallel.h"
@@ -120,12 +121,12 @@ bool are_few_different(void (*sort)(Word*, int64_t), const Word* words, int64_t 
 }
 
 // By loops of ours where there are any, and the library's do not do better: of very many words, and
-// of many of which few are different.
+// of many of which few are different. Those store what they compress.
 template <typename Word>
 void sort_vectors(void (*loops)(Word*, int64_t), Word* words, int64_t count) {
   constexpr int64_t kMany = int64_t{1} << 18, kVeryMany = int64_t{1} << 21;
   const auto are_ours = [&] {
-    return count <= kMany || find_vector_sorts() == nullptr ||
+    return count <= kMany || find_vector_sorts() == nullptr || has_slow_compress_stores() ||
            (count <= kVeryMany && !are_few_different(loops, words, count));
   };
   if (loops != nullptr && are_ours()) {

@@ -17,7 +17,7 @@ bool KernelEmitter::turns_runs(const RowPlan::Stage& pass) const {
   return host().masked_vectors && lanes_reduced() && program_.reduced_rank == 2 &&
          !program_.one_leaf && program_.body.size() <= kMaxInstrs && plan_.cached.empty() &&
          !pass.reductions.empty() && pass.stores.empty() && !reads_tiles_only(pass) &&
-         fusion::takes_any_order(program_) &&
+         !repeats_in_runs(pass) && fusion::takes_any_order(program_) &&
          std::all_of(pass.reductions.begin(), pass.reductions.end(),
                      [&](ValueId id) { return leaf_type_of(id) == type_of(id); });
 }
