@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/gpu/emit/functions.h"
+#include "kernels/gpu/emit/plan.h"
 #include "kernels/gpu/emit/program_emitter.h"
 #include "kernels/gpu/emit/writer.h"
 
@@ -21,7 +22,8 @@ std::string block_index(const Kernel& kernel, size_t program, const char* first)
 
 void emit_direct(const Kernel& kernel, Writer* writer) {
   const std::string program = program_name(kernel, 0);
-  writer->open("SL_KERNEL(", kernel.name, ", ", program, "::Args)");
+  writer->open("SL_KERNEL_OF(", kernel.name, ", ", program, "::Args, ",
+               blocks_of(*kernel.programs[0]), ")");
   writer->line(program, "::run(p, ", block_index(kernel, 0, ""), ");");
   writer->close();
 }

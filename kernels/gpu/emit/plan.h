@@ -53,6 +53,10 @@ struct Plan {
   std::vector<fusion::ValueId> reductions;  // all of them
 };
 
+// Blocks of a multiprocessor that registers are to suffice for: 1 unless more waits for memory than
+// the compiler would see to.
+int blocks_of(const fusion::Program& program);
+
 }  // namespace sluice::kernels::cuda
 
 #endif  // SLUICE_KERNELS_GPU_EMIT_PLAN_H_
