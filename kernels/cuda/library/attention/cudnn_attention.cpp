@@ -74,7 +74,7 @@ absl::StatusOr<bool> CudnnAttention::prepare(const AttentionAttributes& of) {
   const absl::StatusOr<Way> way = find(of, nullptr);
   if (!way.ok()) return way.status();
   if (way->dense == nullptr) return false;
-  const absl::Status status = for_each_operand(of, [&](size_t i, const PlacedOperand& operand) {
+  absl::Status status = for_each_operand(of, [&](size_t i, const PlacedOperand& operand) {
     return way->in_place[i] ? absl::OkStatus() : copies_.prepare(operand);
   });
   if (!status.ok()) return status;

@@ -93,7 +93,7 @@ absl::StatusOr<void*> DenseCopies::place(runtime::cuda::CudaStream* stream,
       stream->device().allocator().allocate(static_cast<size_t>(arguments.elements * size), stream);
   if (!memory.ok()) return memory.status();
   *copy = arguments.to = *memory;
-  const absl::Status status =
+  absl::Status status =
       copying(operand.dtype)
           .launch(stream, &arguments, ceil_div(arguments.elements, int64_t{kThreads}), label);
   if (!status.ok()) return status;

@@ -27,8 +27,9 @@ class DnnDescriptors {
   void set(DnnDescriptor descriptor, DnnAttribute attribute, DnnType type,
            absl::Span<const T> elements) {
     if (status_ != DnnStatus::kSuccess) return;
-    status_ = library_.set_attribute(descriptor, attribute, type,
-                                     static_cast<int64_t>(elements.size()), elements.data());
+    status_ =
+        library_.set_attribute(descriptor, attribute, type, static_cast<int64_t>(elements.size()),
+                               static_cast<const void*>(elements.data()));
   }
   template <typename T>
   void set(DnnDescriptor descriptor, DnnAttribute attribute, DnnType type, const T& element) {
@@ -40,9 +41,9 @@ class DnnDescriptors {
               absl::Span<T> elements) {
     int64_t count = 0;
     if (status_ != DnnStatus::kSuccess) return 0;
-    status_ =
-        library_.get_attribute(descriptor, attribute, type, static_cast<int64_t>(elements.size()),
-                               &count, elements.empty() ? nullptr : elements.data());
+    status_ = library_.get_attribute(
+        descriptor, attribute, type, static_cast<int64_t>(elements.size()), &count,
+        static_cast<void*>(elements.empty() ? nullptr : elements.data()));
     return status_ == DnnStatus::kSuccess ? count : 0;
   }
   void finalize(DnnDescriptor descriptor);

@@ -46,7 +46,7 @@ absl::StatusOr<bool> DnnOnDevice::enqueue(runtime::cuda::CudaStream* stream, con
     workspace = *memory;
   }
   DnnStatus result = DnnStatus::kSuccess;
-  const absl::Status status = stream->enqueue(label, [&] {
+  absl::Status status = stream->enqueue(label, [&] {
     std::lock_guard lock(running_);
     result = library_.set_stream(handle_, stream->handle());
     if (result == DnnStatus::kSuccess) result = plan.run(handle_, ids, tensors, workspace);
