@@ -19,7 +19,7 @@ struct PlacedTensor {
 
   PlacedTensor(const ConvolutionAttributes& of, int i)
       : extents(of.extents_of(fusion::kRolesOfConvolution[of.result][i])) {
-    const auto rank = static_cast<size_t>(2 + of.rank);
+    const size_t rank = 2 + static_cast<size_t>(of.rank);
     operand = {.dtype = of.dtype,
                .extents = absl::MakeConstSpan(extents).first(rank),
                .strides = absl::MakeConstSpan(of.operands[i].strides).first(rank),
@@ -42,7 +42,7 @@ absl::StatusOr<bool> CudnnConvolution::prepare(const ConvolutionAttributes& of, 
   if (!planned.ok()) return planned.status();
   if (!(*planned)->can_run) return false;
   for (int i = 0; i < 2; ++i) {
-    const absl::Status status = copies_.prepare(PlacedTensor(of, i).operand);
+    absl::Status status = copies_.prepare(PlacedTensor(of, i).operand);
     if (!status.ok()) return status;
   }
   return true;
