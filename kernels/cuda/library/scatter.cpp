@@ -6,9 +6,8 @@
 // - Few positions for the blocks that a small y takes: a block has a range of rows and goes through
 //   all positions, in order, for those of its own, which it sorts by row in shared memory.
 // - Few positions in a large y: it becomes a copy, and each block sorts all positions.
-// - Sums of integers are the same in any order: updates are added by atomics, each block's in
-// shared
-//   memory first where all of y fits there.
+// - Sums of integers are the same in any order: updates are added by atomics, in shared memory
+//   first, by block, where all of y fits there.
 // - Else positions are sorted.
 //
 // Where order matters, each thread then combines an element with the updates of its row, or if they

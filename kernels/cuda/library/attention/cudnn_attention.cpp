@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/cuda/cuda_device.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -96,7 +95,7 @@ absl::StatusOr<bool> CudnnAttention::enqueue(runtime::cuda::CudaStream* stream,
   std::array<int64_t, 6> ids{DnnAttention::kQueries, DnnAttention::kKeys,  DnnAttention::kValues,
                              DnnAttention::kResult,  DnnAttention::kScale, DnnAttention::kNever};
   std::array<void*, 6> tensors{nullptr, nullptr, nullptr, buffers.back(), &scale, &never};
-  std::array<void*, kOperands> copies{};
+  DenseCopies::OfCall copies(&copies_, stream, label);
   const absl::Status status =
       for_each_operand(of, [&](size_t i, const PlacedOperand& operand) -> absl::Status {
         if (way->in_place[i]) {
@@ -104,8 +103,7 @@ absl::StatusOr<bool> CudnnAttention::enqueue(runtime::cuda::CudaStream* stream,
                        operand.offset * static_cast<int64_t>(size_of(of.dtype));
           return absl::OkStatus();
         }
-        const absl::StatusOr<void*> placed =
-            copies_.place(stream, operand, buffers[i], label, &copies[i]);
+        const absl::StatusOr<void*> placed = copies.place(operand, buffers[i]);
         if (placed.ok()) tensors[i] = *placed;
         return placed.status();
       });
@@ -115,10 +113,6 @@ absl::StatusOr<bool> CudnnAttention::enqueue(runtime::cuda::CudaStream* stream,
           ? cudnn_->enqueue(stream, *way->placed->plan, absl::MakeConstSpan(ids).first(used),
                             absl::MakeConstSpan(tensors).first(used), label)
           : status;
-  // Later work on the stream may reuse them.
-  for (void* const memory : copies) {
-    if (memory != nullptr) stream->device().allocator().free(memory);
-  }
   if (done.ok() && !*done) way->dense->can_run = false;
   return done;
 }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/cuda/cuda_device.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -62,21 +61,16 @@ absl::StatusOr<bool> CudnnConvolution::enqueue(runtime::cuda::CudaStream* stream
   const auto& roles = fusion::kRolesOfConvolution[of.result];
   std::array<void*, fusion::kNumRoles> tensors{};
   tensors[of.result] = buffers[2];
-  std::array<void*, 2> copies{};
+  DenseCopies::OfCall copies(&copies_, stream, label);
   absl::Status status = absl::OkStatus();
   for (int i = 0; i < 2 && status.ok(); ++i) {
-    const absl::StatusOr<void*> placed =
-        copies_.place(stream, PlacedTensor(of, i).operand, buffers[i], label, &copies[i]);
+    const absl::StatusOr<void*> placed = copies.place(PlacedTensor(of, i).operand, buffers[i]);
     if (placed.ok()) tensors[roles[i]] = *placed;
     status = placed.status();
   }
   const absl::StatusOr<bool> done =
       status.ok() ? cudnn_->enqueue(stream, *planned.plan, kDnnConvolutionIds, tensors, label)
                   : status;
-  // Later work on the stream may reuse them.
-  for (void* const memory : copies) {
-    if (memory != nullptr) stream->device().allocator().free(memory);
-  }
   if (done.ok() && !*done) planned.can_run = false;
   return done;
 }

@@ -82,20 +82,22 @@ absl::Status DenseCopies::prepare(const PlacedOperand& operand) {
   return operand.is_dense() ? absl::OkStatus() : copying(operand.dtype).compile();
 }
 
-absl::StatusOr<void*> DenseCopies::place(runtime::cuda::CudaStream* stream,
-                                         const PlacedOperand& operand, void* buffer,
-                                         absl::string_view label, void** copy) {
+DenseCopies::OfCall::~OfCall() {
+  for (void* const memory : made_) stream_.device().allocator().free(memory);
+}
+
+absl::StatusOr<void*> DenseCopies::OfCall::place(const PlacedOperand& operand, void* buffer) {
   const auto size = static_cast<int64_t>(size_of(operand.dtype));
   void* const data = static_cast<char*>(buffer) + operand.offset * size;
   if (operand.is_dense() && is_aligned(data)) return data;
   CopyArguments arguments(operand, data);
-  const absl::StatusOr<void*> memory =
-      stream->device().allocator().allocate(static_cast<size_t>(arguments.elements * size), stream);
+  const absl::StatusOr<void*> memory = stream_.device().allocator().allocate(
+      static_cast<size_t>(arguments.elements * size), &stream_);
   if (!memory.ok()) return memory.status();
-  *copy = arguments.to = *memory;
+  arguments.to = made_.emplace_back(*memory);
   absl::Status status =
-      copying(operand.dtype)
-          .launch(stream, &arguments, ceil_div(arguments.elements, int64_t{kThreads}), label);
+      copies_.copying(operand.dtype)
+          .launch(&stream_, &arguments, ceil_div(arguments.elements, int64_t{kThreads}), label_);
   if (!status.ok()) return status;
   return arguments.to;
 }

@@ -3,6 +3,7 @@
 #define SLUICE_KERNELS_CUDA_LIBRARY_CUDNN_DENSE_COPIES_H_
 
 #include <cstdint>
+#include <vector>
 
 #include <sluice/dtype.h>
 #include "absl/status/status.h"
@@ -34,10 +35,27 @@ class DenseCopies {
 
   // Compiles what place() needs if the operand is not dense.
   absl::Status prepare(const PlacedOperand& operand);
-  // The operand if it is dense and aligned, else a copy which is, for the caller to free as
-  // `*copy`, which is null if there is none.
-  absl::StatusOr<void*> place(runtime::cuda::CudaStream* stream, const PlacedOperand& operand,
-                              void* buffer, absl::string_view label, void** copy);
+
+  // The copies of one call, which end when it has been enqueued: later work on the stream may reuse
+  // their memory.
+  class OfCall {
+   public:
+    // All outlive it.
+    OfCall(DenseCopies* copies, runtime::cuda::CudaStream* stream, absl::string_view label)
+        : copies_(*copies), stream_(*stream), label_(label) {}
+    ~OfCall();
+    OfCall(const OfCall&) = delete;
+    OfCall& operator=(const OfCall&) = delete;
+
+    // The operand if it is dense and aligned, else a copy which is.
+    absl::StatusOr<void*> place(const PlacedOperand& operand, void* buffer);
+
+   private:
+    DenseCopies& copies_;
+    runtime::cuda::CudaStream& stream_;
+    const absl::string_view label_;
+    std::vector<void*> made_;
+  };
 
  private:
   SourceKernel& copying(DType dtype);
