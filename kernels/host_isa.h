@@ -14,8 +14,8 @@ Isa host_isa();
 // system lets this process use it, which it is asked to.
 bool may_use_amx();
 
-// Whether AVX-512's stores of selected lanes (vpcompressd to memory) are microprograms of more than
-// a hundred cycles, as on a Zen 4.
+// Whether AVX-512's stores of selected lanes (vpcompressd to memory) may be microprograms of more
+// than a hundred cycles: on AMD's processors, as measured on a Zen 4.
 bool has_slow_compress_stores();
 
 // "x86-64-v4"; "baseline".

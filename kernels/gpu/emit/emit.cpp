@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/gpu/emit/functions.h"
-#include "kernels/gpu/emit/plan.h"
 #include "kernels/gpu/emit/program_emitter.h"
 #include "kernels/gpu/emit/writer.h"
 
@@ -20,10 +19,10 @@ std::string block_index(const Kernel& kernel, size_t program, const char* first)
   return absl::StrCat(program_name(kernel, program), "::Index(sl_block()", first, ")");
 }
 
-void emit_direct(const Kernel& kernel, Writer* writer) {
+// `blocks`: of a multiprocessor, that registers are to suffice for.
+void emit_direct(const Kernel& kernel, int blocks, Writer* writer) {
   const std::string program = program_name(kernel, 0);
-  writer->open("SL_KERNEL_OF(", kernel.name, ", ", program, "::Args, ",
-               blocks_of(*kernel.programs[0]), ")");
+  writer->open("SL_KERNEL_OF(", kernel.name, ", ", program, "::Args, ", blocks, ")");
   writer->line(program, "::run(p, ", block_index(kernel, 0, ""), ");");
   writer->close();
 }
@@ -60,16 +59,17 @@ std::string emit(absl::Span<const Kernel> kernels) {
   Functions functions;
   Writer programs;
   for (const Kernel& kernel : kernels) {
+    int blocks = 1;
     for (size_t k = 0; k < kernel.programs.size(); ++k) {
       programs.blank();
-      emit_program(*kernel.programs[k], program_name(kernel, k), kernel.wide, &functions,
-                   &programs);
+      blocks = emit_program(*kernel.programs[k], program_name(kernel, k), kernel.wide, &functions,
+                            &programs);
     }
     programs.blank();
     if (kernel.by_table)
       emit_by_table(kernel, &programs);
     else
-      emit_direct(kernel, &programs);
+      emit_direct(kernel, blocks, &programs);
   }
   return absl::StrCat(functions.text(), programs.text());
 }

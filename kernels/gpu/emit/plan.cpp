@@ -210,6 +210,23 @@ Plan::Kept keep(const Program& program, const std::vector<Plan::Pass>& passes, i
   return kept;
 }
 
+int blocks_of(const Program& program, const Plan& plan) {
+  // Rows of halves that threads keep take few registers; those of the path for long rows, which is
+  // in the same kernel, would leave room for four blocks. Longer bodies would spill some.
+  constexpr int kBlocksOfHalves = 6;
+  constexpr size_t kMostLanes = 12, kMostRowValues = 12;
+  if (plan.kept.groups == 0 || plan.kept.values.empty()) return 1;
+  size_t row_values = plan.after.size();
+  for (const Plan::Pass& pass : plan.passes) {
+    row_values += pass.row.size();
+    if (pass.lanes.size() > kMostLanes) return 1;
+  }
+  const bool keeps_halves =
+      std::all_of(plan.kept.values.begin(), plan.kept.values.end(),
+                  [&](ValueId id) { return is_half(program.body[id].dtype); });
+  return keeps_halves && row_values <= kMostRowValues ? kBlocksOfHalves : 1;
+}
+
 }  // namespace
 
 int lanes_of(const Program& program) {
@@ -258,25 +275,7 @@ Plan::Plan(const Program& program) {
   kept = keep(program, passes, lanes);
   after = std::move(plan.rows.back());
   row_stores = std::move(plan.row_stores);
-}
-
-int blocks_of(const Program& program) {
-  // Rows of halves that threads keep take few registers; those of the path for long rows, which is
-  // in the same kernel, would leave room for four blocks. Longer bodies would spill some.
-  constexpr int kBlocksOfHalves = 6;
-  constexpr size_t kMostLanes = 12, kMostRowValues = 12;
-  if (program.schedule != Schedule::kRow) return 1;
-  const Plan plan(program);
-  size_t row_values = plan.after.size();
-  for (const Plan::Pass& pass : plan.passes) {
-    row_values += pass.row.size();
-    if (pass.lanes.size() > kMostLanes) return 1;
-  }
-  const auto is_of_halves = [&](ValueId id) { return is_half(program.body[id].dtype); };
-  const bool keeps_halves =
-      plan.kept.groups > 0 && !plan.kept.values.empty() &&
-      std::all_of(plan.kept.values.begin(), plan.kept.values.end(), is_of_halves);
-  return keeps_halves && row_values <= kMostRowValues ? kBlocksOfHalves : 1;
+  blocks = blocks_of(program, *this);
 }
 
 }  // namespace sluice::kernels::cuda

@@ -51,11 +51,10 @@ struct Plan {
   std::vector<fusion::ValueId> after;       // of row level, known after the last pass
   std::vector<fusion::Store> row_stores;    // once a row, after everything else
   std::vector<fusion::ValueId> reductions;  // all of them
+  // Of a multiprocessor, that registers are to suffice for: 1 unless more waits for memory than the
+  // compiler would see to.
+  int blocks = 1;
 };
-
-// Blocks of a multiprocessor that registers are to suffice for: 1 unless more waits for memory than
-// the compiler would see to.
-int blocks_of(const fusion::Program& program);
 
 }  // namespace sluice::kernels::cuda
 

@@ -31,6 +31,7 @@ class ProgramEmitter {
 
   void emit_args();
   void emit_run();
+  int blocks() const { return plan_.blocks; }
 
  private:
   // Makes the team and leaves where there is nothing to do.
@@ -232,8 +233,8 @@ void emit_comment(const Program& program, Writer* writer) {
 
 }  // namespace
 
-void emit_program(const Program& program, const std::string& name, bool wide, Functions* functions,
-                  Writer* writer) {
+int emit_program(const Program& program, const std::string& name, bool wide, Functions* functions,
+                 Writer* writer) {
   emit_comment(program, writer);
   writer->line("namespace ", name, " {");
   writer->line("typedef ", wide ? "sl_i64" : "sl_i32", " Index;");
@@ -241,6 +242,7 @@ void emit_program(const Program& program, const std::string& name, bool wide, Fu
   emitter.emit_args();
   emitter.emit_run();
   writer->line("}  // namespace ", name);
+  return emitter.blocks();
 }
 
 }  // namespace sluice::kernels::cuda

@@ -11,9 +11,9 @@
 namespace sluice::kernels::cuda {
 
 // Appends `namespace <name> { struct Args; void run(const Args&, Index block); }` to `writer`, and
-// what it calls to `functions`. `wide`: indices have 64 bits, else 32.
-void emit_program(const fusion::Program& program, const std::string& name, bool wide,
-                  Functions* functions, Writer* writer);
+// what it calls to `functions`. `wide`: indices have 64 bits, else 32. Returns Plan::blocks.
+int emit_program(const fusion::Program& program, const std::string& name, bool wide,
+                 Functions* functions, Writer* writer);
 
 }  // namespace sluice::kernels::cuda
 
