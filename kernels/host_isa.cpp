@@ -26,13 +26,20 @@ Isa host_isa() {
   return Isa::kBaseline;
 }
 
+bool has_avx512_bfloat16() {
+#if defined(SLUICE_HAVE_X86_64_V4)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 bool may_use_amx() {
 #if defined(SLUICE_HAVE_X86_64_V4) && defined(__linux__) && defined(SYS_arch_prctl)
   constexpr unsigned int kBFloat16 = 1u << 22, kTile = 1u << 24;  // of leaf 7
   constexpr int kRequestPermission = 0x1023, kTileData = 18;      // ARCH_REQ_XCOMP_PERM
   unsigned int a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kBFloat16) != 0 && (d & kTile) != 0 &&
-         __builtin_cpu_supports("avx512bf16") &&
          syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #else
   return false;

@@ -10,8 +10,11 @@ enum class Isa { kBaseline, kX86_64V3, kX86_64V4 };
 // The last that loops are compiled for and this machine has.
 Isa host_isa();
 
-// Whether the processor has AMX for bfloat16, and AVX-512's conversions to it, and the operating
-// system lets this process use it, which it is asked to.
+// Whether the processor has AVX-512's products of bfloat16 and conversions to it.
+bool has_avx512_bfloat16();
+
+// Whether the processor has AMX for bfloat16, and the operating system lets this process use it,
+// which it is asked to.
 bool may_use_amx();
 
 // Whether AVX-512's stores of selected lanes (vpcompressd to memory) may be microprograms of more

@@ -223,13 +223,7 @@ struct Products : Lanes<T, S> {
 
   static void tile(const ProductTile& t) {
     Tiles<Result, S>::tile(t);
-    if constexpr (kIsHalf<T>) {
-      if (t.halves == nullptr) return;
-      for (int64_t i = 0; i < t.count; ++i) {
-        Rounding<T>::round(static_cast<const S*>(t.c) + i * t.c_next, t.c_stride, t.rows, t.columns,
-                           static_cast<uint16_t*>(t.halves) + i * t.halves_next, t.halves_stride);
-      }
-    }
+    if constexpr (kIsHalf<T>) Rounding<T>::round_tiles(t);
   }
 
   static void fill(ProductLoops& loops) {

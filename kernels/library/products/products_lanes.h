@@ -194,7 +194,10 @@ struct Lanes : Element<T, S> {
   using Stored = std::conditional_t<kIsHalf<T>, uint16_t, T>;
   typedef Stored Elements __attribute__((vector_size(kCount * sizeof(T)), aligned(alignof(T))));
 
+  using Operand = S;  // in memory, of tiles
+
   static Vector load_sums(const S* x) { return *reinterpret_cast<const Unaligned*>(x); }
+  static Vector add_product(S factor, Vector row, Vector sum) { return sum + factor * row; }
   static Vector load(const T* x) {
     if constexpr (kSame) {
       return load_sums(x);

@@ -66,6 +66,15 @@ struct Rounding {
       __builtin_memcpy(to + j, &halves_of_last, (columns - j) * sizeof(uint16_t));
     }
   }
+
+  // The sums of tiles, to where these want them.
+  static void round_tiles(const ProductTile& t) {
+    if (t.halves == nullptr) return;
+    for (int64_t i = 0; i < t.count; ++i) {
+      round(static_cast<const float*>(t.c) + i * t.c_next, t.c_stride, t.rows, t.columns,
+            static_cast<uint16_t*>(t.halves) + i * t.halves_next, t.halves_stride);
+    }
+  }
 };
 
 }  // namespace sluice::kernels::SLUICE_ISA_NAMESPACE

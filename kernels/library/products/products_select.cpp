@@ -13,10 +13,11 @@ namespace sluice::kernels {
   }                                                \
   }
 SLUICE_FOR_EACH_ISA(SLUICE_ISA_PRODUCTS)
-#if defined(SLUICE_HAVE_AMX_LOOPS)
+#if defined(SLUICE_HAVE_BFLOAT16_LOOPS)
 namespace x86_64_v4 {
 void use_amx(ProductLoops& loops);
-}
+void use_pairs(ProductLoops& loops);
+}  // namespace x86_64_v4
 #endif
 
 namespace {
@@ -33,8 +34,10 @@ const ProductTable& table() {
 const ProductLoops& bfloat16_loops() {
   static const ProductLoops* const loops = [] {
     auto* const loops = new ProductLoops(table().of[static_cast<int>(DType::kBFloat16)]);
-#if defined(SLUICE_HAVE_AMX_LOOPS)
-    if (host_isa() == Isa::kX86_64V4 && may_use_amx()) x86_64_v4::use_amx(*loops);
+#if defined(SLUICE_HAVE_BFLOAT16_LOOPS)
+    if (host_isa() == Isa::kX86_64V4 && has_avx512_bfloat16()) {
+      may_use_amx() ? x86_64_v4::use_amx(*loops) : x86_64_v4::use_pairs(*loops);
+    }
 #endif
     return loops;
   }();

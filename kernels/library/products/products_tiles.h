@@ -42,7 +42,8 @@ struct Tiles {
         return L::load_sums(x);
       }
     };
-    const S* a = static_cast<const S*>(t.a);
+    using Operand = typename L::Operand;
+    const auto* a = static_cast<const Operand*>(t.a);
     const S* b = static_cast<const S*>(t.b);
     T* c = static_cast<T*>(t.c);
     const int64_t a_line = t.a_line_stride;
@@ -77,7 +78,7 @@ struct Tiles {
       }
       // There are not enough registers for the address of each line.
       constexpr int kLinesOfAddress = 3, kAddresses = (kRows + 2) / kLinesOfAddress;
-      const S* lines[kAddresses];
+      const Operand* lines[kAddresses];
 #pragma GCC unroll 16
       for (int i = 0; i < kAddresses; ++i) {
         lines[i] = a + i * kLinesOfAddress * a_line;
@@ -105,7 +106,9 @@ struct Tiles {
           for (int i = 0; i < kRows; ++i) {
             const S factor = lines[i / kLinesOfAddress][i % kLinesOfAddress * a_line];
 #pragma GCC unroll 2
-            for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
+            for (int j = 0; j < kVectors; ++j) {
+              sums[i][j] = L::add_product(factor, row[j], sums[i][j]);
+            }
           }
 #pragma GCC unroll 16
           for (int i = 0; i < kAddresses; ++i) lines[i] += t.a_stride;
