@@ -16,15 +16,26 @@ bool may_repeat(const Instr& reduction) {
          reduction.op == Op::kAll;
 }
 
-bool takes_any_order(const Program& program) {
+namespace {
+
+bool gives_results_of(const Program& program, bool (*allowed)(const Instr& reduction)) {
   if (program.schedule == Schedule::kPointwise || has_scans(program)) return false;
   const bool writes_elements = std::any_of(
       program.stores.begin(), program.stores.end(),
       [&](const Store& store) { return program.body[store.value].level == Level::kElement; });
   return !writes_elements &&
-         std::all_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
-           return !is_reduction(instr.op) || takes_any_order(instr);
-         });
+         std::all_of(program.body.begin(), program.body.end(),
+                     [&](const Instr& instr) { return !is_reduction(instr.op) || allowed(instr); });
+}
+
+}  // namespace
+
+bool takes_any_order(const Program& program) { return gives_results_of(program, &takes_any_order); }
+
+bool takes_any_schedule(const Program& program) {
+  return gives_results_of(program, [](const Instr& reduction) {
+    return is_arg_reduction(reduction.op) || takes_any_order(reduction);
+  });
 }
 
 }  // namespace sluice::fusion

@@ -15,6 +15,9 @@ bool may_repeat(const Instr& reduction);
 // True if all that a program gives are results of such reductions, or made of them.
 bool takes_any_order(const Program& program);
 
+// Likewise of positions of extremes too: they are the first ones, whichever lanes look for them.
+bool takes_any_schedule(const Program& program);
+
 }  // namespace sluice::fusion
 
 #endif  // SLUICE_FUSION_IR_ANY_ORDER_H_

@@ -256,11 +256,10 @@ void ProgramBuilder::unroll_planes() {
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {
   Program& program = call_.program;
   move_bools_as_bytes(&program);
-  const bool any_order = takes_any_order(program);
-  if (any_order) sort_reduced_dims(program, &nest_);
+  if (takes_any_order(program)) sort_reduced_dims(program, &nest_);
   simplify_dims(&nest_);
   if (program.schedule == Schedule::kPointwise) widen_bounds(&nest_, &call_);
-  if (any_order) program.schedule = free_schedule(program, nest_);
+  if (takes_any_schedule(program)) program.schedule = free_schedule(program, nest_);
   // Scans take the elements of a row in order.
   const bool in_order = has_scans(program);
   const bool keeps_lanes = in_order && program.schedule == Schedule::kRow;
