@@ -108,10 +108,28 @@ bool reads_windows(const Program& program) {
 
 namespace {
 
+// Whether rows are read from one place, and in another order only where a vector has several.
+bool reads_one_window(const Program& program) {
+  const std::vector<fusion::Variation> variation = fusion::find_variation(program);
+  int reads = 0;
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    const Instr& instr = program.body[i];
+    if (!variation[i].along_rows || !variation[i].in_row) continue;
+    if (instr.op != Op::kLoad && instr.op != Op::kGather) continue;
+    ++reads;
+    if (program.packed_points() > lanes_of_moved(program) &&
+        !fusion::is_consecutive_in_row(program, program.accesses[instr.aux])) {
+      return false;
+    }
+  }
+  return reads == 1;
+}
+
 bool packs_several(const Program& program) {
-  if (host().masked_vectors) return false;
   const int bytes = program.packed_points() * widest_moved(program);
-  return bytes < 2 * host().vector_bytes && fusion::fits_lanes(program) && reads_windows(program);
+  // Where masks are free, other rows are better taken one by one.
+  return bytes < 2 * host().vector_bytes && fusion::fits_lanes(program) && reads_windows(program) &&
+         (!host().masked_vectors || reads_one_window(program));
 }
 
 }  // namespace
@@ -164,8 +182,7 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
   }
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
-    const bool rolls =
-        !host().masked_vectors && instr.op == Op::kGather && is_rolled(program, variation, instr);
+    const bool rolls = instr.op == Op::kGather && is_rolled(program, variation, instr);
     if (instr.op != Op::kLoad && !rolls) continue;
     const Access& access = program.accesses[instr.aux];
     if (access.rows == StrideClass::kZero) continue;
@@ -179,8 +196,7 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
     const bool same_in_rows = is_plain || !variation[instr.operands[0]].along_rows;
     const int stride = access.row_stride;
     const bool is_whole = is_consecutive && stride == points && !rolls;
-    const bool is_gathered = !is_consecutive && host().masked_vectors;
-    if (stride == 0 || is_whole || is_gathered || !same_in_rows) continue;
+    if (stride == 0 || is_whole || !same_in_rows) continue;
     if (!fits_windows(lanes, program, access)) continue;
     windows[id] = true;
     if (rolls) {

@@ -7,8 +7,8 @@
 // Where rows are only moved, under bounds or from where an index says, a row is a block: its
 // vectors are as many as hold its points. What the last one has too many lanes for is masked, where
 // masks are free. Elsewhere a vector is no longer than a row, and the last one ends with it: some
-// points are computed twice. There, too, rows of less than two vectors are blocks of several if
-// whole vectors can be read for all that they load.
+// points are computed twice. Rows of less than two vectors are blocks of several if whole vectors
+// can be read for all that they load; where masks are free, if they load from one place.
 #ifndef SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 #define SLUICE_KERNELS_LLVM_PACKED_PLAN_H_
 
