@@ -1,5 +1,6 @@
 // set() and add_at(): arrays with other values at some positions. Integers and slices are a
-// selection between the old values and the new ones; index tensors are a scatter.
+// selection between the old values and the new ones; index tensors, and slices of few elements, are
+// a scatter.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -86,15 +87,23 @@ Tensor placed(const char* op, Tensor value, const SelectedAxis& range, int64_t e
   return padded(std::move(value), axis, first, extent - first - length);
 }
 
-// True if elements a few steps apart along a long axis, and short rows of them, are best put back
-// by joining them with those between, which needs no division to tell them apart.
-bool is_joined(const SelectedAxis& range, const Tensor& x) {
-  constexpr int64_t kLongAxis = 16, kLongRow = 32, kLongStep = 8;
-  const int64_t step = std::abs(range.step);
-  if (range.kind != Kind::kRange || step == 1 || step > kLongStep) return false;
+// Of a long axis, elements some steps apart and short rows of them. To tell them from those between
+// takes a division for each element of x. A few steps apart they are put back by joining them with
+// those between; farther apart they are scattered, where a division takes as long as many copies.
+constexpr int64_t kLongStep = 8;
+bool is_strided(const SelectedAxis& range, const Tensor& x) {
+  constexpr int64_t kLongAxis = 16, kLongRow = 32;
+  if (range.kind != Kind::kRange || std::abs(range.step) == 1) return false;
   int64_t row = 1;
   for (int k = range.axis + 1; k < x.ndim(); ++k) row *= x.shape()[k];
-  return x.shape()[range.axis] > kLongAxis && row < kLongRow && x.ndim() < kMaxRank;
+  return x.shape()[range.axis] > kLongAxis && row < kLongRow;
+}
+bool is_joined(const SelectedAxis& range, const Tensor& x) {
+  return is_strided(range, x) && std::abs(range.step) <= kLongStep && x.ndim() < kMaxRank;
+}
+bool is_scattered(const SelectedAxis& range, const Tensor& x) {
+  return x.device().type() == DeviceType::kCpu && is_strided(range, x) &&
+         std::abs(range.step) > kLongStep;
 }
 
 // x with `values` in place of the elements of the range, whose step is positive.
@@ -251,8 +260,11 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
     }
   }
   const Selection selection = frontend::resolve(how.op, x, indices);
-  return selection.has_tensors ? assigned_to_positions(how, x, selection, value)
-                               : assigned_to_ranges(how, x, selection, value);
+  const bool is_sparse =
+      std::any_of(selection.axes.begin(), selection.axes.end(),
+                  [&](const SelectedAxis& axis) { return is_scattered(axis, x); });
+  return selection.has_tensors || is_sparse ? assigned_to_positions(how, x, selection, value)
+                                            : assigned_to_ranges(how, x, selection, value);
 }
 
 }  // namespace
