@@ -88,9 +88,7 @@ Tensor placed(const char* op, Tensor value, const SelectedAxis& range, int64_t e
 }
 
 // Of a long axis, elements some steps apart and short rows of them. To tell them from those between
-// takes a division for each element of x. A few steps apart they are put back by joining them with
-// those between; farther apart they are scattered, where a division takes as long as many copies.
-constexpr int64_t kLongStep = 8;
+// takes a division for each element of x, which takes as long as several copies.
 bool is_strided(const SelectedAxis& range, const Tensor& x) {
   constexpr int64_t kLongAxis = 16, kLongRow = 32;
   if (range.kind != Kind::kRange || std::abs(range.step) == 1) return false;
@@ -98,40 +96,58 @@ bool is_strided(const SelectedAxis& range, const Tensor& x) {
   for (int k = range.axis + 1; k < x.ndim(); ++k) row *= x.shape()[k];
   return x.shape()[range.axis] > kLongAxis && row < kLongRow;
 }
-bool is_joined(const SelectedAxis& range, const Tensor& x) {
-  return is_strided(range, x) && std::abs(range.step) <= kLongStep && x.ndim() < kMaxRank;
-}
-bool is_scattered(const SelectedAxis& range, const Tensor& x) {
-  return x.device().type() == DeviceType::kCpu && is_strided(range, x) &&
-         std::abs(range.step) > kLongStep;
+
+// A few steps apart they are put back by joining them with those between.
+bool is_joined(const SelectedAxis& range, const Tensor& x, bool is_uniform) {
+  constexpr int64_t kLongStep = 32, kLongRun = 32;  // in bytes
+  constexpr int64_t kVector = 16;                   // runs of such are rows of their own
+  const int64_t step = std::abs(range.step), size = size_of(x.dtype());
+  if (!is_strided(range, x) || step >= kLongStep || step % kVector == 0) return false;
+  if (x.ndim() == kMaxRank) return false;
+  if (x.shape()[range.axis] % step == 0) return true;
+  // What is beside whole runs takes another pass, in which long elements hide divisions.
+  return step * size <= kLongRun && !(is_uniform && size > 4);
 }
 
-// x with `values` in place of the elements of the range, whose step is positive.
+// Farther apart they are scattered, by a processor.
+bool is_scattered(const SelectedAxis& range, const Tensor& x, bool is_uniform) {
+  constexpr int64_t kShortStep = 4, kFew = 4096;
+  return x.device().type() == DeviceType::kCpu && x.numel() > kFew && is_strided(range, x) &&
+         std::abs(range.step) > kShortStep && !is_joined(range, x, is_uniform);
+}
+
+// x with `values` in place of the elements of the range, whose step is positive: a selection by
+// where an element is in its run of `step`. What there is beside whole runs is joined to them.
 Tensor joined(const char* op, const Tensor& x, const Tensor& values, const SelectedAxis& range) {
   const int axis = range.axis;
-  const int64_t start = range.start, step = range.step, extent = x.shape()[axis];
+  const int64_t step = range.step, extent = x.shape()[axis];
+  const int64_t head = range.start / step * step, offset = range.start - head;
+  const int64_t runs = std::min(range.count, (extent - head) / step);
+  int64_t end = head + runs * step;
   std::vector<Tensor> parts;
-  if (start > 0) parts.push_back(slice(x, axis, 0, start));
-  // Runs of a value and the elements up to the next one; the last one may lack some of these.
-  const int64_t runs = std::min(range.count, (extent - start) / step);
-  int64_t end = start + runs * step;
+  if (head > 0) parts.push_back(slice(x, axis, 0, head));
   if (runs > 0) {
     Dims dims = dims_of(x);
     dims[axis] = runs;
     dims.insert(dims.begin() + axis + 1, step);
-    const Tensor between = slice(reshaped(op, slice(x, axis, start, end), dims), axis + 1, 1, step);
-    const Tensor rows =
-        concat({expand_dims(slice(values, axis, 0, runs), axis + 1), between}, axis + 1);
+    Dims places(dims.size(), 1);
+    places[axis + 1] = step;
+    Tensor place =
+        frontend::coordinate(op, make_shape(op, span_of(places), x), axis + 1, x.device());
+    const Tensor rows = sluice::where(std::move(place) == offset,
+                                      expand_dims(slice(values, axis, 0, runs), axis + 1),
+                                      reshaped(op, slice(x, axis, head, end), dims));
     dims.erase(dims.begin() + axis);
     dims[axis] = runs * step;
     parts.push_back(reshaped(op, rows, dims));
   }
   if (runs < range.count) {
+    if (offset > 0) parts.push_back(slice(x, axis, end, end + offset));
     parts.push_back(slice(values, axis, runs, range.count));
-    ++end;
+    end += offset + 1;
   }
   if (end < extent) parts.push_back(slice(x, axis, end, extent));
-  return concat(parts, axis);
+  return parts.size() == 1 ? parts[0] : concat(parts, axis);
 }
 
 // `values` in place of what the axes select of x, or added to it: one, or as many as there are.
@@ -139,13 +155,13 @@ Tensor assigned_to_axes(const Assignment& how, const Tensor& x, std::vector<Sele
                         Tensor values) {
   const bool is_uniform = values.ndim() == 0;
   const auto apart = std::find_if(axes.begin(), axes.end(), [&](const SelectedAxis& axis) {
-    return !is_uniform && is_joined(axis, x);
+    return is_joined(axis, x, is_uniform);
   });
   if (apart != axes.end()) {
     SelectedAxis range = *apart;
     int64_t last = range.start + (range.count - 1) * range.step;
     if (range.step < 0) {
-      values = flip(std::move(values), range.axis);
+      if (!is_uniform) values = flip(std::move(values), range.axis);
       std::swap(range.start, last);
       range.step = -range.step;
     }
@@ -260,9 +276,10 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
     }
   }
   const Selection selection = frontend::resolve(how.op, x, indices);
+  const bool is_uniform = !value.is_tensor() || value.tensor().numel() == 1;
   const bool is_sparse =
       std::any_of(selection.axes.begin(), selection.axes.end(),
-                  [&](const SelectedAxis& axis) { return is_scattered(axis, x); });
+                  [&](const SelectedAxis& axis) { return is_scattered(axis, x, is_uniform); });
   return selection.has_tensors || is_sparse ? assigned_to_positions(how, x, selection, value)
                                             : assigned_to_ranges(how, x, selection, value);
 }

@@ -107,11 +107,11 @@ TEST(Index, ValuesAreBroadcastAndConverted) {
 
 // Elements a few steps apart, which are joined with those between or selected by a mask.
 TEST(Index, ElementsStepsApart) {
-  for (const int64_t extent : {17, 18, 40, 41}) {
+  for (const int64_t extent : {17, 18, 40, 41, 3001}) {  // few are selected, many scattered
     for (const int64_t row : {1, 3, 40}) {
       const Tensor x = reshape(arange(2 * extent * row), {2, extent, row}).eval();
-      for (const int64_t step : {2, 3, 8, 11, -2, -5}) {
-        for (const auto& [start, stop] : {std::pair{0, 100}, {1, 100}, {3, 15}, {2, 3}}) {
+      for (const int64_t step : {2, 3, 8, 11, 33, -2, -5, -40}) {
+        for (const auto& [start, stop] : {std::pair{0, 100}, {1, 5000}, {3, 15}, {2, 3}}) {
           const bool descends = step < 0;
           const Slice range{descends ? stop : start, descends ? start : stop, step};
           std::vector<int64_t> places;
@@ -136,6 +136,8 @@ TEST(Index, ElementsStepsApart) {
           EXPECT_EQ(x.add_at(at, values).to_vector<int64_t>(), added);
           EXPECT_EQ(x.set(at, values[0]).to_vector<int64_t>(),
                     x.set(at, broadcast_to(values[0], {count, row})).to_vector<int64_t>());
+          EXPECT_EQ(x.set(at, 7).to_vector<int64_t>(),
+                    x.set(at, full({count, row}, 7, kInt64)).to_vector<int64_t>());
         }
       }
     }
