@@ -3,6 +3,8 @@
 #ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_SQUARES_H_
 #define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_SQUARES_H_
 
+#include <initializer_list>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/library/products/products.h"
@@ -28,14 +30,12 @@ class SquareTiles {
       pairs(t, std::make_integer_sequence<int, kLanes>());
       return true;
     }
-#if defined(__AVX2__)
-    if constexpr (kLanes == 8 && sizeof(S) == 4) {
+    if constexpr (kRepeatsRows) {
       if (n == 4) {
-        fours(t);
+        fours(t, std::make_integer_sequence<int, kLanes>());
         return true;
       }
     }
-#endif
     return false;
   }
 
@@ -62,35 +62,66 @@ class SquareTiles {
     L::store(c, mask, product(L::load(a, mask), L::load(b, mask)));
   }
 
-#if defined(__AVX2__)
-  // Of 4 x 4, of which a vector has two rows.
-  static void fours(const ProductTile& t) {
+  // Of 4 x 4, of which a vector has two rows or all.
+#if defined(__AVX512F__)
+  static constexpr bool kRepeatsRows = std::is_floating_point_v<S>;
+#elif defined(__AVX2__)
+  static constexpr bool kRepeatsRows = kLanes == 8 && sizeof(S) == 4;
+#else
+  static constexpr bool kRepeatsRows = false;
+#endif
+  template <int... lane>
+  static void fours(const ProductTile& t, std::integer_sequence<int, lane...> lanes) {
+    constexpr int kVectors = 16 / kLanes;
     const S* a = static_cast<const S*>(t.a);
     const S* b = static_cast<const S*>(t.b);
     T* c = static_cast<T*>(t.c);
     for (int64_t tiles = t.count; tiles > 0; --tiles, a += t.a_next, b += t.b_next, c += t.c_next) {
-      Vector sums[2] = {};
-      const Vector rows[2] = {L::load_sums(a), L::load_sums(a + 8)};
-      add_products<0>(rows, b, sums);
-      add_products<1>(rows, b, sums);
-      add_products<2>(rows, b, sums);
-      add_products<3>(rows, b, sums);
-      // Not by an `auto*`, which loses the alignment of the vector type.
-      *reinterpret_cast<typename L::Unaligned*>(c) = L::canonical(sums[0]);
-      *reinterpret_cast<typename L::Unaligned*>(c + 8) = L::canonical(sums[1]);
+      if (t.ahead > 0) {
+        for (const char* x : {reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b),
+                              reinterpret_cast<const char*>(c)}) {
+          __builtin_prefetch(x + t.ahead);
+          if (sizeof(S) > 4) __builtin_prefetch(x + t.ahead + 64);
+        }
+      }
+      Vector rows[kVectors], sums[kVectors] = {};
+#pragma GCC unroll 2
+      for (int i = 0; i < kVectors; ++i) rows[i] = L::load_sums(a + i * kLanes);
+      add_products<0>(rows, b, sums, lanes);
+      add_products<1>(rows, b, sums, lanes);
+      add_products<2>(rows, b, sums, lanes);
+      add_products<3>(rows, b, sums, lanes);
+#pragma GCC unroll 2
+      for (int i = 0; i < kVectors; ++i) {
+        // Not by an `auto*`, which loses the alignment of the vector type.
+        *reinterpret_cast<typename L::Unaligned*>(c + i * kLanes) = L::canonical(sums[i]);
+      }
     }
   }
   // Of element p of each row of a, and row p of b.
-  template <int p>
-  static void add_products(const Vector (&rows)[2], const S* b, Vector* sums) {
-    const auto row_twice =
-        reinterpret_cast<Vector>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(b + 4 * p)));
+  template <int p, int kVectors, int... lane>
+  static void add_products(const Vector (&rows)[kVectors], const S* b, Vector* sums,
+                           std::integer_sequence<int, lane...> /*lanes*/) {
+    const Vector row = repeated(b + 4 * p);
 #pragma GCC unroll 2
-    for (int i = 0; i < 2; ++i) {
-      sums[i] += shuffled<p, p, p, p, 4 + p, 4 + p, 4 + p, 4 + p>(rows[i], rows[i]) * row_twice;
+    for (int i = 0; i < kVectors; ++i) {
+      sums[i] += shuffled<lane / 4 * 4 + p...>(rows[i], rows[i]) * row;
     }
   }
+  // Four elements, again and again.
+  static Vector repeated(const S* x) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(S) == 4) {
+      return reinterpret_cast<Vector>(_mm512_maskz_broadcast_f32x4(0xffff, _mm_loadu_ps(x)));
+    } else {
+      return reinterpret_cast<Vector>(_mm512_maskz_broadcast_f64x4(0xff, _mm256_loadu_pd(x)));
+    }
+#elif defined(__AVX2__)
+    return reinterpret_cast<Vector>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(x)));
+#else
+    return Vector{} + x[0];
 #endif
+  }
 };
 
 }  // namespace sluice::kernels::SLUICE_ISA_NAMESPACE
