@@ -26,7 +26,8 @@ int KernelEmitter::rows_of_group() const {
   const fusion::Op op = combining_op(id);
   if (op != fusion::Op::kMax && op != fusion::Op::kMin) return 1;
   const DType type = type_of(id);
-  if (type == DType::kFloat32 || type == DType::kFloat16) {
+  const bool is_wide = type == DType::kFloat64 && host().masked_vectors;
+  if (type == DType::kFloat32 || type == DType::kFloat16 || is_wide) {
     return std::min<int>(host().vector_bytes / static_cast<int>(size_of(type)), kLanes);
   }
   // Of other sums and extremes a step is an instruction or two, and shuffles are what it costs. But
@@ -66,19 +67,6 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
     }
     return lanes;
   };
-  // Where masks are free, each lane of a row that is a vector, or a part of one, has an element.
-  const bool masks_rows = host().masked_vectors && program_.reduced_rank == 1;
-  llvm::Value* mask = nullptr;
-  auto emit_vector = [&] {
-    LaneScope wide(kLanes);
-    body_->splat_operands(pass.instrs, pass.stores);
-    body_->set_active(mask, ir_.CreateTrunc(end, ir_.getInt32Ty()));
-    emit_element(pass, begin);
-    llvm::Value* identity = leaf_start(pass.reductions)[0].value;
-    llvm::Value* lanes = ir_.CreateSelect(mask, leaf_element(id, begin, begin).value, identity);
-    body_->set_active(nullptr);
-    return lanes;
-  };
   // Of a row of so many elements, or up to twice as many: its first and its last.
   auto emit_ends = [&](int lanes) {
     LaneScope scope(lanes);
@@ -104,22 +92,18 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
     auto emit_rows = [&] {
       for_each_row([&] { return narrowed(emit_lanes_of_leaf(pass, begin, end)[0].value); });
     };
-    if (masks_rows) {
-      // Not of no elements: no mask has none.
-      llvm::Value* is_vector = ir_.CreateICmpULT(ir_.CreateSub(end, one), builder_.index(kLanes));
-      builder_.if_then_else(
-          is_vector, [&] { for_each_row([&] { return narrowed(emit_vector()); }); }, emit_rows);
-    } else if (program_.reduced_rank == 1) {
+    if (program_.reduced_rank == 1) {
       llvm::Value* count = ir_.CreateSub(end, begin);
+      constexpr int kFewest = 4;
+      const int most = host().masked_vectors ? kLanes : kLanes / 2;
       std::function<void(int)> emit_from = [&](int lanes) {
-        if (lanes >= kLanes) return emit_rows();
+        if (lanes > most) return emit_rows();
         llvm::Value* fits = ir_.CreateAnd(ir_.CreateICmpSGE(count, builder_.index(lanes)),
                                           ir_.CreateICmpSLE(count, builder_.index(2 * lanes)));
         builder_.if_then_else(
             fits, [&] { for_each_row([&] { return narrowed(emit_ends(lanes), lanes); }); },
             [&] { emit_from(2 * lanes); });
       };
-      constexpr int kFewest = 4;
       emit_from(kFewest);
     } else {
       emit_rows();
@@ -174,10 +158,6 @@ void KernelEmitter::emit_row_groups(llvm::Value* first, llvm::Value* last, llvm:
     });
     return Values{};
   };
-  if (masks_rows) {
-    LaneScope wide(kLanes);
-    mask = builder_.lanes_below(builder_.min(end, builder_.index(kLanes)));
-  }
   llvm::Value* step = builder_.index(rows);
   llvm::Value* whole = ir_.CreateMul(ir_.CreateSDiv(ir_.CreateSub(last, first), step), step);
   llvm::Value* rest = ir_.CreateAdd(first, whole);
