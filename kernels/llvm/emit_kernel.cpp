@@ -222,33 +222,43 @@ void KernelEmitter::set_active_between(llvm::Value* from, llvm::Value* to) {
       ir_.CreateAnd(ir_.CreateICmpUGE(lane, splat(from)), ir_.CreateICmpULT(lane, splat(to))));
 }
 
+ir::Builder::Values KernelEmitter::masked_loop(llvm::Value* first, llvm::Value* last,
+                                               const Values& carried,
+                                               const ir::Builder::LoopBody& body) {
+  return builder_.loop(first, last, builder_.index(builder_.lanes()), carried,
+                       [&](llvm::Value* i, const Values& in) {
+                         set_active_below(i, last);
+                         return body(i, in);
+                       });
+}
+
+ir::Builder::Values KernelEmitter::split_loop(llvm::Value* first, llvm::Value* last,
+                                              const Values& carried,
+                                              const ir::Builder::LoopBody& body) {
+  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
+  llvm::Value* rest = ir_.CreateAdd(first, whole);
+  body_->set_active(nullptr);
+  const Values after = builder_.loop(first, rest, builder_.index(builder_.lanes()), carried, body);
+  return masked_loop(rest, last, after, body);
+}
+
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,
                                              const Values& carried,
                                              const ir::Builder::LoopBody& body, bool may_repeat) {
-  llvm::Value* lanes = builder_.index(builder_.lanes());
-  auto masked = [&](llvm::Value* i, const Values& in) {
-    set_active_below(i, last);
-    return body(i, in);
-  };
   // There are no masked non-temporal stores, and rows are mostly whole vectors.
   if (host().masked_vectors && !program_.nontemporal && !lanes_reduced()) {
-    return builder_.loop(first, last, lanes, carried, masked);
+    return masked_loop(first, last, carried, body);
   }
-  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
-  llvm::Value* tail = ir_.CreateAdd(first, whole);
+  if (!may_repeat) return split_loop(first, last, carried, body);
+  // The last vector ends with the row.
+  llvm::Value* lanes = builder_.index(builder_.lanes());
+  llvm::Value* start_of_last = ir_.CreateSub(last, lanes);
+  llvm::Value* rest = ir_.CreateSelect(ir_.CreateICmpSLE(first, start_of_last), last, first);
   body_->set_active(nullptr);
-  Values after;
-  if (may_repeat) {
-    // The last vector ends with the row.
-    llvm::Value* start_of_last = ir_.CreateSub(last, lanes);
-    tail = ir_.CreateSelect(ir_.CreateICmpSLE(first, start_of_last), last, first);
-    after = builder_.loop(first, tail, lanes, carried, [&](llvm::Value* i, const Values& in) {
-      return body(builder_.min(i, start_of_last), in);
-    });
-  } else {
-    after = builder_.loop(first, tail, lanes, carried, body);
-  }
-  return builder_.loop(tail, last, lanes, after, masked);
+  const Values after = builder_.loop(
+      first, rest, lanes, carried,
+      [&](llvm::Value* i, const Values& in) { return body(builder_.min(i, start_of_last), in); });
+  return masked_loop(rest, last, after, body);
 }
 
 ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Value* first,

@@ -13,6 +13,12 @@ namespace sluice::kernels {
 using fusion::ValueId;
 using ir::LaneScope;
 
+namespace {
+
+constexpr int kLightWeight = 12;  // of a few ops
+
+}  // namespace
+
 void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
   const RowPlan::Ranges& ranges = plan_.ranges;
   if (ranges.values.empty()) return emit_versions(first, last, Outcomes(program_));
@@ -152,24 +158,42 @@ void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Ou
   if (has_narrow_tail(instrs)) {
     emit_with_narrow_tail(first, last, emit_vector);
   } else {
-    lane_loop(first, last, {}, [&](llvm::Value* i, const Values&) {
+    const auto body = [&](llvm::Value* i, const Values&) {
       emit_vector(i);
       return Values{};
-    });
+    };
+    has_whole_loop(instrs) ? split_loop(first, last, {}, body) : lane_loop(first, last, {}, body);
     body_->set_active(nullptr);
   }
   for (const auto& [id, value] : before) body_->set_value(id, value);
 }
 
-bool KernelEmitter::has_narrow_tail(const std::vector<ValueId>& instrs) const {
-  constexpr int kMaxWeight = 12;
-  if (host().masked_vectors) return false;
+int KernelEmitter::weight_of(const std::vector<ValueId>& instrs) const {
   int weight = 0;
   for (const ValueId id : instrs) {
-    const fusion::Instr& instr = program_.body[id];
-    weight += fusion::weight_of(instr.op, instr.dtype);
+    weight += fusion::weight_of(program_.body[id].op, program_.body[id].dtype);
   }
-  return weight <= kMaxWeight;
+  return weight;
+}
+
+bool KernelEmitter::has_narrow_tail(const std::vector<ValueId>& instrs) const {
+  return !host().masked_vectors && weight_of(instrs) <= kLightWeight;
+}
+
+bool KernelEmitter::has_whole_loop(const std::vector<ValueId>& instrs) const {
+  constexpr int kMaxWeight = 128;
+  // So many bytes of a point, one after another, take longer than its instructions, with masks or
+  // without, and hardware foresees more of them if these come no faster.
+  constexpr size_t kManyBytes = 16;
+  if (!host().masked_vectors) return false;
+  size_t bytes = 0;
+  bool is_consecutive = true;
+  for (const fusion::Access& access : program_.accesses) {
+    if (access.lanes != fusion::StrideClass::kZero) bytes += size_of(access.dtype);
+    is_consecutive = is_consecutive && access.lanes != fusion::StrideClass::kAny;
+  }
+  const int weight = weight_of(instrs);
+  return weight <= kMaxWeight && !(weight <= kLightWeight && is_consecutive && bytes >= kManyBytes);
 }
 
 void KernelEmitter::emit_with_narrow_tail(llvm::Value* first, llvm::Value* last,

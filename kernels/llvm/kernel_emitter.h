@@ -54,8 +54,11 @@ class KernelEmitter {
   void emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known);
   void emit_version(llvm::Value* first, llvm::Value* last, const Outcomes& known,
                     const std::vector<ValueId>& instrs);
+  int weight_of(const std::vector<ValueId>& instrs) const;
   // Whether `instrs`, in several lane counts, are less code and faster than under a mask.
   bool has_narrow_tail(const std::vector<ValueId>& instrs) const;
+  // Where masks are free: whether `instrs` are faster twice, for whole vectors without masks too.
+  bool has_whole_loop(const std::vector<ValueId>& instrs) const;
   // What whole vectors leave of [first, last) goes by halves of them, and then one by one.
   void emit_with_narrow_tail(llvm::Value* first, llvm::Value* last,
                              const std::function<void(llvm::Value*)>& body);
@@ -114,8 +117,14 @@ class KernelEmitter {
   void set_active_below(llvm::Value* i, llvm::Value* last);
   // The lanes [from, to), both at most the number of lanes.
   void set_active_between(llvm::Value* from, llvm::Value* to);
-  // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`. If
-  // it `may_repeat` points, a loop without free masks needs none from a vector's lanes on.
+  // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`;
+  // of split_loop(), in what whole vectors leave only.
+  Values masked_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
+                     const ir::Builder::LoopBody& body);
+  Values split_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
+                    const ir::Builder::LoopBody& body);
+  // The one that is better for rows. If `body` `may_repeat` points, a loop without free masks needs
+  // none from a vector's lanes on.
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                    const ir::Builder::LoopBody& body, bool may_repeat = false);
   // Whether all that `pass` gives is the same if it takes elements twice.
