@@ -146,6 +146,16 @@ void sort_reduced_dims(const Program& program, LoopNest* nest) {
   };
   permute(nest->dims.begin());
   for (Affine& address : nest->addresses) permute(address.coefficient.begin());
+  for (size_t d = first; d < nest->dims.size(); ++d) {
+    const auto& addresses = nest->addresses;
+    const bool is_backward = std::all_of(addresses.begin(), addresses.end(),
+                                         [&](const Affine& a) { return a.coefficient[d] <= 0; });
+    if (!is_backward) continue;
+    for (Affine& address : nest->addresses) {
+      address.offset += address.coefficient[d] * (nest->dims[d].extent - 1);
+      address.coefficient[d] = -address.coefficient[d];
+    }
+  }
 }
 
 Schedule free_schedule(const Program& program, const LoopNest& nest) {

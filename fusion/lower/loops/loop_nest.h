@@ -28,7 +28,8 @@ struct LoopNest {
 void simplify_dims(LoopNest* nest);
 
 // For a program whose results do not depend on the order of reductions: orders the reduced dims as
-// memory has them. To be called before simplify_dims().
+// memory has them, and turns those round along which all is read backwards. To be called before
+// simplify_dims().
 void sort_reduced_dims(const Program& program, LoopNest* nest);
 
 // Likewise, but after it: the schedule of which more accesses of elements are consecutive along the
