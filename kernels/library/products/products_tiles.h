@@ -21,11 +21,9 @@ struct Tiles {
   using Widest = Lanes<T, S>;
   using Vector = typename Widest::Vector;
 
-  // `count` elements, so many bytes after x.
-  template <typename U>
-  static void prefetch(const U* x, int64_t ahead, int64_t count) {
-    const char* const from = reinterpret_cast<const char*>(x) + ahead;
-    const int64_t bytes = count * static_cast<int64_t>(sizeof(U));
+  // So many bytes, `ahead` bytes after x.
+  static void prefetch(const void* x, int64_t ahead, int64_t bytes) {
+    const char* const from = static_cast<const char*>(x) + ahead;
     for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i);
   }
 
@@ -65,9 +63,10 @@ struct Tiles {
           if (kVectors == 2) __builtin_prefetch(c + i * t.c_stride + L::kCount, 1);
         }
       } else if (t.ahead > 0) {
-        prefetch(a, t.ahead, t.a_next);
-        prefetch(b, t.ahead, t.b_next);
-        prefetch(c, t.ahead, t.c_next);
+        constexpr int64_t kSize = sizeof(S);
+        prefetch(a, t.ahead, t.a_next * kSize);
+        prefetch(b, t.ahead, t.b_next * kSize);
+        prefetch(c, t.ahead, t.c_next * static_cast<int64_t>(sizeof(T)));
       } else if (kVectors == 2 && t.count > 1) {
 #pragma GCC unroll 16
         for (int i = 0; i < kRows; ++i) {
