@@ -265,6 +265,11 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         expect_same([](const Tensor& in) { return concat({in, in.slice(1, 0, 1)}, 1); });
         expect_same([](const Tensor& in) { return stack({in(ellipsis, 0), in(ellipsis, 1)}, 1); });
         expect_same([&](const Tensor& in) { return take(in, indices, 0); });
+        // Short runs of rows, one from each array.
+        expect_same([&](const Tensor& in) {
+          const Tensor runs = in.reshape({70, 30, points});
+          return stack({runs.slice(1, 0, 15), runs.slice(1, 15, 30)}, 3);
+        });
         sync();
       }
       munmap(pages, inside + 2 * page);

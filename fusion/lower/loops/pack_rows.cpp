@@ -20,8 +20,9 @@ constexpr int64_t kShortDim = 64;
 constexpr int64_t kMinRows = 1024, kMinRowsInAll = 8192, kFillsVector = 8;
 // Rows that are only moved gain more, and long ones need not be many along one dim.
 constexpr int64_t kMinMovedRows = 2048;
-// At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only.
-constexpr int64_t kLongPaddedRun = 256;
+// At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only. But
+// rows of so few points would leave most lanes of their own vectors empty.
+constexpr int64_t kLongPaddedRun = 256, kFewPoints = 8;
 
 bool has_bounds(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
@@ -59,7 +60,10 @@ int packed_rank(const LoopNest& nest, const Program& program) {
   if (!has_many_rows(nest, rank, kFillsVector, kMinRowsInAll)) return 0;
   const int64_t rows = dims[outer - 1 - rank].extent;
   if (dims.back().extent % kWholeVector == 0 && !has_bounds(program)) return 0;
-  if (rows < kLongPaddedRun && has_bounds(program) && reads_narrow(program)) return 0;
+  if (rows < kLongPaddedRun && points >= kFewPoints && has_bounds(program) &&
+      reads_narrow(program)) {
+    return 0;
+  }
   return rank;
 }
 

@@ -246,10 +246,20 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
         fusion::is_picked_in_row(program_, access)) {
       return load_picked(instr);
     }
-    if (packed_.windows && packed_.plan->windows[id]) {
-      llvm::Value* read = packed_.plan->by_row ? load_whole(packed_address(instr.aux), instr.dtype)
-                                               : load_window(instr, nullptr);
-      if (instr.num_operands == 0 || packed_.plan->chosen[id]) return read;
+    const bool is_guarded = instr.num_operands > 0;
+    llvm::Value* read = nullptr;
+    if (packed_.plan->windows[id] && packed_.windows) {
+      read = packed_.plan->by_row ? load_whole(packed_address(instr.aux), instr.dtype)
+                                  : load_window(instr, nullptr, /*wanted=*/nullptr);
+    } else if (packed_.plan->windows[id] && !packed_.plan->by_row && host().masked_vectors) {
+      // At the ends of a run.
+      llvm::Type* lanes = builder_.with_lanes(ir_.getInt1Ty());
+      llvm::Value* wanted = builder_.both(is_guarded ? value(instr.operands[0]) : nullptr, active_);
+      if (wanted == nullptr) wanted = llvm::Constant::getAllOnesValue(lanes);
+      read = load_window(instr, nullptr, wanted);
+    }
+    if (read != nullptr) {
+      if (!is_guarded || packed_.plan->chosen[id]) return read;
       llvm::Value* zero = llvm::Constant::getNullValue(read->getType());
       return ir_.CreateSelect(value(instr.operands[0]), read, zero);
     }

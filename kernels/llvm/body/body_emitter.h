@@ -117,8 +117,11 @@ class BodyEmitter {
   Address packed_address(uint16_t access);
   // Of each lane's row and column, in vector `v` of a block of packed rows.
   llvm::Value* packed_offsets(uint16_t access, int v);
-  // `distance`: null for 0.
-  llvm::Value* load_window(const fusion::Instr& instr, llvm::Value* distance);
+  // By element of a vector from `first` on: whether one of the wanted lanes of a window takes it.
+  llvm::Value* wanted_elements(const Window& window, int first, llvm::Value* wanted);
+  // `distance`: null for 0. Of `wanted` lanes nothing else is read; null: all lanes of the window's
+  // vectors are read, wanted or not.
+  llvm::Value* load_window(const fusion::Instr& instr, llvm::Value* distance, llvm::Value* wanted);
   // Lanes are elements of one row, picked from whole vectors of it.
   llvm::Value* load_picked(const fusion::Instr& instr);
   // Lanes are elements of one row, at one of two distances (fusion::chooser_of).

@@ -136,8 +136,28 @@ std::optional<BodyEmitter::Address> BodyEmitter::packed_run(const Instr& gather)
   return result;
 }
 
-// All lanes of the window's vectors are read, wanted or not.
-llvm::Value* BodyEmitter::load_window(const Instr& instr, llvm::Value* distance) {
+llvm::Value* BodyEmitter::wanted_elements(const Window& window, int first, llvm::Value* wanted) {
+  const int lanes = builder_.lanes();
+  llvm::Value* none = llvm::Constant::getNullValue(wanted->getType());
+  llvm::Value* result = none;
+  // Several lanes may take the same element: of each the first, then of each the second, and so on.
+  std::vector<int> taken(lanes, 0);
+  for (int turn = 0, last = 0; turn <= last; ++turn) {
+    std::vector<int> taken_by(lanes, lanes);
+    std::fill(taken.begin(), taken.end(), 0);
+    for (int lane = 0; lane < lanes; ++lane) {
+      const int at = window.elements[lane] - first;
+      if (at < 0 || at >= lanes) continue;
+      last = std::max(last, taken[at]);
+      if (taken[at]++ == turn) taken_by[at] = lane;
+    }
+    result = ir_.CreateOr(result, ir_.CreateShuffleVector(wanted, none, taken_by));
+  }
+  return result;
+}
+
+llvm::Value* BodyEmitter::load_window(const Instr& instr, llvm::Value* distance,
+                                      llvm::Value* wanted) {
   const Access& info = program_.accesses[instr.aux];
   const Window window = window_of(*packed_.plan, packed_.vector, program_, info);
   llvm::Type* element = builder_.memory_type(instr.dtype);
@@ -147,15 +167,23 @@ llvm::Value* BodyEmitter::load_window(const Instr& instr, llvm::Value* distance)
   pointer = ir_.CreateGEP(element, pointer, builder_.index(window.first));
   const int lanes = builder_.lanes();
   llvm::Type* type = builder_.with_lanes(element);
+  const llvm::Align align(size_of(instr.dtype));
   llvm::Value* picked = nullptr;
   for (int k = 0; k < window.vectors; ++k) {
     llvm::Value* from = ir_.CreateConstGEP1_64(element, pointer, int64_t{k} * lanes);
-    llvm::Value* vector = ir_.CreateAlignedLoad(type, from, llvm::Align(size_of(instr.dtype)));
     // Lanes of this vector, else those picked before.
     std::vector<int> mask;
     for (int lane = 0; lane < lanes; ++lane) {
       const int at = window.elements[lane] - window.first - k * lanes;
       mask.push_back(at >= 0 && at < lanes ? lanes + at : lane);
+    }
+    llvm::Value* vector = nullptr;
+    if (wanted != nullptr) {
+      vector = ir_.CreateMaskedLoad(type, from, align,
+                                    wanted_elements(window, window.first + k * lanes, wanted),
+                                    llvm::Constant::getNullValue(type));
+    } else {
+      vector = ir_.CreateAlignedLoad(type, from, align);
     }
     picked = ir_.CreateShuffleVector(picked == nullptr ? vector : picked, vector, mask);
   }
@@ -251,7 +279,7 @@ llvm::Value* BodyEmitter::load_rolled(ValueId id) {
   llvm::Value* otherwise = known != packed_.otherwise.end() ? known->second : ir_.CreateNot(holds);
   auto read_where = [&](llvm::Value* predicate, bool chosen) {
     llvm::Value* distance = distance_if(chosen, index);
-    if (!packed_.plan->by_row) return load_window(gather, distance);
+    if (!packed_.plan->by_row) return load_window(gather, distance, /*wanted=*/nullptr);
     Address at = packed_address(gather.aux);
     at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);
     return is_whole ? load_whole(at, gather.dtype) : load(at, gather.dtype, predicate);
