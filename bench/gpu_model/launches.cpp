@@ -52,8 +52,10 @@ class Keeper : public kernels::cuda::Compiler {
     const std::string name = absl::StrCat(count++, ".cu");
     std::ofstream(folder + "/" + name) << kernels::cuda::device_source(text);
     std::string kernels;
-    for (size_t at = text.find("SL_KERNEL("); at != text.npos; at = text.find("SL_KERNEL(", at)) {
-      at += 10;
+    // SL_KERNEL(name, ... and SL_KERNEL_OF(name, ...
+    const std::string begin = "SL_KERNEL";
+    for (size_t at = text.find(begin); at != text.npos; at = text.find(begin, at)) {
+      at = text.find('(', at) + 1;
       absl::StrAppend(&kernels, kernels.empty() ? "" : ", ", "\"",
                       text.substr(at, text.find(',', at) - at), "\"");
     }

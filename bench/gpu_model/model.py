@@ -166,10 +166,11 @@ def add_team(folder, record, launch):
     if call is None or record is None:
         return
     text = (folder / record["source"]).read_text()
-    if f"SL_KERNEL({launch['kernel']}, {launch['kernel']}_program0::Args)" not in text:
+    name = launch["kernel"]
+    if re.search(rf"SL_KERNEL(_OF)?\({name}, {name}_program0::Args\b", text) is None:
         del launch["call"]  # a table of calls
         return
-    text = text[text.index(f"namespace {launch['kernel']}_program0"):]
+    text = text[text.index(f"namespace {name}_program0"):]
     text = text[:text.index("}  // namespace")]
     if "sl_row_team<Index> team" in text:
         call.update(chunk=8192, threads_a_row=call["team"])
