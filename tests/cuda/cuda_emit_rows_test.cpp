@@ -1,6 +1,8 @@
 // Emitted kernels that reduce rows or columns.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -145,6 +147,42 @@ TEST(CudaEmitTest, QuotientsByAValueOfTheRow) {
     }
   }
   check(cases);
+}
+
+// All numbers of a half type by some: of each exponent, of each mantissa or many, and the ends of
+// what there is.
+template <typename T>
+void check_quotients_of_halves(int mantissa_bits, const char* divisor) {
+  constexpr int kNumbers = 1 << 16;
+  const int mantissas = 1 << mantissa_bits, exponents = (kNumbers >> 1) / mantissas;
+  const auto number = [](int bits) { return float{T::from_bits(static_cast<uint16_t>(bits))}; };
+  std::vector<float> numerators, divisors;
+  for (int bits = 0; bits < kNumbers; ++bits) numerators.push_back(number(bits));
+  const int infinite = (exponents - 1) * mantissas, quiet = mantissas / 2;
+  for (const int bits : {0, 1, 2, 3, mantissas - 2, mantissas - 1, mantissas, mantissas + 1,
+                         infinite - 1, infinite, infinite + quiet}) {
+    divisors.push_back(number(bits));
+    divisors.push_back(-number(bits));
+  }
+  // Interpreted PTX is slow.
+  const int step = emulated::kernel_code() == emulated::KernelCode::kHost ? 1 : 7;
+  for (int k = 0; k < std::max(mantissas, exponents - 1); k += step) {
+    divisors.push_back(number(k % (exponents - 1) * mantissas + k * 37 % mantissas));
+  }
+  Cases cases;
+  const Matrix m{Schedule::kRow, static_cast<int64_t>(divisors.size()), kNumbers};
+  Case& c = m.add(cases, divisor);
+  const ValueId a = add_load(c, dtype_of<T>(), numerators, {0, 1});
+  const ValueId b = add_load(c, dtype_of<T>(), divisors, {1, 0});
+  c->store(c->op(Op::kDiv, {a, b}),
+           c->access(c.output(dtype_of<T>(), m.count()), dtype_of<T>(), {kNumbers, 1}));
+  EXPECT_THAT(OwnKernels(cases.all()).text(), ::testing::HasSubstr(divisor));
+  check(cases);
+}
+
+TEST(CudaEmitTest, QuotientsOfHalvesAreRoundedOnce) {
+  check_quotients_of_halves<float16>(10, "sl_half_divisor");
+  check_quotients_of_halves<bfloat16>(7, "sl_bfloat_divisor");
 }
 
 // However threads are laid out: rows or columns whose elements lie side by side the other way,

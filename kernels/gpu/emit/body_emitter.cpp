@@ -88,9 +88,10 @@ void BodyEmitter::emit_shared(const Plan::Pass& pass) {
     const Instr& instr = this->instr(id);
     if (program_.schedule != Schedule::kPointwise && divides_by_outer(instr)) {
       const ValueId by = instr.operands[1];
-      declare("by", by,
-              instr.dtype == DType::kFloat16 ? "const sl_half_divisor" : "const sl_divisor", " by",
-              by, "(v", by, ");");
+      const char* const type = instr.dtype == DType::kFloat16    ? "sl_half_divisor"
+                               : instr.dtype == DType::kBFloat16 ? "sl_bfloat_divisor"
+                                                                 : "sl_divisor";
+      declare("by", by, "const ", type, " by", by, "(v", by, ");");
     }
     if (lanes_ == 1 || !is_packed(instr)) continue;
     for (int k = 0; k < instr.num_operands; ++k) declare_pair(instr.operands[k]);
