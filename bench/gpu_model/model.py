@@ -172,7 +172,7 @@ def add_team(folder, record, launch):
         return
     text = text[text.index(f"namespace {name}_program0"):]
     text = text[:text.index("}  // namespace")]
-    if "sl_row_team<Index> team" in text:
+    if "sl_row_team<Index> team" in text or "sl_kept_team<Index, " in text:
         call.update(chunk=8192, threads_a_row=call["team"])
     elif "sl_across_team<Index> team" in text or "sl_chunk_team<Index> team" in text:
         team = call["team"]

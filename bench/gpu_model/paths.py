@@ -145,33 +145,17 @@ def hot_path(kernel, launch):
     call = launch.get("call") or {}
     in_loops = loading_loops(blocks)
     has_vectors = any(is_vector(i) and loads(i) for i in kernel.instructions)
-    is_row = any(i.base in ("SHFL", "BAR") for i in kernel.instructions)
 
-    def in_loading_loop(block):
-        return any(loop in in_loops for loop in block.loops)
+    def weight(block):
+        names = collections.Counter(i.base for i in block.instructions)
+        vectors = sum(is_vector(i) for i in block.instructions)
+        single = sum(i.base in ("LDG", "STG") and not is_vector(i) for i in block.instructions)
+        return (len(block.instructions) + 10_000 * vectors
+                - (500 * single if has_vectors else 0)
+                - 500 * names["I2F"]  # a division of integers: what blocks share a row
+                - 10_000_000 * names["CALL"] - 1_000_000 * names["FCHK"])
 
-    def weight(loop_value):
-        def of(block):
-            names = collections.Counter(i.base for i in block.instructions)
-            vectors = sum(is_vector(i) for i in block.instructions)
-            value = loop_value if in_loading_loop(block) else 1
-            single = sum(i.base in ("LDG", "STG") and not is_vector(i) for i in block.instructions)
-            return (len(block.instructions) + 10_000 * vectors * value
-                    - (500 * single if has_vectors else 0)
-                    - 500 * names["I2F"]  # a division of integers: what blocks share a row
-                    - 10_000_000 * names["CALL"] - 1_000_000 * names["FCHK"])
-        return of
-
-    way = best_way(blocks, weight(1))
-    if is_row and call.get("chunks", 0) == 1 and call["stage"] < 0:
-        # A row that its threads keep is loaded before everything else, and in no loop.
-        kept = best_way(blocks, weight(-1))
-        vectors = [i for a in kept for i in blocks[a].instructions if is_vector(i) and loads(i)]
-        whole = call["length"] <= 4 * 4 * call["team"] and call["length"] % 4 == 0
-        if whole and len(vectors) >= 4 and not any(in_loading_loop(blocks[a]) and any(
-                is_vector(i) for i in blocks[a].instructions) for a in kept):
-            way = kept
-    return [(blocks[a], times(blocks[a], blocks, in_loops, call)) for a in way]
+    return [(blocks[a], times(blocks[a], blocks, in_loops, call)) for a in best_way(blocks, weight)]
 
 
 def times(block, blocks, in_loops, call):

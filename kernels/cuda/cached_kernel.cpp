@@ -17,16 +17,23 @@ std::string name_of_key(const std::string& key) {
   return absl::StrCat("kernel_", absl::Hex(hash, absl::kZeroPad16));
 }
 
-std::vector<fusion::Program> copies_of(const std::vector<const fusion::Program*>& programs) {
+std::vector<fusion::Program> copies_of(const std::vector<KernelProgram>& programs) {
   std::vector<fusion::Program> copies;
-  for (const fusion::Program* program : programs) copies.push_back(*program);
+  for (const auto& [program, way] : programs) copies.push_back(*program);
   return copies;
+}
+
+std::vector<RowWay> ways_of(const std::vector<KernelProgram>& programs) {
+  std::vector<RowWay> ways;
+  for (const auto& [program, way] : programs) ways.push_back(way);
+  return ways;
 }
 
 }  // namespace
 
 CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
     : programs_(copies_of(code.programs)),
+      ways_(ways_of(code.programs)),
       by_table_(code.by_table),
       table_words_(code.table_words),
       wide_(code.wide),
@@ -38,7 +45,9 @@ CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
 
 Kernel CachedKernel::emitted() const {
   Kernel kernel{name_, {}, by_table_, table_words_, wide_};
-  for (const fusion::Program& program : programs_) kernel.programs.push_back(&program);
+  for (size_t k = 0; k < programs_.size(); ++k) {
+    kernel.programs.emplace_back(&programs_[k], ways_[k]);
+  }
   return kernel;
 }
 

@@ -20,7 +20,7 @@ namespace sluice::kernels::cuda {
 
 // What one launch runs, without its arguments: see Kernel in kernels/gpu/emit/emit.h.
 struct LaunchCode {
-  std::vector<const fusion::Program*> programs;
+  std::vector<KernelProgram> programs;
   bool by_table = false;
   bool wide = false;
   std::string label;  // names it in messages, such as by the user's ops
@@ -57,6 +57,7 @@ class CachedKernel {
   void set_failure(const absl::Status& why);
 
   const std::vector<fusion::Program> programs_;
+  const std::vector<RowWay> ways_;  // of the programs
   const bool by_table_;
   const int64_t table_words_;
   const bool wide_;

@@ -30,12 +30,14 @@ constexpr int64_t kMaxCostOfSource = 4096;
 // The cost of compiling a float function, in additions.
 constexpr int64_t kCostOfFunction = 64;
 
-int64_t cost_of_compiling(const fusion::Program& program) {
+int64_t cost_of_compiling(const fusion::Program& program, RowWay way) {
   int64_t cost = 0;
   for (const fusion::Instr& instr : program.body) {
     cost += fusion::is_costly(instr.op) ? kCostOfFunction : 1;
   }
-  return cost * lanes_of(program);
+  // A warp's groups are all written out.
+  const int times = way.kind == RowWay::kKeptByWarp ? way.groups : 1;
+  return cost * lanes_of(program) * times;
 }
 
 void append_number(std::string* key, uint64_t number) {
@@ -47,8 +49,9 @@ std::string key_of(const LaunchCode& code) {
   std::string key;
   append_number(&key, code.by_table * 2 + code.wide);
   append_number(&key, static_cast<uint64_t>(code.table_words));
-  for (const fusion::Program* program : code.programs) {
+  for (const auto& [program, way] : code.programs) {
     const std::string part = fusion::canonical_key(*program);
+    append_number(&key, uint64_t{way.kind} << 8 | way.groups);
     append_number(&key, part.size());
     key += part;
   }
@@ -174,7 +177,9 @@ std::shared_ptr<KernelCache::Work> KernelCache::divide(std::vector<KernelRef> ke
   int64_t total = 0;
   for (KernelRef& kernel : kernels) {
     int64_t cost = 0;
-    for (const fusion::Program& program : kernel->programs_) cost += cost_of_compiling(program);
+    for (size_t k = 0; k < kernel->programs_.size(); ++k) {
+      cost += cost_of_compiling(kernel->programs_[k], kernel->ways_[k]);
+    }
     total += cost;
     const bool fits = !work->sources.empty() && work->sources.back().size() < kMaxKernelsOfSource &&
                       total <= kMaxCostOfSource &&

@@ -121,8 +121,8 @@ inline std::string run_generic(const Program& program, const KernelArgs& args,
 }
 
 inline std::string run_own(const HostModule& module, const std::string& name,
-                           const Program& program, const KernelArgs& args, int multiprocessors) {
-  const Geometry geometry = geometry_of(program, args.extents, multiprocessors);
+                           const Program& program, const KernelArgs& args,
+                           const Geometry& geometry) {
   Partials partials(geometry);
   const ptx::Accessible accessible(partials.get(), geometry.partial_bytes, /*writable=*/true);
   std::vector<uint64_t> words(num_words(program));
@@ -277,34 +277,54 @@ class Case {
 // The kernels that cases have of their own, compiled together, each different one once.
 class OwnKernels {
  public:
-  explicit OwnKernels(const std::vector<Case*>& cases) {
-    std::map<std::string, std::string> names;  // by key
+  // For geometries on any number of multiprocessors. `with_plain`: for plain_geometry() too.
+  explicit OwnKernels(const std::vector<Case*>& cases, bool with_plain = false) {
     std::vector<Kernel> kernels;
+    const auto add = [&](Case& c, RowWay way) {
+      std::string& name = names_[key_of(c, way)];
+      if (!name.empty()) return;
+      name = absl::StrCat("kernel", kernels.size());
+      kernels.push_back({name, {{&c.program(), way}}, false, c.is_wide()});
+    };
     for (Case* const c : cases) {
       if (!c->is_valid()) continue;
-      const auto [it, is_new] =
-          names.try_emplace(absl::StrCat(c->is_wide(), fusion::canonical_key(c->program())),
-                            absl::StrCat("kernel", kernels.size()));
-      if (is_new) kernels.push_back({it->second, {&c->program()}, false, c->is_wide()});
-      names_[c] = it->second;
+      for (const int multiprocessors : kMultiprocessors) {
+        add(*c, geometry_of(c->program(), c->args().extents, multiprocessors).way);
+      }
+      if (with_plain) add(*c, {});
     }
     text_ = emit(kernels);
     module_.emplace(text_);
   }
 
   const std::string& text() const { return text_; }
+  size_t num_kernels() const { return names_.size(); }
   // What it leaves in the case's outputs().
   std::vector<std::string> run(Case& c, int multiprocessors) const {
+    return run(c, geometry_of(c.program(), c.args().extents, multiprocessors));
+  }
+  std::vector<std::string> run(Case& c, const Geometry& geometry) const {
+    const std::string& name = names_.at(key_of(c, geometry.way));
     return c.run_on([&](const KernelArgs& args) {
-      return run_own(*module_, names_.at(&c), c.program(), args, multiprocessors);
+      return run_own(*module_, name, c.program(), args, geometry);
     });
   }
 
  private:
-  std::map<const Case*, std::string> names_;
+  static std::string key_of(Case& c, RowWay way) {
+    return absl::StrCat(c.is_wide(), int{way.kind}, " ", int{way.groups}, " ",
+                        fusion::canonical_key(c.program()));
+  }
+
+  std::map<std::string, std::string> names_;  // of kernels, by key
   std::string text_;
   std::optional<HostModule> module_;
 };
+
+// No rows are split, kept or a thread's for several: all work of the order's threads is their own.
+inline Geometry plain_geometry(Case& c) {
+  return geometry_of(c.program(), c.args().extents, 0, /*takes_turns=*/false);
+}
 
 class Cases {
  public:

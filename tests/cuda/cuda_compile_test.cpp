@@ -314,13 +314,17 @@ TEST_F(CudaKernelCacheTest, EqualLaunchesAreOneKernel) {
   wide.wide = by_table.by_table = true;
   const LaunchCode two{{&a.program(), &c.program()}, true, false, "two"};
   const LaunchCode other_way{{&c.program(), &a.program()}, true, false, "other way"};
-  const std::vector<LaunchCode> codes = {a.code("a"), c.code("c"), wide, by_table, two, other_way};
+  LaunchCode kept = a.code("kept"), kept_more = kept;
+  kept.programs[0].way = {RowWay::kKept, 4};
+  kept_more.programs[0].way = {RowWay::kKept, 8};
+  const std::vector<LaunchCode> codes = {a.code("a"), c.code("c"), wide, by_table,
+                                         two,         other_way,   kept, kept_more};
   const std::vector<KernelRef> found = cache.find(codes);
   for (size_t i = 0; i < found.size(); ++i) {
     for (size_t k = 0; k < i; ++k) EXPECT_NE(found[i], found[k]) << i << " " << k;
   }
   EXPECT_EQ(found[0], kernel);
-  EXPECT_EQ(cache.stats().misses, 6);
+  EXPECT_EQ(cache.stats().misses, 8);
   EXPECT_EQ(cache.stats().hits, 2);
 }
 

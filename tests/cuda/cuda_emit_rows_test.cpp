@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -107,23 +106,70 @@ TEST(CudaEmitTest, KeptRowsHaveTheBitsOfOthers) {
     }
   }
   check(cases);
-  // The sums are added in the same order: offset 1 is the same row, one element on.
-  const OwnKernels own(cases.all());
-  for (const int64_t length : {512, 4096}) {
-    const Matrix m{Schedule::kRow, 3, length};
-    const std::vector<float> values = floats(m.count(), 8);
-    std::vector<float> moved = values;
-    moved.insert(moved.begin(), 0.f);
-    Cases pair;
-    for (const int64_t offset : {0, 1}) {
-      Case& c = m.add(pair, absl::StrCat("moved by ", offset));
-      const ValueId x = add_load(c, kFloat32, offset == 0 ? values : moved, {length, 1}, offset);
-      const ValueId e = c->op(Op::kSub, {x, c->op(Op::kMax, {x})});
-      c->store(c->op(Op::kDiv, {e, c->op(Op::kSum, {e})}),
-               c->access(c.output(kFloat32, m.count()), kFloat32, {length, 1}));
+}
+
+// A softmax, or what a layer norm needs of a row, with an epilogue.
+Case& add_normalized(Cases& cases, const Matrix& m, DType dtype, int64_t offset) {
+  Case& c = m.add(cases, absl::StrCat(name_of(dtype), " at ", offset));
+  std::vector<float> values = floats(m.count() + static_cast<size_t>(offset), 8);
+  const ValueId x = add_load(c, dtype, values, {m.length, 1}, offset);
+  const ValueId weight = add_load(c, dtype, floats(m.length, 9), {0, 1});
+  const ValueId d = c->op(Op::kSub, {x, c->op(Op::kMax, {x})});
+  const ValueId e = c->op(Op::kDiv, {d, c->op(Op::kSum, {d})});
+  c->store(c->op(Op::kMul, {e, weight}),
+           c->access(c.output(dtype, m.count() + offset), dtype, {m.length, 1}, offset));
+  return c;
+}
+
+// However a row is gone over, whether its accesses are aligned or not: the order of sums is that of
+// its length. 1000 halves are more than a warp keeps, 1002 no whole groups.
+TEST(CudaEmitTest, EachWayOfARowLeavesTheSameBits) {
+  struct Row {
+    int64_t length;
+    RowWay way, of_many_halves;
+  };
+  const RowWay read{}, kept{RowWay::kKept, 4};
+  const auto by_warp = [](uint8_t groups) { return RowWay{RowWay::kKeptByWarp, groups}; };
+  const Row rows[] = {
+      {3, read, read},           {8, kept, kept},           {100, kept, kept},
+      {512, kept, kept},         {516, read, read},         {1000, read, read},
+      {1002, read, read},        {1024, read, read},        {1028, kept, by_warp(16)},
+      {2048, kept, by_warp(16)}, {2052, kept, by_warp(24)}, {3100, kept, by_warp(32)},
+      {4092, kept, by_warp(32)}, {4096, kept, by_warp(32)}, {4100, read, read},
+      {8192, read, read},        {16'384, read, read},      {100'000, read, read}};
+  for (const DType dtype : {kFloat32, kFloat16, kBFloat16, kFloat64}) {
+    Cases cases;
+    for (const Row& row : rows) {
+      for (const int64_t offset : {0, 1}) {
+        const Matrix m{Schedule::kRow, row.length > 5000 ? 2 : 9, row.length};
+        Case& c = add_normalized(cases, m, dtype, offset);
+        const KernelArgs args = c.args();
+        EXPECT_TRUE(geometry_of(c.program(), args.extents, 132).way == row.way) << c.name();
+        EXPECT_TRUE(geometry_of(c.program(), args.extents, 0).way ==
+                    (is_half(dtype) ? row.of_many_halves : row.way))
+            << c.name();
+      }
     }
-    const OwnKernels kernels(pair.all());
-    EXPECT_EQ(kernels.run(pair[0], 132)[0], kernels.run(pair[1], 132)[0]) << m.name();
+    const OwnKernels own(cases.all(), /*with_plain=*/true);
+    check_with_nvrtc(own.text());
+    EXPECT_EQ(own.num_kernels(), is_half(dtype) ? 5 : 2);  // one for each way
+    for (Case* const c : cases.all()) {
+      const std::vector<std::string> expected = own.run(*c, plain_geometry(*c));
+      for (const int multiprocessors : kMultiprocessors) {
+        EXPECT_EQ(own.run(*c, multiprocessors), expected) << c->name() << " " << multiprocessors;
+      }
+    }
+  }
+}
+
+// By warps there is a block for eight rows, where there are rows for all.
+TEST(CudaEmitTest, WarpsKeepRowsWhereThereAreMany) {
+  for (const int64_t rows : {1, 2111, 2112, 4096}) {
+    Cases cases;
+    const KernelArgs args = add_normalized(cases, {Schedule::kRow, rows, 4096}, kFloat16, 0).args();
+    const Geometry geometry = geometry_of(cases[0].program(), args.extents, 132);
+    EXPECT_EQ(geometry.way.kind, rows < 2112 ? RowWay::kKept : RowWay::kKeptByWarp);
+    EXPECT_EQ(geometry.num_blocks(0), rows < 2112 ? rows : rows / 8);
   }
 }
 

@@ -75,8 +75,9 @@ TEST(CudaEmitTest, EveryBarrierIsNeeded) {
     for (size_t i = 0; i < kernels.size(); ++i) {
       for (const int multiprocessors : kMultiprocessors) {
         const auto outputs = cases[i].run_on([&](const KernelArgs& args) {
-          all.push_back(
-              run_own(module, kernels[i].name, cases[i].program(), args, multiprocessors));
+          const Program& program = cases[i].program();
+          all.push_back(run_own(module, kernels[i].name, program, args,
+                                geometry_of(program, args.extents, multiprocessors)));
           return "";  // mutants may fail
         });
         all.insert(all.end(), outputs.begin(), outputs.end());

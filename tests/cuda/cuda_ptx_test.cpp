@@ -47,7 +47,7 @@ class CudaPtxTest : public ::testing::Test {
     const HostModule module(code);
     Result result;
     result.outputs = c.run_on([&](const KernelArgs& args) {
-      result.error = run_own(module, "kernel0", c.program(), args, 0);
+      result.error = run_own(module, "kernel0", c.program(), args, plain_geometry(c));
       return std::string();
     });
     return result;
@@ -204,7 +204,7 @@ TEST_F(CudaPtxTest, AnyOrderOfThreads) {
     const std::vector<std::string> expected = interpreted(*c);
     for (uint64_t schedule = 0; schedule < 5; ++schedule) {
       const std::vector<std::string> outputs = c->run_on([&](const KernelArgs& args) {
-        const cuda::Geometry geometry = geometry_of(c->program(), args.extents, 0);
+        const cuda::Geometry geometry = plain_geometry(*c);
         std::vector<uint64_t> words(num_words(c->program()));
         pack_call(c->program(), geometry, args, 0, nullptr, words.data());
         const ptx::Geometry line{static_cast<unsigned>(geometry.num_blocks(0)), kThreads, schedule};

@@ -22,6 +22,7 @@
 #include "absl/strings/match.h"
 #include "kernels/cuda/compile/nvrtc.h"
 #include "kernels/gpu/emit/emit.h"
+#include "kernels/gpu/emit/plan.h"
 #include "kernels/gpu/generic/generic.h"
 #include "kernels/gpu/prelude/prelude.h"
 #include "tests/cuda/cuda_random_program.h"
@@ -41,11 +42,17 @@ constexpr uint64_t kRandomPrograms = 100;
 std::vector<std::string> own_sources() {
   std::vector<std::string> texts = {generic_source()};
   testing::Cases cases;
+  const auto add = [&](testing::Case& c, RowWay way) {
+    const Kernel kernel{"kernel", {{&c.program(), way}}, false, c.is_wide()};
+    texts.push_back(emit({&kernel, 1}));
+  };
   for (uint64_t seed = 1; seed <= kRandomPrograms; ++seed) testing::RandomProgram(seed, &cases);
   for (testing::Case* const c : cases.all()) {
     if (!c->is_valid()) continue;
-    const Kernel kernel{"kernel", {&c->program()}, false, c->is_wide()};
-    texts.push_back(emit({&kernel, 1}));
+    add(*c, {});
+    const Plan plan(c->program());
+    if (plan.kept.groups > 0) add(*c, {RowWay::kKept, kKeptGroups});
+    if (plan.kept.by_warp) add(*c, {RowWay::kKeptByWarp, kKeptGroups * 8});
   }
   return texts;
 }

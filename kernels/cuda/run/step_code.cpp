@@ -45,14 +45,6 @@ fusion::Program for_gpu(fusion::Program program) {
   return program;
 }
 
-// The number of `program` among `programs`, to which it is added if it is new.
-int number_of(fusion::Program program, std::vector<fusion::Program>* programs) {
-  const auto it = std::find(programs->begin(), programs->end(), program);
-  const auto number = static_cast<int>(it - programs->begin());
-  if (it == programs->end()) programs->push_back(std::move(program));
-  return number;
-}
-
 }  // namespace
 
 StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors)
@@ -60,10 +52,10 @@ StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors
   for (fusion::KernelCall& call : *kernels) {
     CallCode& code = calls.emplace_back();
     code.call = &call;
-    code.program = number_of(for_gpu(std::exchange(call.program, {})), &programs_);
-    const fusion::Program& program = programs_[code.program];
+    fusion::Program program = for_gpu(std::exchange(call.program, {}));
     wide_ |= needs_wide_indices(program, without_addresses(call));
     code.geometry = geometry_of(program, call.extents.data(), multiprocessors);
+    code.program = number_of(std::move(program), code.geometry.way);
     num_stages = std::max(num_stages, code.geometry.num_stages);
     code.partials_at = static_cast<int64_t>(partial_bytes);
     partial_bytes += round_up(code.geometry.partial_bytes, kPartialAlignment);
@@ -76,9 +68,23 @@ StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors
     table_words_ = std::min(most, std::max(kLeastTableWords, std::bit_ceil(words)));
 }
 
+int StepCode::number_of(fusion::Program program, RowWay way) {
+  size_t number = 0;
+  while (number < programs_.size() && (ways_[number] != way || programs_[number] != program)) {
+    ++number;
+  }
+  if (number == programs_.size()) {
+    programs_.push_back(std::move(program));
+    ways_.push_back(way);
+  }
+  return static_cast<int>(number);
+}
+
 LaunchCode StepCode::launch_code(const std::string& label) const {
   LaunchCode code{{}, by_table_, wide_, label, static_cast<int64_t>(table_words_)};
-  for (const fusion::Program& program : programs_) code.programs.push_back(&program);
+  for (size_t k = 0; k < programs_.size(); ++k) {
+    code.programs.emplace_back(&programs_[k], ways_[k]);
+  }
   return code;
 }
 

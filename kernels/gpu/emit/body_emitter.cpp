@@ -139,7 +139,7 @@ void BodyEmitter::emit_points(const Plan::Pass& pass) {
     in_array_[id] = absl::StrCat("v", id);
     writer_.line(array(instr(id).dtype, in_array_[id], "N"));
   }
-  emit_loads(loads, "");
+  emit_loads(loads, "v");
   emit_lanes(pass, pass.lanes);
   end_lanes();
   if (lanes_ > 1) emit_stores(pass.stores);
@@ -153,7 +153,7 @@ void BodyEmitter::emit_members(const Plan::Pass& pass) {
 
 void BodyEmitter::emit_load(const Plan::Pass& pass) {
   begin_lanes(pass, pass.lanes);
-  emit_loads(loads_of(pass.lanes), "loads.");
+  emit_loads(loads_of(pass.lanes), "loads.v");
   end_lanes();
 }
 
@@ -165,15 +165,14 @@ void BodyEmitter::emit_pass(const Plan::Pass& pass) {
   if (lanes_ > 1) emit_stores(pass.stores);
 }
 
-void BodyEmitter::emit_arrays(const Plan::Kept& kept) {
+void BodyEmitter::emit_arrays(const Plan::Kept& kept, int groups) {
   for (const ValueId id : kept.values) {
     const DType dtype = instr(id).dtype;
     const std::string count = absl::StrCat(lanes_);
     if (is_half(dtype)) {
-      writer_.line("sl_halves<", pair_type(dtype), ", ", count, "> kept", id, "[", kept.groups,
-                   "];");
+      writer_.line("sl_halves<", pair_type(dtype), ", ", count, "> kept", id, "[", groups, "];");
     } else {
-      writer_.line(register_type(dtype), " kept", id, "[", kept.groups, "][", count, "];");
+      writer_.line(register_type(dtype), " kept", id, "[", groups, "][", count, "];");
     }
   }
 }
@@ -184,15 +183,17 @@ std::vector<ValueId> BodyEmitter::kept_loads(const Plan::Kept& kept, size_t numb
   return loads;
 }
 
-void BodyEmitter::emit_kept_loads(const std::vector<ValueId>& loads) {
+void BodyEmitter::emit_kept_loads(const std::vector<ValueId>& loads, bool aligned) {
   addresses_.write_walked(&writer_);
   for (const ValueId id : loads) {
-    writer_.line("sl_load_vector(kept", id, "[k], ", addresses_.walked(instr(id).aux, ""), ");");
+    writer_.line(aligned ? "sl_load_vector" : "sl_load_each", "(kept", id, "[k], ",
+                 addresses_.walked(instr(id).aux, ""), ");");
   }
 }
 
 void BodyEmitter::emit_kept_pass(const Plan::Pass& pass, const Plan::Kept& kept, size_t number) {
   const std::vector<ValueId>& values = kept.lanes[number];
+  writer_.line("const sl_lanes<", lanes_, "> lanes;");
   begin_lanes(pass, values);
   const std::vector<ValueId> early = kept_loads(kept, number);
   for (const ValueId id : kept.values) {
@@ -205,22 +206,23 @@ void BodyEmitter::emit_kept_pass(const Plan::Pass& pass, const Plan::Kept& kept,
     in_array_[id] = absl::StrCat("v", id);
     writer_.line(array(instr(id).dtype, in_array_[id], "N"));
   }
-  emit_loads(loads, "");
+  emit_loads(loads, "v");
+  takes_groups_ = true;
   pairs_ = is_paired(pass);
   for (size_t k = 0; k < pass.stores.size(); ++k) {
     writer_.line(array(instr(pass.stores[k].value).dtype, absl::StrCat("w", k), "N"));
   }
   emit_lane(pass, values);
-  pairs_ = false;
+  pairs_ = takes_groups_ = false;
   end_lanes();
   emit_stores(pass.stores);
 }
 
-void BodyEmitter::emit_loads(const std::vector<ValueId>& loads, const std::string& of) {
+void BodyEmitter::emit_loads(const std::vector<ValueId>& loads, const char* prefix) {
   if (loads.empty()) return;
   auto emit_each = [&](const char* function) {
     for (const ValueId id : loads) {
-      writer_.line(function, "(", of, "v", id, ", ", addresses_.walked(instr(id).aux, ""), ");");
+      writer_.line(function, "(", prefix, id, ", ", addresses_.walked(instr(id).aux, ""), ");");
     }
   };
   if (lanes_ == 1) {
@@ -278,7 +280,7 @@ void BodyEmitter::emit_lane(const Plan::Pass& pass, const std::vector<ValueId>& 
       const std::string element = use(instr(id).operands[0]);
       const std::string position =
           absl::StrCat(addresses_.walked(), lanes_ > 1 ? absl::StrCat(" + ", lane()) : "");
-      writer_.line(accumulator(id), ".take(",
+      writer_.line(accumulator(id), takes_groups_ ? ".take(k, " : ".take(",
                    fusion::is_arg_reduction(instr(id).op)
                        ? absl::StrCat("{", element, ", sl_i64(", position, ")}")
                        : element,

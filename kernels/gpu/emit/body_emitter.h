@@ -25,7 +25,6 @@ class BodyEmitter {
   // halves twice in a register. Needs the values outside the lanes.
   void emit_shared(const Plan::Pass& pass);
   // The end of the scope that they are in.
-  void forget_shared() { shared_.clear(); }
   // The body of the function that a point team calls with its lanes and the index of the first.
   void emit_points(const Plan::Pass& pass);
 
@@ -36,12 +35,12 @@ class BodyEmitter {
   void emit_load(const Plan::Pass& pass);
   void emit_pass(const Plan::Pass& pass);
 
-  // The arrays of a row that threads keep. Then, for group k, which begins at the index, the body
-  // of the function that loads what a pass is the first to need of them, and of the one that
-  // computes the pass.
-  void emit_arrays(const Plan::Kept& kept);
+  // The arrays of a row that threads keep, for so many groups. Then, for group k, which begins at
+  // the index, the body of the function that loads what a pass is the first to need of them, and of
+  // the one that computes the pass.
+  void emit_arrays(const Plan::Kept& kept, int groups);
   std::vector<fusion::ValueId> kept_loads(const Plan::Kept& kept, size_t number) const;
-  void emit_kept_loads(const std::vector<fusion::ValueId>& loads);
+  void emit_kept_loads(const std::vector<fusion::ValueId>& loads, bool aligned);
   void emit_kept_pass(const Plan::Pass& pass, const Plan::Kept& kept, size_t number);
   void emit_result(fusion::ValueId reduction);
   void emit_row_store(const fusion::Store& store);
@@ -66,8 +65,8 @@ class BodyEmitter {
   // The declaration of an array of all lanes.
   std::string array(DType dtype, const std::string& name, const char* count) const;
 
-  // Into arrays v<id>, which are members of `of`.
-  void emit_loads(const std::vector<fusion::ValueId>& loads, const std::string& of);
+  // Into arrays: the id after `prefix`.
+  void emit_loads(const std::vector<fusion::ValueId>& loads, const char* prefix);
   void emit_stores(const std::vector<fusion::Store>& stores);
   // Computes `values`, but for those that are in an array, reduces and fills the arrays of stores:
   // for each lane, or each two of them.
@@ -103,6 +102,7 @@ class BodyEmitter {
   bool pairs_ = false;               // the lanes at hand are two
   int half_ = 0;                     // which of them
   bool rounds_ = true;               // else a half's value is left as it is before it is rounded
+  bool takes_groups_ = false;        // of a row that is kept
   std::vector<std::string> shared_;  // names that emit_shared() has made
   std::vector<bool> is_lane_;        // values of the pass at hand that lanes have each
   // Of values that are in an array of all lanes: its name.

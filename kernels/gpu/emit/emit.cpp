@@ -1,5 +1,6 @@
 #include "kernels/gpu/emit/emit.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ void emit_direct(const Kernel& kernel, int blocks, Writer* writer) {
   writer->close();
 }
 
-void emit_by_table(const Kernel& kernel, Writer* writer) {
+void emit_by_table(const Kernel& kernel, int blocks, Writer* writer) {
   const bool by_value = kernel.table_words > 0;
-  writer->open("SL_KERNEL(", kernel.name, ", ",
-               by_value ? absl::StrCat("sl_words<", kernel.table_words, ">") : "sl_table", ")");
+  writer->open("SL_KERNEL_OF(", kernel.name, ", ",
+               by_value ? absl::StrCat("sl_words<", kernel.table_words, ">") : "sl_table", ", ",
+               blocks, ")");
   writer->line("const sl_entry entry = sl_find_call(p.words);");
   writer->open("switch (entry.program)");
   for (size_t k = 0; k < kernel.programs.size(); ++k) {
@@ -40,7 +42,7 @@ void emit_by_table(const Kernel& kernel, Writer* writer) {
     writer->line("const ", program, "::Args args = *reinterpret_cast<const ", program,
                  "::Args*>(p.words + entry.words);");
     // Of addresses that come by way of a table the compiler does not know that.
-    const std::vector<fusion::Access>& accesses = kernel.programs[k]->accesses;
+    const std::vector<fusion::Access>& accesses = kernel.programs[k].program->accesses;
     for (size_t a = 0; a < accesses.size(); ++a) {
       if (accesses[a].buffer != fusion::kNoBuffer) writer->line("SL_IN_MEMORY(args.a", a, ");");
     }
@@ -59,15 +61,18 @@ std::string emit(absl::Span<const Kernel> kernels) {
   Functions functions;
   Writer programs;
   for (const Kernel& kernel : kernels) {
-    int blocks = 1;
+    // Arguments from a table are in registers.
+    constexpr int kMostBlocksByTable = 2, kMostBlocks = 32;
+    int blocks = kernel.by_table ? kMostBlocksByTable : kMostBlocks;
     for (size_t k = 0; k < kernel.programs.size(); ++k) {
       programs.blank();
-      blocks = emit_program(*kernel.programs[k], program_name(kernel, k), kernel.wide, &functions,
-                            &programs);
+      const auto [program, way] = kernel.programs[k];
+      blocks = std::min(blocks, emit_program(*program, way, program_name(kernel, k), kernel.wide,
+                                             &functions, &programs));
     }
     programs.blank();
     if (kernel.by_table)
-      emit_by_table(kernel, &programs);
+      emit_by_table(kernel, blocks, &programs);
     else
       emit_direct(kernel, blocks, &programs);
   }

@@ -21,12 +21,21 @@
 
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
+#include "kernels/gpu/emit/row_way.h"
 
 namespace sluice::kernels::cuda {
 
+// A program, verified, and a way that its calls may take (Geometry::way).
+struct KernelProgram {
+  KernelProgram(const fusion::Program* program, RowWay way = {}) : program(program), way(way) {}
+
+  const fusion::Program* program;
+  RowWay way;
+};
+
 struct Kernel {
-  std::string name;                              // an identifier, the source's own
-  std::vector<const fusion::Program*> programs;  // verified; one, if direct
+  std::string name;                     // an identifier, the source's own
+  std::vector<KernelProgram> programs;  // one, if direct
   bool by_table = false;
   int64_t table_words = 0;  // of a table that is passed by value, padding included; 0: by address
   bool wide = false;        // 64-bit indices, for calls that need them (needs_wide_indices())

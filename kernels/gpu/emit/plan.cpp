@@ -63,10 +63,8 @@ int widest_unit_access(const Program& program) {
 // What a thread should have on its way from memory, so that those of two blocks cover the time that
 // a multiprocessor waits for it.
 constexpr int kBytesUnderWay = 64;
-// Groups of a row that a thread keeps, and the registers that they may take: with more, fewer
-// blocks would wait for memory at a time, and long rows are in a cache of the multiprocessor as
-// well.
-constexpr int kKeptGroups = 4;
+// Registers that a thread's part of a row may take: with more, fewer blocks would wait for memory
+// at a time, and long rows are in a cache of the multiprocessor as well.
 constexpr int kMostRegistersKept = 32;
 // Bodies times weight of the passes over a kept row, which are all written out.
 constexpr int kMaxKeptWeight = 1024;
@@ -194,6 +192,7 @@ Plan::Kept keep(const Program& program, const std::vector<Plan::Pass>& passes, i
   if (kLanes * best.registers > kMostRegistersKept) return kept;
   if (kLanes * best.weight > kMaxKeptWeight) return kept;
   kept.groups = kKeptGroups;
+  kept.registers = static_cast<int>(best.registers);
   kept.lanes = std::move(best.lanes);
   // Only those that a later pass takes.
   for (size_t p = 0; p + 1 < kept.lanes.size(); ++p) {
@@ -210,21 +209,52 @@ Plan::Kept keep(const Program& program, const std::vector<Plan::Pass>& passes, i
   return kept;
 }
 
-int blocks_of(const Program& program, const Plan& plan) {
-  // Rows of halves that threads keep take few registers; those of the path for long rows, which is
-  // in the same kernel, would leave room for four blocks. Longer bodies would spill some.
-  constexpr int kBlocksOfHalves = 6;
+// Whether what is kept are halves, and little is beside them.
+bool keeps_little(const Program& program, const Plan& plan) {
   constexpr size_t kMostLanes = 12, kMostRowValues = 12;
-  if (plan.kept.groups == 0 || plan.kept.values.empty()) return 1;
+  if (plan.kept.groups == 0 || plan.kept.values.empty()) return false;
   size_t row_values = plan.after.size();
   for (const Plan::Pass& pass : plan.passes) {
     row_values += pass.row.size();
-    if (pass.lanes.size() > kMostLanes) return 1;
+    if (pass.lanes.size() > kMostLanes) return false;
   }
-  const bool keeps_halves =
-      std::all_of(plan.kept.values.begin(), plan.kept.values.end(),
-                  [&](ValueId id) { return is_half(program.body[id].dtype); });
-  return keeps_halves && row_values <= kMostRowValues ? kBlocksOfHalves : 1;
+  return row_values <= kMostRowValues &&
+         std::all_of(plan.kept.values.begin(), plan.kept.values.end(),
+                     [&](ValueId id) { return is_half(program.body[id].dtype); });
+}
+
+// About how many instructions a lane takes, with those of slow paths.
+int instructions_of(const Program& program, const Instr& instr) {
+  switch (instr.op) {
+    case Op::kExp:
+    case Op::kExp2: return 8;
+    // A half by what is known once a row takes two.
+    case Op::kDiv:
+      return is_half(instr.dtype) &&
+                     program.body[instr.operands[1]].level != fusion::Level::kElement
+                 ? 2
+                 : 32;
+    default: return compile_weight(instr.op) > 1 ? 64 : 1;
+  }
+}
+
+// Whether a warp may keep rows of a block, eight times what threads keep otherwise, in code that is
+// as much longer.
+bool is_kept_by_warp(const Program& program, const Plan& plan) {
+  constexpr int kMostInstructions = 32;
+  constexpr size_t kMostReductions = 2;
+  if (!plan.kept.is_little || plan.kept.registers > 1) return false;
+  int instructions = 0;
+  for (const std::vector<ValueId>& lanes : plan.kept.lanes) {
+    for (const ValueId id : lanes) instructions += instructions_of(program, program.body[id]);
+  }
+  const auto fits = [&](const Plan::Pass& pass) {
+    return pass.reductions.size() <= kMostReductions &&
+           std::none_of(pass.reductions.begin(), pass.reductions.end(),
+                        [&](ValueId id) { return fusion::is_arg_reduction(program.body[id].op); });
+  };
+  return instructions <= kMostInstructions &&
+         std::all_of(plan.passes.begin(), plan.passes.end(), fits);
 }
 
 }  // namespace
@@ -275,7 +305,14 @@ Plan::Plan(const Program& program) {
   kept = keep(program, passes, lanes);
   after = std::move(plan.rows.back());
   row_stores = std::move(plan.row_stores);
-  blocks = blocks_of(program, *this);
+  kept.is_little = keeps_little(program, *this);
+  kept.by_warp = is_kept_by_warp(program, *this);
+}
+
+int blocks_of(const Plan& plan, RowWay way) {
+  constexpr int kBlocksOfHalves = 6, kBlocksByWarp = 2;
+  if (way.kind == RowWay::kKeptByWarp) return kBlocksByWarp;
+  return plan.kept.is_little ? kBlocksOfHalves : 1;
 }
 
 }  // namespace sluice::kernels::cuda

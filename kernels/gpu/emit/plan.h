@@ -6,6 +6,7 @@
 
 #include "fusion/ir/pass_plan.h"
 #include "fusion/ir/program.h"
+#include "kernels/gpu/emit/row_way.h"
 
 namespace sluice::kernels::cuda {
 
@@ -25,6 +26,10 @@ bool has_short_columns(const fusion::Program& program);
 // True if chunks of a row program's rows may lie side by side in memory.
 bool has_chunks_across(const fusion::Program& program);
 
+// Groups of as many elements as a row program has lanes that a thread of the order's team keeps of
+// a row at most, if it keeps any.
+inline constexpr int kKeptGroups = 4;
+
 // Lists are in body order.
 struct Plan {
   struct Pass {
@@ -36,7 +41,10 @@ struct Plan {
   };
   // For rows short enough that threads keep what several passes need of them.
   struct Kept {
-    int groups = 0;  // that a thread keeps at most, of as many elements as there are lanes; 0: none
+    int groups = 0;          // kKeptGroups; 0: none
+    int registers = 0;       // of a lane, at most
+    bool is_little = false;  // of halves, so that registers suffice for many threads
+    bool by_warp = false;    // a warp may have rows that the order gives to a block
     std::vector<fusion::ValueId> values;
     std::vector<std::vector<fusion::ValueId>> lanes;  // by pass: what it computes
   };
@@ -51,10 +59,11 @@ struct Plan {
   std::vector<fusion::ValueId> after;       // of row level, known after the last pass
   std::vector<fusion::Store> row_stores;    // once a row, after everything else
   std::vector<fusion::ValueId> reductions;  // all of them
-  // Of a multiprocessor, that registers are to suffice for: 1 unless more waits for memory than the
-  // compiler would see to.
-  int blocks = 1;
 };
+
+// Blocks of a multiprocessor that registers are to suffice for: 1 unless more waits for memory than
+// the compiler would see to.
+int blocks_of(const Plan& plan, RowWay way);
 
 }  // namespace sluice::kernels::cuda
 

@@ -19,11 +19,14 @@ using fusion::Program;
 using fusion::Schedule;
 using fusion::ValueId;
 
+constexpr int kWarpsOfBlock = 8;
+
 class ProgramEmitter {
  public:
-  ProgramEmitter(const Program& program, Functions* functions, Writer* writer)
+  ProgramEmitter(const Program& program, RowWay way, Functions* functions, Writer* writer)
       : program_(program),
         plan_(program),
+        way_(way),
         lanes_(lanes_of(program)),
         addresses_(program),
         body_(program, lanes_, addresses_, functions, writer),
@@ -31,14 +34,14 @@ class ProgramEmitter {
 
   void emit_args();
   void emit_run();
-  int blocks() const { return plan_.blocks; }
+  int blocks() const { return blocks_of(plan_, way_); }
 
  private:
   // Makes the team and leaves where there is nothing to do.
   void emit_team();
   void emit_points();
   void emit_pass(int number);
-  void emit_kept();
+  void emit_kept_pass(int number);
   void emit_row_stores();
   // Declares the reductions of a pass; their names, and those of what sl_pass() is given first.
   std::vector<std::string> emit_reductions(const Plan::Pass& pass, std::vector<std::string> first);
@@ -46,9 +49,13 @@ class ProgramEmitter {
   static std::string name_of(const char* what, int number) { return absl::StrCat(what, number); }
   const char* lanes_type() const { return lanes_ == 1 ? "sl_lanes<1>" : "auto"; }
   bool pointwise() const { return program_.schedule == Schedule::kPointwise; }
+  bool keeps() const { return way_.kind != RowWay::kRead; }
+  // Of the order's threads, that each stands for.
+  int turns() const { return way_.kind == RowWay::kKeptByWarp ? kWarpsOfBlock : 1; }
 
   const Program& program_;
   const Plan plan_;
+  const RowWay way_;
   const int lanes_;
   const Addresses addresses_;
   BodyEmitter body_;
@@ -78,7 +85,7 @@ void ProgramEmitter::emit_args() {
 
 void ProgramEmitter::emit_run() {
   const int num_passes = static_cast<int>(plan_.passes.size());
-  if (!pointwise()) {
+  if (!pointwise() && !keeps()) {
     for (int p = 0; p < num_passes; ++p) emit_loads_struct(p);
   }
   writer_.open("SL_INLINE void run(const Args& p, Index block)");
@@ -88,8 +95,8 @@ void ProgramEmitter::emit_run() {
   if (pointwise()) {
     emit_points();
   } else {
-    if (plan_.kept.groups > 0) emit_kept();
-    for (int p = 0; p < num_passes; ++p) emit_pass(p);
+    if (keeps()) body_.emit_arrays(plan_.kept, way_.groups);
+    for (int p = 0; p < num_passes; ++p) keeps() ? emit_kept_pass(p) : emit_pass(p);
     body_.emit_outer(plan_.after);
     if (!plan_.row_stores.empty()) emit_row_stores();
   }
@@ -115,8 +122,13 @@ void ProgramEmitter::emit_team() {
         writer_.line("const sl_across_team<Index> team(p.call, block);");
         break;
       }
-      writer_.line("const ", has_chunks_across(program_) ? "sl_chunk_team" : "sl_row_team",
-                   "<Index> team(p.call, block);");
+      if (keeps()) {
+        writer_.line("const sl_kept_team<Index, ", turns(), ", ", int{way_.groups},
+                     "> team(p.call, block);");
+      } else {
+        writer_.line("const ", has_chunks_across(program_) ? "sl_chunk_team" : "sl_row_team",
+                     "<Index> team(p.call, block);");
+      }
       writer_.line("if (!team.active()) return;");
       break;
     case Schedule::kColumn:
@@ -186,39 +198,38 @@ void ProgramEmitter::emit_pass(int number) {
   for (const ValueId id : pass.reductions) body_.emit_result(id);
 }
 
-// The same for rows that their threads keep: values are named as there.
-void ProgramEmitter::emit_kept() {
-  writer_.open("if (team.template keeps<", plan_.kept.groups, ">(p.call))");
-  writer_.line("typedef sl_lanes<", lanes_, ", true> Lanes;");
-  body_.emit_arrays(plan_.kept);
-  for (size_t number = 0; number < plan_.passes.size(); ++number) {
-    const Plan::Pass& pass = plan_.passes[number];
-    body_.emit_outer(pass.row);
-    body_.emit_shared(pass);
-    const std::string body = name_of("pass", static_cast<int>(number));
-    const std::vector<std::string> arguments = emit_reductions(pass, {"p.call", "team", body});
-    if (const std::vector<ValueId> loads = body_.kept_loads(plan_.kept, number); !loads.empty()) {
-      writer_.open("team.template each_kept<", plan_.kept.groups, ">([&](int k, Index ",
-                   addresses_.walked(), ") SL_LAMBDA");
-      body_.emit_kept_loads(loads);
-      writer_.close("});");
-    }
-    writer_.open("const auto ", body, " = [&](int k, Index ", addresses_.walked(), ") SL_LAMBDA");
-    writer_.line("const Lanes lanes;");
-    body_.emit_kept_pass(pass, plan_.kept, number);
-    writer_.close("};");
-    writer_.line("sl_kept_pass<", plan_.kept.groups, ">(", absl::StrJoin(arguments, ", "), ");");
-    for (const ValueId id : pass.reductions) body_.emit_result(id);
+// The same of rows that their threads keep.
+void ProgramEmitter::emit_kept_pass(int number) {
+  const Plan::Pass& pass = plan_.passes[number];
+  body_.emit_outer(pass.row);
+  body_.emit_shared(pass);
+  for (const ValueId id : pass.reductions) {
+    writer_.line("sl_kept_reduction<", body_.combiner(id), ", ", turns(), "> ",
+                 BodyEmitter::accumulator(id), ";");
   }
-  body_.emit_outer(plan_.after);
-  if (!plan_.row_stores.empty()) emit_row_stores();
-  writer_.line("return;");
-  writer_.close();
-  body_.forget_shared();
+  const auto each = [&](auto emit) {
+    writer_.open("team.each([&](int k, Index ", addresses_.walked(), ") SL_LAMBDA");
+    emit();
+    writer_.close("});");
+  };
+  if (const std::vector<ValueId> loads = body_.kept_loads(plan_.kept, number); !loads.empty()) {
+    writer_.open("if (p.call.aligned)");
+    each([&] { body_.emit_kept_loads(loads, /*aligned=*/true); });
+    writer_.reopen("else");
+    each([&] { body_.emit_kept_loads(loads, /*aligned=*/false); });
+    writer_.close();
+  }
+  each([&] { body_.emit_kept_pass(pass, plan_.kept, number); });
+  for (const ValueId id : pass.reductions) {
+    writer_.line(BodyEmitter::accumulator(id), ".close(team);");
+    body_.emit_result(id);
+  }
 }
 
 void ProgramEmitter::emit_row_stores() {
-  writer_.line("if (p.call.stage >= 0 && p.call.stage != ", plan_.passes.size(), ") return;");
+  if (!keeps()) {
+    writer_.line("if (p.call.stage >= 0 && p.call.stage != ", plan_.passes.size(), ") return;");
+  }
   writer_.line("team.sync();");
   writer_.open("if (team.leads())");
   for (const fusion::Store& store : plan_.row_stores) body_.emit_row_store(store);
@@ -233,12 +244,12 @@ void emit_comment(const Program& program, Writer* writer) {
 
 }  // namespace
 
-int emit_program(const Program& program, const std::string& name, bool wide, Functions* functions,
-                 Writer* writer) {
+int emit_program(const Program& program, RowWay way, const std::string& name, bool wide,
+                 Functions* functions, Writer* writer) {
   emit_comment(program, writer);
   writer->line("namespace ", name, " {");
   writer->line("typedef ", wide ? "sl_i64" : "sl_i32", " Index;");
-  ProgramEmitter emitter(program, functions, writer);
+  ProgramEmitter emitter(program, way, functions, writer);
   emitter.emit_args();
   emitter.emit_run();
   writer->line("}  // namespace ", name);

@@ -29,6 +29,10 @@ constexpr const char* kRows =
 #include "kernels/gpu/prelude/prelude_rows.inc"
     ;
 
+constexpr const char* kKept =
+#include "kernels/gpu/prelude/prelude_kept.inc"
+    ;
+
 constexpr const char* kTensorDevice =
 #include "kernels/gpu/prelude/prelude_tensor_device.inc"
     ;
@@ -59,11 +63,14 @@ std::string library_functions(const std::string& text) {
 }
 
 std::string source(const std::string& primitives, const char* tensor, const std::string& kernels) {
-  const bool has_rows = uses(kernels, "sl_row_team") || uses(kernels, "sl_across_team") ||
-                        uses(kernels, "sl_chunk_team") || uses(kernels, "sl_column_team");
+  const bool has_kept = uses(kernels, "sl_kept_team");
+  const bool has_rows = has_kept || uses(kernels, "sl_row_team") ||
+                        uses(kernels, "sl_across_team") || uses(kernels, "sl_chunk_team") ||
+                        uses(kernels, "sl_column_team");
   const bool has_tensors = uses(kernels, "sl_multiply_add") || uses(kernels, "sl_fast_exp2");
   return absl::StrCat(kTypes, primitives, library_functions(kernels), kCommon,
-                      has_tensors ? tensor : "", has_rows ? kRows : "", kernels);
+                      has_tensors ? tensor : "", has_rows ? kRows : "", has_kept ? kKept : "",
+                      kernels);
 }
 
 }  // namespace

@@ -200,6 +200,30 @@ bool is_grouped(const Program& program, const int64_t* extents) {
   return program.reduced_rank <= 1 || extents[program.rank() - 1] % kRowGroup == 0;
 }
 
+// Rows that threads can keep, all of them whole groups.
+void set_way(const Program& program, const int64_t* extents, int64_t multiprocessors,
+             Geometry* geometry) {
+  // With fewer for each multiprocessor, more of its threads have something to do if each row has a
+  // block.
+  constexpr int64_t kRowsForWarps = 16;
+  const int64_t team = geometry->team[0];
+  if (geometry->length > kKeptGroups * kRowGroup * team || geometry->length % kRowGroup != 0 ||
+      !is_grouped(program, extents)) {
+    return;
+  }
+  const Plan plan(program);
+  if (plan.kept.groups == 0) return;
+  geometry->way = {RowWay::kKept, kKeptGroups};
+  if (!plan.kept.by_warp || team <= kWarp || geometry->rows < kRowsForWarps * multiprocessors) {
+    return;
+  }
+  // All that a block's threads have is a round of the warp's.
+  const int64_t rounds = ceil_div(geometry->length, kRowGroup * kThreads);
+  geometry->way = {RowWay::kKeptByWarp, static_cast<uint8_t>(rounds * kThreads / kWarp)};
+  geometry->team[0] = geometry->team[1] = kWarp;
+  geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kThreads / kWarp);
+}
+
 }  // namespace
 
 Geometry geometry_of(const Program& program, const int64_t* extents, int multiprocessors,
@@ -211,6 +235,7 @@ Geometry geometry_of(const Program& program, const int64_t* extents, int multipr
   if (program.schedule == Schedule::kRow) {
     set_row_blocks(multiprocessors, takes_turns && program.lanes_across_rows, &geometry);
     if (takes_turns) set_chunks_across(program, extents, multiprocessors, &geometry);
+    if (takes_turns) set_way(program, extents, multiprocessors, &geometry);
   } else if (takes_turns && has_short_columns(program)) {
     set_short_column_blocks(&geometry);
   } else {

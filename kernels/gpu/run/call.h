@@ -22,6 +22,7 @@
 #include "absl/types/span.h"
 #include "fusion/ir/program.h"
 #include "kernels/executable.h"
+#include "kernels/gpu/emit/row_way.h"
 
 namespace sluice::kernels::cuda {
 
@@ -36,6 +37,7 @@ struct Geometry {
   int64_t length = 0;         // sl_call
   int64_t chunks = 1;         // sl_call
   bool is_split = false;      // several blocks share a row
+  RowWay way;
   // Of the launches but the last, then of the last. They differ if it is split.
   int64_t splits[2] = {1, 1};
   int64_t team[2] = {1, 1};
@@ -49,7 +51,7 @@ struct Geometry {
 
 // `multiprocessors`: what the device has; rows are split if there are too few to go round. No bit
 // depends on it. `takes_turns`: a thread may stand for several of the order's, as those of the
-// generic kernel don't.
+// generic kernel don't, which has but one way.
 Geometry geometry_of(const fusion::Program& program, const int64_t* extents, int multiprocessors,
                      bool takes_turns = true);
 
