@@ -162,6 +162,37 @@ TEST(CudaEmitTest, EachWayOfARowLeavesTheSameBits) {
   }
 }
 
+// The greatest and the least of halves, among zeros of both signs, infinities and NaNs.
+TEST(CudaEmitTest, ExtremesOfHalvesAreExact) {
+  Cases cases;
+  for (const DType dtype : {kFloat16, kBFloat16}) {
+    for (const int64_t length : {8, 100, 1000, 1028, 4096}) {
+      const Matrix m{Schedule::kRow, 6, length};
+      std::vector<float> values = strange_floats(m.count(), 3);
+      const float fill[] = {-0.f, 0.f, -kInf, kInf, kNan};
+      for (int row = 0; row < 5; ++row) {
+        std::fill_n(values.begin() + row * length, length, fill[row]);
+        const float other = row == 4 ? 1.f : -fill[row];
+        values[row * length + length - 2 - row % 2] = other;
+      }
+      Case& c = m.add(cases, name_of(dtype));
+      const ValueId x = add_load(c, dtype, values, {length, 1});
+      const ValueId greatest = c->op(Op::kMax, {x}), least = c->op(Op::kMin, {x});
+      c.store(c->op(Op::kAdd, {c->op(Op::kMul, {x, greatest}), least}), {m.rows, length});
+      c.store(greatest, {m.rows, 0});
+      c.store(least, {m.rows, 0});
+    }
+  }
+  const OwnKernels own(cases.all());
+  EXPECT_THAT(own.text(), ::testing::HasSubstr("sl_kept_extreme"));
+  for (Case* const c : cases.all()) {
+    const std::vector<std::string> expected = interpret(*c);
+    for (const int multiprocessors : kMultiprocessors) {
+      EXPECT_EQ(own.run(*c, multiprocessors), expected) << c->name() << " " << multiprocessors;
+    }
+  }
+}
+
 // By warps there is a block for eight rows, where there are rows for all.
 TEST(CudaEmitTest, WarpsKeepRowsWhereThereAreMany) {
   for (const int64_t rows : {1, 2111, 2112, 4096}) {

@@ -46,6 +46,17 @@ bool Launch::compute_packed(const Instruction& insn, const Group& group) {
     if (insn.source_type != kF32 || insn.round != kRN) return false;
     return each([&](int l, int half) { return rounded_half(type, get<float>((half ? a : b)[l])); });
   }
+  if (insn.op == kMin || insn.op == kMax) {
+    // The greater of two zeros is the positive one; NaNs become the canonical one.
+    if (!insn.nan) return false;
+    const uint64_t nan = 0x7fff;
+    return each([&](int l, int half) {
+      const double v = x(l, half), w = y(l, half);
+      if (std::isnan(v) || std::isnan(w)) return nan;
+      const bool is_less = v < w || (v == w && std::signbit(v) && !std::signbit(w));
+      return (is_less == (insn.op == kMin) ? a : b)[l] >> 16 * half & 0xffff;
+    });
+  }
   if (insn.round != kRN) return false;
   switch (insn.op) {
     case kAdd: return each([&](int l, int h) { return rounded_half(type, x(l, h) + y(l, h)); });

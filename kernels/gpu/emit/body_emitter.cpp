@@ -45,6 +45,15 @@ std::string BodyEmitter::combiner(ValueId reduction) {
   return functions_.reduction(instr.op, fusion::expression_dtype(program_, instr));
 }
 
+std::string BodyEmitter::kept_reduction(const Plan::Pass& pass, ValueId reduction, int turns) {
+  const std::string combines = combiner(reduction);
+  if (!is_paired(pass) || !takes_pairs(reduction)) {
+    return absl::StrCat("sl_kept_reduction<", combines, ", ", turns, ">");
+  }
+  const DType dtype = instr(instr(reduction).operands[0]).dtype;
+  return absl::StrCat("sl_kept_extreme<", combines, ", ", pair_type(dtype), ", ", turns, ">");
+}
+
 bool BodyEmitter::moves_vectors(uint16_t access) const {
   return lanes_ > 1 && program_.accesses[access].lanes == StrideClass::kUnit;
 }
@@ -107,6 +116,13 @@ std::vector<ValueId> BodyEmitter::loads_of(const std::vector<ValueId>& values) c
            (lanes_ == 1 || moves_vectors(instr(id).aux));
   });
   return loads;
+}
+
+bool BodyEmitter::takes_pairs(ValueId reduction) const {
+  const Op op = instr(reduction).op;
+  const Instr& operand = instr(instr(reduction).operands[0]);
+  return (op == Op::kMax || op == Op::kMin) && is_half(operand.dtype) &&
+         operand.level == fusion::Level::kElement;
 }
 
 std::string BodyEmitter::array(DType dtype, const std::string& name, const char* count) const {
@@ -275,8 +291,16 @@ void BodyEmitter::emit_lane(const Plan::Pass& pass, const std::vector<ValueId>& 
     else
       each([&] { writer_.line(kept_as_[id], "[", lane(), "] = ", use(id), ";"); });
   }
+  const bool by_twos = pairs_ && takes_groups_;
+  if (by_twos) {
+    for (const ValueId id : pass.reductions) {
+      if (!takes_pairs(id)) continue;
+      writer_.line(accumulator(id), ".take(k, ", use_pair(instr(id).operands[0]), ");");
+    }
+  }
   each([&] {
     for (const ValueId id : pass.reductions) {
+      if (by_twos && takes_pairs(id)) continue;
       const std::string element = use(instr(id).operands[0]);
       const std::string position =
           absl::StrCat(addresses_.walked(), lanes_ > 1 ? absl::StrCat(" + ", lane()) : "");

@@ -48,6 +48,8 @@ class BodyEmitter {
   // The name of a reduction's accumulator, and its combiner type.
   static std::string accumulator(fusion::ValueId reduction);
   std::string combiner(fusion::ValueId reduction);
+  // The type of its accumulator in a pass over rows that are kept.
+  std::string kept_reduction(const Plan::Pass& pass, fusion::ValueId reduction, int turns);
 
  private:
   const fusion::Instr& instr(fusion::ValueId id) const { return program_.body[id]; }
@@ -62,6 +64,8 @@ class BodyEmitter {
   bool is_paired(const Plan::Pass& pass) const;
   // An op of two halves that is one instruction: their sum, difference or product.
   bool is_packed(const fusion::Instr& instr) const;
+  // A reduction of halves that takes two at a time: their greatest or least.
+  bool takes_pairs(fusion::ValueId reduction) const;
   // The declaration of an array of all lanes.
   std::string array(DType dtype, const std::string& name, const char* count) const;
 

@@ -78,6 +78,11 @@ std::string Functions::reduction(Op op, DType dtype) {
     writer_.open("SL_INLINE static Type combine(Type a, Type b)");
     write_statements(combine(op, dtype, kParameters[0], kParameters[1]), &writer_);
     writer_.close();
+    if (dtype == DType::kFloat32 && (op == Op::kMax || op == Op::kMin)) {
+      writer_.line("template <typename Pair>");
+      writer_.line("SL_INLINE static Pair combine_pairs(Pair a, Pair b) { return ",
+                   op == Op::kMax ? "sl_maximum" : "sl_minimum", "(a, b); }");
+    }
   }
   writer_.close("};");
   return name;

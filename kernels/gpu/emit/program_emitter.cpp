@@ -204,8 +204,7 @@ void ProgramEmitter::emit_kept_pass(int number) {
   body_.emit_outer(pass.row);
   body_.emit_shared(pass);
   for (const ValueId id : pass.reductions) {
-    writer_.line("sl_kept_reduction<", body_.combiner(id), ", ", turns(), "> ",
-                 BodyEmitter::accumulator(id), ";");
+    writer_.line(body_.kept_reduction(pass, id, turns()), " ", BodyEmitter::accumulator(id), ";");
   }
   const auto each = [&](auto emit) {
     writer_.open("team.each([&](int k, Index ", addresses_.walked(), ") SL_LAMBDA");
