@@ -386,7 +386,7 @@ class Bench:
             self.attempt(f"chain of {ops}", lambda: self.chains(ops, mebi, dtype))
 
     def rows(self):
-        for dtype in ("float32", "float16"):
+        for dtype in ("float32", "float16", "bfloat16"):
             self.attempt(f"matrices of {dtype}", lambda: self.matrices(dtype))
         self.attempt("sums", self.sums)
 

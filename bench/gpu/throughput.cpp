@@ -68,7 +68,7 @@ void bench_pointwise(const Bench& bench) {
 
 void bench_rows(const Bench& bench) {
   const int64_t n = bench.settings.size(4096, 128);
-  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     bench.attempt(std::string("matrices of ") + name_of(dtype),
                   [&] { bench_matrix(bench, n, dtype); });
   }
