@@ -49,7 +49,7 @@ class Placer {
     if (is_library_call(constraints_, node(n).op)) {
       const int g = store_in_new_group(n, node(n).shape, CutReason::kLibrary);
       group(g).library = true;
-      positions_.set(n, std::nullopt);
+      positions_.set(n, g, std::nullopt);
     } else if (op_class == OpClass::kReduction) {
       place_reduction(n);
     } else if (is_scan(node(n).op)) {
@@ -58,7 +58,7 @@ class Placer {
       const CutReason reason = reasons_.required(n).value_or(CutReason::kBudget);
       const int g = store_in_new_group(n, node(n).shape, reason);
       group(g).by_parts = true;
-      positions_.set(n, std::nullopt);
+      positions_.set(n, g, std::nullopt);
     } else if (!fuse_) {
       store_in_new_group(n, own_space(n), CutReason::kFusionOff);
     } else {
@@ -96,7 +96,7 @@ class Placer {
     Group& reducing = group(home);
     const bool reduces_other_axes = !reducing.axes.empty() && reducing.axes != rows.axes;
     (reduces_other_axes ? reducing.unrolled : reducing.axes) = rows.axes;
-    positions_.set(n, outer_dims(rows.space, rows.axes));
+    positions_.set(n, home, outer_dims(rows.space, rows.axes));
   }
 
   // A scan joins a group that walks its rows, or whose points can be walked so, and reads it in
@@ -123,7 +123,7 @@ class Placer {
     }
     if (home < 0) home = store_in_new_group(n, node(n).shape, reason);
     group(home).axes = axes;
-    positions_.set(n, all_dims(node(n).shape));
+    positions_.set(n, home, all_dims(node(n).shape));
   }
 
   // True if `g` can scan `n` along `axes`.
@@ -192,8 +192,10 @@ class Placer {
       store(n, readers, *reason);
       return;
     }
-    for (int g : readers) groups_.add_member(g, n);
-    if (readers.size() == 1) positions_.set(n, positions_.of_reads(n, readers[0]));
+    for (int g : readers) {
+      positions_.set(n, g, positions_.of_reads(n, g));
+      groups_.add_member(g, n);
+    }
   }
 
   // Merges groups that read `n` in step, where that is legal.
@@ -263,7 +265,7 @@ class Placer {
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;
       if (is_shared(node(n).op) && scans_long_rows(graph_, group(g))) continue;
       if (!positions_.can_store(n, g) && !becomes_rows(n, g)) continue;
-      positions_.set(n, positions_.of_reads(n, g));
+      positions_.set(n, g, positions_.of_reads(n, g));
       groups_.add_member(g, n);
       finish_store(n, g, readers, reason);
       return;
@@ -286,7 +288,7 @@ class Placer {
   int store_in_new_group(NodeId n, const Shape& space, CutReason reason) {
     const GroupNumbers readers = readers_of(n);
     const int g = groups_.add(space);
-    positions_.set(n, all_dims(space));
+    positions_.set(n, g, all_dims(space));
     groups_.add_member(g, n);
     finish_store(n, g, readers, reason);
     return g;

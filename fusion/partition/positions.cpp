@@ -12,7 +12,25 @@ Positions::Positions(const Graph& graph, const Constraints& constraints, const U
       constraints_(constraints),
       uses_(uses),
       groups_(groups),
-      of_member_(graph.nodes.size()) {}
+      members_(graph.nodes.size()) {}
+
+void Positions::set(NodeId n, int g, std::optional<Projection> position) {
+  auto& groups = members_[n];
+  const auto is_here = [g](const Member& member) { return member.group == g; };
+  groups.erase(std::remove_if(groups.begin(), groups.end(), is_here), groups.end());
+  if (position) groups.push_back({g, *position});
+}
+
+// nullopt also if groups that were merged since have it at different positions.
+std::optional<Projection> Positions::of_member(NodeId n, int g) const {
+  std::optional<Projection> position;
+  for (const Member& member : members_[n]) {
+    if (groups_.find(member.group) != g) continue;
+    if (position && *position != member.position) return std::nullopt;
+    position = member.position;
+  }
+  return position;
+}
 
 void Positions::move_to_rows(int g, const Rows& rows, NodeId reduction) {
   const Group& group = groups_.at(g);
@@ -25,12 +43,14 @@ void Positions::move_to_rows(int g, const Rows& rows, NodeId reduction) {
     if (!reduced || keeps_axes) axis_of.push_back(k);
   }
   for (NodeId member : group.members) {
-    if (!of_member_[member]) continue;
-    Projection moved = 0;
-    for (int d = 0; d < group.space.rank(); ++d) {
-      if (*of_member_[member] >> d & 1) moved |= 1 << axis_of[d];
+    for (Member& here : members_[member]) {
+      if (groups_.find(here.group) != g) continue;
+      Projection moved = 0;
+      for (int d = 0; d < group.space.rank(); ++d) {
+        if (here.position >> d & 1) moved |= 1 << axis_of[d];
+      }
+      here.position = moved;
     }
-    of_member_[member] = moved;
   }
 }
 
@@ -42,13 +62,14 @@ std::optional<Projection> Positions::of_read(const Use& use, int g) const {
   const GraphNode& consumer = node(use.consumer);
   const Shape& space = groups_.at(g).space;
   if (uses_.needs_memory(use) || reads_at_index(use, g)) return std::nullopt;
-  if (!of_member_[use.consumer]) return std::nullopt;
+  const std::optional<Projection> of_consumer = of_member(use.consumer, g);
+  if (!of_consumer) return std::nullopt;
   NodeId value = consumer.operands[use.operand].node;
   const Shape& shape = node(value).shape;
   if (!is_seen_through(value)) {
     // Without views, as most are, there is no need of a map.
     if (is_pointwise(consumer.op)) {
-      return projection_of_operand(*of_member_[use.consumer], shape, consumer.shape);
+      return projection_of_operand(*of_consumer, shape, consumer.shape);
     }
     if (is_reduction(consumer.op) && shape == space) return all_dims(space);
   }
@@ -58,7 +79,7 @@ std::optional<Projection> Positions::of_read(const Use& use, int g) const {
     case OpClass::kReduction: map = map_of(all_dims(space), space, shape); break;
     case OpClass::kPointwise:
     case OpClass::kGather:
-      map = map_of(*of_member_[use.consumer], space, consumer.shape);
+      map = map_of(*of_consumer, space, consumer.shape);
       if (shape != consumer.shape) map = map_through_broadcast(shape, consumer.shape, map);
       break;
     case OpClass::kView:

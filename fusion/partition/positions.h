@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "fusion/graph/projection.h"
 #include "fusion/graph/uses.h"
 #include "fusion/partition/group_graph.h"
@@ -21,9 +22,9 @@ class Positions {
   Positions(const Graph& graph, const Constraints& constraints, const Uses& uses,
             const GroupGraph& groups);
 
-  // ---- Of members, as they are placed.
+  // ---- Of members, as they are placed, in each of their groups.
 
-  void set(NodeId n, std::optional<Projection> position) { of_member_[n] = position; }
+  void set(NodeId n, int g, std::optional<Projection> position);
 
   // The points of group `g` become the rows that `reduction`, with a result of the group's shape,
   // walks: moves the members' positions to the dims of `rows.space`. To be called before the
@@ -54,7 +55,13 @@ class Positions {
   const Constraints& constraints_;
   const Uses& uses_;
   const GroupGraph& groups_;
-  std::vector<std::optional<Projection>> of_member_;  // by node
+  struct Member {
+    int group;  // as it was then: see GroupGraph::find()
+    Projection position;
+  };
+  std::optional<Projection> of_member(NodeId n, int g) const;
+
+  std::vector<absl::InlinedVector<Member, 1>> members_;  // by node
 };
 
 }  // namespace sluice::fusion

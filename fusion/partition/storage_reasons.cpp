@@ -10,6 +10,9 @@ namespace {
 // An operand of so many times fewer elements than a value stays in cache.
 constexpr int64_t kSmallOperand = 16;
 
+// So many simple ops take no longer than writing a value and reading it.
+constexpr int kMaxCheapOps = 4;
+
 // Why groups that all read one value are not one group, given that none computes it for itself.
 CutReason why_apart(const GroupGraph& groups, absl::Span<const int> readers) {
   const Group& a = groups.at(readers[0]);
@@ -95,21 +98,39 @@ bool StorageReasons::is_computed_often(NodeId n, absl::Span<const int> readers) 
   return maps * points > kMaxRecomputations * node(n).shape.numel();
 }
 
-// True if computing `n` again, from one operand in memory, costs less than writing and reading it.
+// True if computing `n` again, from one large value in memory, costs less than writing and reading
+// it.
 bool StorageReasons::is_cheap(NodeId n) const {
   if (class_of(node(n).op) == OpClass::kRoll) return true;  // what it rolls is asked as well
-  if (!is_pointwise(node(n).op) || is_costly(node(n).op)) return false;
-  int operands = 0;
+  absl::InlinedVector<NodeId, 2> reads;
+  int ops = kMaxCheapOps;
+  return add_reads(n, node(n).shape.numel(), &ops, &reads) && reads.size() <= 1;
+}
+
+// Adds what computing `n` again reads of memory, but for what is small beside `elements`. False if
+// it is more than a few simple ops, or would have something stored that is not otherwise.
+bool StorageReasons::add_reads(NodeId n, int64_t elements, int* ops,
+                               absl::InlinedVector<NodeId, 2>* reads) const {
+  if (!is_pointwise(node(n).op) || is_costly(node(n).op) || --*ops < 0) return false;
   for (const GraphOperand& operand : node(n).operands) {
     if (operand.is_scalar()) continue;
     const NodeId value = uses_.viewed(operand.node);
     if (class_of(node(value).op) == OpClass::kSource) continue;
     const bool is_stored = node(value).op == Op::kInput || uses_.observed(value) ||
                            class_of(node(value).op) == OpClass::kLibrary;
-    if (!is_stored) return false;
-    if (node(value).shape.numel() > node(n).shape.numel() / kSmallOperand) ++operands;
+    if (node(value).shape.numel() <= elements / kSmallOperand) continue;
+    absl::InlinedVector<NodeId, 2> own;
+    if (is_stored || !add_reads(value, elements, ops, &own) || own.size() > 1) {
+      // By several groups it will be stored. For `n` alone that would be another value for it.
+      const bool is_smaller = size_of(node(value).dtype) <= size_of(node(n).dtype);
+      if (!is_stored && (uses_.of(value).size() == 1 || !is_smaller)) return false;
+      own = {value};
+    }
+    for (const NodeId read : own) {
+      if (std::find(reads->begin(), reads->end(), read) == reads->end()) reads->push_back(read);
+    }
   }
-  return operands <= 1;
+  return true;
 }
 
 // True if `g` would compute each element of `n`, a costly op, many times. What varies along the

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "fusion/graph/uses.h"
 #include "fusion/partition/group_graph.h"
@@ -34,6 +35,7 @@ class StorageReasons {
   void count_recomputations(NodeId n);
   bool is_computed_often(NodeId n, absl::Span<const int> readers) const;
   bool is_cheap(NodeId n) const;
+  bool add_reads(NodeId n, int64_t elements, int* ops, absl::InlinedVector<NodeId, 2>* reads) const;
   bool is_repeated(NodeId n, int g) const;
 
   const Graph& graph_;
