@@ -109,7 +109,12 @@ class Pass {
       return;
     }
     const Backward backward{*tape, g, values_};
-    for (size_t k = 0; k < num_sources(*tape); ++k) {
+    const size_t count = num_sources(*tape);
+    // A product's first operand, mostly the larger, has been read for the last time when its own
+    // gradient takes memory.
+    const bool from_last = fusion::class_of(tape->op) == fusion::OpClass::kLibrary;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t k = from_last ? count - 1 - i : i;
       if (!is_wanted(*tape, k)) continue;
       Visit& to = visits_[source(*tape, k)];
       if (to.joined.take(backward, k, to.uses)) continue;
