@@ -158,6 +158,9 @@ struct Program {
   // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
   // them lies at a multiple of kNontemporalAlignment.
   bool nontemporal = false;
+  // An element-level store may go where a load of the same point reads: no point is to be computed
+  // twice in the last pass. Said of programs with reductions alone.
+  bool in_place = false;
   // Pointwise: the extents of the last dims, if these are so short that vectors hold several rows
   // of them; else 0. They are part of the program since the code is laid out by them.
   std::array<uint8_t, kMaxPackedDims> packed = {};

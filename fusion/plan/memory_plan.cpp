@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "fusion/ir/packed_rows.h"
+#include "fusion/ir/scan.h"
 
 namespace sluice::fusion {
 namespace {
@@ -13,6 +14,12 @@ namespace {
 // True if the kernel touches buffer `b` only where it stores that result, in elements of its size.
 bool is_read_in_place(const KernelCall& call, int32_t b, const Store& store) {
   const Program& program = call.program;
+  // What is stored once a row may be read before the row and after it, and what an earlier pass
+  // stores may be read by a later one.
+  if (program.reduced_rank > 0 && (program.body[store.value].level != Level::kElement ||
+                                   pass_of(program)[store.value] + 1 < num_passes(program))) {
+    return false;
+  }
   const size_t words = program.rank() + 1;
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];
@@ -29,7 +36,7 @@ bool is_read_in_place(const KernelCall& call, int32_t b, const Store& store) {
 
 class DonorFinder {
  public:
-  explicit DonorFinder(Plan* plan) : plan_(*plan) {
+  DonorFinder(Plan* plan, bool rows_in_place) : plan_(*plan), rows_in_place_(rows_in_place) {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
       for_each_memory(plan_.steps[s], [&](const MemoryRef& memory) {
         if (memory.kind != MemoryRef::Kind::kInput) return;
@@ -47,7 +54,7 @@ class DonorFinder {
 
   void run() {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
-      const std::vector<KernelCall>& calls = plan_.steps[s].kernels;
+      std::vector<KernelCall>& calls = plan_.steps[s].kernels;
       const bool is_shared = calls.size() > 1;
       // By block: in how many calls of the launch it takes part. Calls run side by side.
       absl::flat_hash_map<std::pair<MemoryRef::Kind, int32_t>, int> uses;
@@ -56,9 +63,8 @@ class DonorFinder {
           for (const MemoryRef& memory : call.buffers) ++uses[{memory.kind, memory.index}];
         }
       }
-      for (const KernelCall& call : calls) {
-        // Pointwise kernels load everything that a point needs before they store its results.
-        if (call.program.schedule != Schedule::kPointwise) continue;
+      for (KernelCall& call : calls) {
+        if (!may_work_in_place(call.program)) continue;
         find_donors_of(call, s, [&](const MemoryRef& memory) {
           return !is_shared || uses[{memory.kind, memory.index}] == 1;
         });
@@ -67,8 +73,14 @@ class DonorFinder {
   }
 
  private:
+  // Such kernels load everything that a point needs before they store its results, if these are of
+  // the last pass, and then are done with it.
+  bool may_work_in_place(const Program& program) const {
+    return program.schedule == Schedule::kPointwise || (rows_in_place_ && !has_scans(program));
+  }
+
   template <typename F>
-  void find_donors_of(const KernelCall& call, int32_t step, F is_used_once) {
+  void find_donors_of(KernelCall& call, int32_t step, F is_used_once) {
     std::vector<bool> is_output(call.buffers.size(), false);
     for (const OutputDependence& output : call.outputs) is_output[output.buffer] = true;
     for (size_t b = 0; b < call.buffers.size(); ++b) {
@@ -80,7 +92,9 @@ class DonorFinder {
         if (!is_read_in_place(call, static_cast<int32_t>(b), call.program.stores[o])) continue;
         Result& result = plan_.results[call.memory_of(call.outputs[o]).index];
         // What an earlier step stores too has its memory when the donor is still to be read.
-        if (result.first_use == step) result.donors.push_back(donor);
+        if (result.first_use != step) continue;
+        result.donors.push_back(donor);
+        call.program.in_place = call.program.schedule != Schedule::kPointwise;
       }
     }
   }
@@ -92,6 +106,7 @@ class DonorFinder {
   }
 
   Plan& plan_;
+  const bool rows_in_place_;
   std::vector<int32_t> last_input_use_;  // -1: it lives on
 };
 
@@ -142,7 +157,7 @@ void find_lifetimes(Plan* plan) {
   }
 }
 
-void find_donors(Plan* plan) { DonorFinder(plan).run(); }
+void find_donors(Plan* plan, bool rows_in_place) { DonorFinder(plan, rows_in_place).run(); }
 
 // Kernels that turn out to work in place too: what they have read is in the caches, but has to be
 // written back all the same.

@@ -13,8 +13,9 @@ inline constexpr int64_t kLeastNontemporalBytes = 32LL << 20;
 // Sets first_use and last_use of every result.
 void find_lifetimes(Plan* plan);
 
-// Sets the donors of every result. Lifetimes are known.
-void find_donors(Plan* plan);
+// Sets the donors of every result, and marks the programs that may work in place. Lifetimes are
+// known. `rows_in_place`: programs with reductions may, too.
+void find_donors(Plan* plan, bool rows_in_place);
 
 // Marks the programs whose outputs no cache can hold until they are read.
 void find_nontemporal_stores(Plan* plan);

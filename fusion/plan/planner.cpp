@@ -223,7 +223,7 @@ class Planner {
   }
 
   void find_lifetimes() { fusion::find_lifetimes(&plan_); }
-  void find_donors() { fusion::find_donors(&plan_); }
+  void find_donors() { fusion::find_donors(&plan_, options_.rows_in_place); }
   void find_nontemporal_stores() { fusion::find_nontemporal_stores(&plan_); }
 
   Graph graph_;

@@ -23,6 +23,8 @@ struct PlanOptions {
   bool fuses_scans = true;
   // Library calls apply epilogues with the bits of the ops' own kernels.
   bool exact_epilogues = false;
+  // Kernels of rows compute no point twice in their last pass, if they are told so.
+  bool rows_in_place = false;
   // If set, called for each pass that changed something, in order.
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
       observer;

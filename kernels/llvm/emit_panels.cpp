@@ -35,7 +35,7 @@ bool KernelEmitter::has_panels() const {
 
 bool KernelEmitter::overlaps_columns() const {
   return has_panels() && !lanes_reduced() && !host().masked_vectors && !program_.nontemporal &&
-         fits_narrow_lanes();
+         !program_.in_place && fits_narrow_lanes();
 }
 
 size_t KernelEmitter::find_interleaved() const {
