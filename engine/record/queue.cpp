@@ -156,13 +156,20 @@ bool Queue::start_if_idle() {
   return true;
 }
 
-// What hangs on ops that nobody can ask for any more, and that go with this flush. An entry of the
-// tape may hold the values of earlier ops, which would be stored for its sake.
+// What hangs on ops and inputs that nobody can ask for any more, and that go with this flush. An
+// entry of the tape may hold the values of earlier ops, which would be stored for its sake, and the
+// memory of inputs, which then could not be overwritten.
 void Queue::forget_attachments() {
   for (size_t i = pending_.size(); i-- > 0;) {
     Node* const node = pending_.node(i);
     if (!node->has_handles() && node->attachment.load(std::memory_order_relaxed) != nullptr) {
       detach(node);
+    }
+  }
+  for (Node* const input : pending_.inputs()) {
+    if (input->attachment.load(std::memory_order_relaxed) != nullptr &&
+        input->references.load() == Node::kPin) {
+      detach(input);
     }
   }
 }

@@ -15,9 +15,7 @@ void Batch::run() {
   if (code == nullptr) return;
   code->start(bindings);
   count(counters().generic_tier_launches, code->generic_launches());
-  for (size_t r = 0; r < results.size(); ++r) {
-    if (!plan_->plan().results[r].observed) results[r] = {};
-  }
+  blocks.clear();
 }
 
 void Batch::finish() {

@@ -24,9 +24,10 @@ class Batch : public runtime::CommandBatch {
   std::string label() const override;
   double cost() const override { return plan_->cost; }
 
-  // By input and by result. Kept until the batch is done, except that results which nobody observes
-  // are released after run(): the stream's order protects them.
+  // By input, and by result if it is observed. Kept until the batch is done.
   absl::InlinedVector<runtime::BufferRef, 8> inputs, results;
+  // All that results lie in. Released after run(): the stream's order protects the others.
+  absl::InlinedVector<runtime::BufferRef, 8> blocks;
   kernels::Bindings bindings;
   // Of what the plan's labels name.
   absl::InlinedVector<Caller, 4> callers;

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "engine/run/reclaim.h"
 #include "engine/run/scheduler.h"
-#include "runtime/memory/size_class.h"
+#include "fusion/plan/blocks.h"
 
 namespace sluice::engine {
 namespace {
@@ -33,32 +35,18 @@ class Binder {
     batch_->bindings.scalars.assign(window_.scalars().begin(), window_.scalars().end());
     batch_->results.resize(plan_.results.size());
     batch_->bindings.results.resize(plan_.results.size());
+    bind_results();
     const auto num_steps = static_cast<int32_t>(plan_.steps.size());
-    given_away_.assign(plan_.results.size(), false);
-    for (int32_t r : ready_.unwritten) allocate(r);
-    for (int32_t s = 0; s < num_steps; ++s) {
-      // Only results of this step have no memory yet: others that are missing have failed.
-      if (touches_failure(s)) skip_failed_calls(s);
-      for (int32_t r : ready_.written_by[s]) {
-        if (!batch_->results[r] && !take_over(r)) allocate(r);
-      }
-      if (touches_failure(s)) skip_failed_calls(s);
-      for (int32_t r : ready_.dying_after[s]) {
-        if (!given_away_[r]) free_.push_back(batch_->results[r]);
-      }
-    }
+    for (int32_t s = 0; some_missing_ && s < num_steps; ++s) skip_failed_calls(s);
     if (num_steps > 0) make_run(tier);
   }
 
  private:
   void bind_inputs() {
+    find_overwritable();
     for (const Node* input : window_.inputs()) {
       const Node& node = *input;
       runtime::Buffer* buffer = node.buffer.get();
-      // Only this window sees the memory: no handle, alias or pending work does.
-      const bool own = node.references.load() == Node::kPin && node.buffer.unique() &&
-                       node.layout.offset == 0 && buffer->writable();
-      owned_.push_back(own);
       if (buffer->written.stream != nullptr && buffer->written.stream != stream_ &&
           !buffer->written.stream->done(buffer->written.ticket)) {
         batch_->wait_for(buffer->written);
@@ -68,6 +56,39 @@ class Binder {
       if (base != nullptr) base += node.layout.offset * static_cast<int64_t>(size_of(node.dtype));
       batch_->inputs.push_back(node.buffer);
       batch_->bindings.inputs.push_back(base);
+    }
+  }
+
+  // Memory that only this window sees: no handle, alias or pending work does, but for inputs that
+  // are views of one another.
+  void find_overwritable() {
+    const absl::Span<Node* const> inputs = window_.inputs();
+    input_memory_.resize(inputs.size());
+    const auto set = [&](int32_t input, int32_t first) {
+      const Node& node = *inputs[input];
+      input_memory_[input] = {.bytes = static_cast<int64_t>(node.buffer->bytes()),
+                              .same_as = first,
+                              .is_at_begin = node.layout.offset == 0};
+    };
+    absl::InlinedVector<std::pair<runtime::Buffer*, int32_t>, 16> views;
+    for (int32_t i = 0; i < static_cast<int32_t>(inputs.size()); ++i) {
+      const Node& node = *inputs[i];
+      runtime::Buffer* buffer = node.buffer.get();
+      if (node.references.load() != Node::kPin || !buffer->writable() ||
+          buffer->data() == nullptr || buffer->failure != nullptr) {
+        continue;
+      }
+      node.buffer.unique() ? set(i, i) : views.push_back({buffer, i});
+    }
+    std::sort(views.begin(), views.end());
+    for (auto begin = views.begin(); begin != views.end();) {
+      runtime::Buffer* const buffer = begin->first;
+      const auto end =
+          std::find_if(begin, views.end(), [&](const auto& view) { return view.first != buffer; });
+      if (inputs[begin->second]->buffer.count() == end - begin) {
+        for (auto view = begin; view != end; ++view) set(view->second, begin->second);
+      }
+      begin = end;
     }
   }
 
@@ -83,101 +104,90 @@ class Binder {
     batch_->report(batch_->failure_of_run);
   }
 
-  void set(int32_t r, runtime::BufferRef buffer) {
-    buffer.get()->written = written_;
+  // Places the results. If a block cannot be had, the result that it is for is left out, which
+  // fails; the others are placed anew.
+  void bind_results() {
+    fusion::Blocks own;
+    const fusion::Blocks* blocks = &ready_.blocks.of(plan_, input_memory_, &own);
+    std::vector<bool> left_out;
+    std::optional<int32_t> without_memory;
+    while ((without_memory = take_blocks(*blocks))) {
+      left_out.resize(plan_.results.size());
+      left_out[*without_memory] = true;
+      own = fusion::place_results(plan_, input_memory_, left_out);
+      blocks = &own;
+    }
+    for (size_t r = 0; r < plan_.results.size(); ++r) {
+      const fusion::Place& place = blocks->places[r];
+      if (place.block < 0) continue;
+      const runtime::BufferRef& buffer = batch_->blocks[place.block];
+      batch_->bindings.results[r] = static_cast<char*>(buffer->data()) + place.offset;
+      if (!plan_.results[r].observed) continue;
+      note_holder(buffer, r);
+      buffer.get()->written = written_;
+      batch_->results[r] = buffer;
+    }
+  }
+
+  // Returns the result for whose block there is no memory, which has failed then.
+  std::optional<int32_t> take_blocks(const fusion::Blocks& blocks) {
+    batch_->blocks.clear();
+    for (const fusion::Block& block : blocks.blocks) {
+      if (block.input >= 0) {
+        batch_->blocks.push_back(batch_->inputs[block.input]);
+        continue;
+      }
+      absl::StatusOr<runtime::BufferRef> buffer = allocate(block.bytes);
+      if (!buffer.ok()) {
+        const runtime::FailureRef failure =
+            batch_->failed(ready_.results[block.result], buffer.status());
+        batch_->report(failure);
+        fail(block.result, failure);
+        return block.result;
+      }
+      if (!plan_.results[block.result].observed) note_holder(*buffer, block.result);
+      batch_->blocks.push_back(*std::move(buffer));
+    }
+    for (const fusion::Block& block : blocks.blocks) {
+      if (block.input >= 0) take_over(batch_->inputs[block.input].get());
+    }
+    return std::nullopt;
+  }
+
+  void take_over(runtime::Buffer* buffer) {
+    if (buffer->host_copies != nullptr) runtime::drop_host_copies(buffer);
+    if (buffer->owner() != nullptr) buffer->owner()->adopt(buffer, stream_);
+  }
+
+  void note_holder(const runtime::BufferRef& buffer, size_t r) {
     const Caller& caller = batch_->caller_of(ready_.results[r]);
     const char* name = caller.name == nullptr ? fusion::name_of(ready_.results[r].op) : caller.name;
     buffer.get()->note_holder(name, caller.where);
-    batch_->bindings.results[r] = buffer->data();
-    some_missing_ |= buffer->data() == nullptr;
-    batch_->results[r] = std::move(buffer);
   }
 
-  // Reuses the block of a donor that dies here, if there is one.
-  bool take_over(int32_t r) {
-    const fusion::Result& result = plan_.results[r];
-    for (const MemoryRef& donor : result.donors) {
-      const bool is_input = donor.kind == MemoryRef::Kind::kInput;
-      if (is_input ? !owned_[donor.index] : given_away_[donor.index]) continue;
-      runtime::BufferRef& buffer =
-          is_input ? batch_->inputs[donor.index] : batch_->results[donor.index];
-      if (buffer->data() == nullptr || buffer->failure != nullptr ||
-          static_cast<int64_t>(buffer->bytes()) != result.bytes) {
-        continue;
-      }
-      if (is_input) {
-        owned_[donor.index] = false;
-        if (buffer->host_copies != nullptr) runtime::drop_host_copies(buffer.get());
-        if (buffer->owner() != nullptr) buffer->owner()->adopt(buffer.get(), stream_);
-      } else {
-        given_away_[donor.index] = true;
-      }
-      set(r, buffer);
-      return true;
-    }
-    return false;
-  }
-
-  // A block that no later step reads, as the stream runs steps in order: the least that fits.
-  // Nobody asks for the size of what is not observed: it may have up to twice what it needs, and a
-  // growing value takes its predecessors' blocks.
-  runtime::BufferRef* find_free(size_t bytes, bool is_observed) {
-    const auto fits = [&](size_t have) {
-      if (have == bytes) return true;
-      if (is_observed) return false;
-      return (have > bytes && have / 2 <= bytes) ||
-             runtime::size_class(have) == runtime::size_class(bytes);
-    };
-    runtime::BufferRef* best = nullptr;
-    for (runtime::BufferRef& block : free_) {
-      if (block->data() == nullptr || !fits(block->bytes())) continue;
-      if (best == nullptr || block->bytes() < (*best)->bytes()) best = &block;
-      if ((*best)->bytes() == bytes) break;
-    }
-    return best;
-  }
-
-  void allocate(int32_t r) {
-    const auto bytes = static_cast<size_t>(plan_.results[r].bytes);
-    if (runtime::BufferRef* block = find_free(bytes, plan_.results[r].observed)) {
-      set(r, std::exchange(*block, free_.back()));
-      free_.pop_back();
-      return;
-    }
-    absl::StatusOr<runtime::BufferRef> buffer = backend_.allocate(bytes, stream_);
+  absl::StatusOr<runtime::BufferRef> allocate(int64_t bytes) {
+    absl::StatusOr<runtime::BufferRef> buffer =
+        backend_.allocate(static_cast<size_t>(bytes), stream_);
     while (!buffer.ok()) {
       // Work in flight will free memory, and keeps what is given up until it is done.
       stream_->wait(stream_->next_ticket() - 1);
-      buffer = backend_.allocate(bytes, stream_);
-      if (buffer.ok() || !reclaim(window_.node(0)->device, plan_.results[r].bytes)) break;
+      buffer = backend_.allocate(static_cast<size_t>(bytes), stream_);
+      if (buffer.ok() || !reclaim(window_.node(0)->device, bytes)) break;
     }
-    if (buffer.ok()) {
-      set(r, *std::move(buffer));
-      return;
-    }
-    const runtime::FailureRef failure = batch_->failed(ready_.results[r], buffer.status());
-    batch_->report(failure);
-    fail(r, failure);
+    return buffer;
   }
 
   void fail(int32_t r, const runtime::FailureRef& failure) {
-    set(r, runtime::BufferRef(new runtime::Buffer(nullptr, 0, 0)));
+    some_missing_ = true;
+    batch_->bindings.results[r] = nullptr;
+    if (plan_.results[r].observed) {
+      batch_->results[r] = runtime::BufferRef(new runtime::Buffer(nullptr, 0, 0));
+      batch_->results[r].get()->written = written_;
+    }
     batch_->set_failure(r, failure);
   }
 
-  bool is_missing(const MemoryRef& ref) const {
-    const bool is_input = ref.kind == MemoryRef::Kind::kInput;
-    const runtime::BufferRef& memory = (is_input ? batch_->inputs : batch_->results)[ref.index];
-    return memory && memory->data() == nullptr;
-  }
-
-  bool touches_failure(int32_t s) const {
-    if (!some_missing_) return false;
-    bool missing = false;
-    fusion::for_each_memory(plan_.steps[s],
-                            [&](const MemoryRef& ref) { missing |= is_missing(ref); });
-    return missing;
-  }
+  bool is_missing(const MemoryRef& ref) const { return batch_->bindings.at(ref) == nullptr; }
 
   // A call with memory that could not be allocated cannot run: all its outputs get the failure of
   // what is missing, and so do calls that write other parts of them. The other calls of the launch
@@ -210,9 +220,7 @@ class Binder {
   runtime::Backend& backend_;
   runtime::Stream* stream_;
   runtime::Event written_;
-  absl::InlinedVector<bool, 16> owned_;       // by input
-  absl::InlinedVector<bool, 16> given_away_;  // by result: its memory is another result's now
-  absl::InlinedVector<runtime::BufferRef, 4> free_;
+  absl::InlinedVector<fusion::InputMemory, 16> input_memory_;
   bool some_missing_ = false;  // some memory could not be allocated
 };
 

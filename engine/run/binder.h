@@ -10,9 +10,9 @@
 
 namespace sluice::engine {
 
-// Fills in `batch`, which will be the next one on `stream`: inputs, scalars, and for each step the
-// memory of what it writes: that of a donor, of a dead result of the same size, or new. Calls whose
-// memory could not be allocated are skipped, and their outputs and the batch get the failure.
+// Fills in `batch`, which will be the next one on `stream`: inputs, scalars, and the memory of the
+// results, where fusion/plan/blocks.h puts them. Calls whose memory could not be allocated are
+// skipped, and their outputs and the batch get the failure.
 // Kernels are to run on `tier`.
 void bind(const Window& window, const ReadyPlan& plan, kernels::Tier tier, Batch* batch,
           runtime::Backend* backend, runtime::Stream* stream);

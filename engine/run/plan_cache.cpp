@@ -16,6 +16,28 @@ std::string to_string(const ValueLabel& label, const char* name) {
                       sluice::name_of(label.dtype), sluice::to_string(label.shape), ")");
 }
 
+BlocksCache::~BlocksCache() {
+  for (const Entry* entry = first_.load(); entry != nullptr;) {
+    delete std::exchange(entry, entry->next);
+  }
+}
+
+const fusion::Blocks& BlocksCache::of(const fusion::Plan& plan,
+                                      absl::Span<const fusion::InputMemory> inputs,
+                                      fusion::Blocks* other) const {
+  for (const Entry* entry = first_.load(std::memory_order_acquire); entry != nullptr;
+       entry = entry->next) {
+    if (entry->inputs == inputs) return entry->blocks;
+  }
+  *other = fusion::place_results(plan, inputs, {});
+  const std::lock_guard lock(mutex_);
+  if (num_entries_ == kMaxEntries) return *other;
+  ++num_entries_;
+  const auto* added = new Entry{{inputs.begin(), inputs.end()}, std::move(*other), first_.load()};
+  first_.store(added, std::memory_order_release);
+  return added->blocks;
+}
+
 std::shared_ptr<const ReadyPlan> PlanCache::find(absl::Span<const uint64_t> signature) {
   // Most likely the last one again: compare it before hashing.
   if (!entries_.empty() && entries_.front().signature == signature) return entries_.front().plan;

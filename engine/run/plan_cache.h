@@ -2,14 +2,17 @@
 #ifndef SLUICE_ENGINE_RUN_PLAN_CACHE_H_
 #define SLUICE_ENGINE_RUN_PLAN_CACHE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "fusion/plan/blocks.h"
 #include "fusion/plan/plan.h"
 #include "kernels/executor.h"
 
@@ -25,13 +28,40 @@ struct ValueLabel {
 // `name`: of what the user called; null: the op's.
 std::string to_string(const ValueLabel& label, const char* name = nullptr);
 
+// Where the results of one plan lie, as place_results() says. Thread-safe.
+class BlocksCache {
+ public:
+  BlocksCache() = default;
+  ~BlocksCache();
+  BlocksCache(const BlocksCache&) = delete;
+  BlocksCache& operator=(const BlocksCache&) = delete;
+
+  // Made when it is first asked for: in a loop the same inputs may be overwritten each time. In
+  // `other` if there have been many different answers.
+  const fusion::Blocks& of(const fusion::Plan& plan, absl::Span<const fusion::InputMemory> inputs,
+                           fusion::Blocks* other) const;
+
+ private:
+  struct Entry {
+    std::vector<fusion::InputMemory> inputs;
+    fusion::Blocks blocks;
+    const Entry* next;
+  };
+  static constexpr int kMaxEntries = 16;
+
+  // An entry stays as it is.
+  mutable std::atomic<const Entry*> first_{nullptr};
+  mutable std::mutex mutex_;  // of who adds one
+  mutable int num_entries_ = 0;
+};
+
 // A plan that is ready to run.
 struct ReadyPlan {
   std::unique_ptr<kernels::PlanCode> code;                        // owns the plan
   std::vector<std::vector<std::vector<ValueLabel>>> error_slots;  // by step, call and slot
-  // By step: the results it writes, and those that are not needed after it.
-  std::vector<std::vector<int32_t>> written_by, dying_after;
-  std::vector<int32_t> unwritten;   // observed results of no elements
+  std::vector<std::vector<int32_t>> written_by;  // by step: the results that it writes
+  std::vector<int32_t> unwritten;                // observed results of no elements
+  BlocksCache blocks;
   std::vector<ValueLabel> results;  // by result
   std::vector<uint32_t> labeled;    // ops of the window, by ValueLabel::caller
   int64_t num_nodes = 0;

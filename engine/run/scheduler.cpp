@@ -36,7 +36,6 @@ ValueLabel label_with_caller(const fusion::Graph& graph, fusion::NodeId n, Ready
 void sort_results_by_step(ReadyPlan* ready) {
   const fusion::Plan& plan = ready->plan();
   ready->written_by.resize(plan.steps.size());
-  ready->dying_after.resize(plan.steps.size());
   for (size_t r = 0; r < plan.results.size(); ++r) {
     const fusion::Result& result = plan.results[r];
     const auto number = static_cast<int32_t>(r);
@@ -45,7 +44,6 @@ void sort_results_by_step(ReadyPlan* ready) {
       continue;
     }
     ready->written_by[result.first_use].push_back(number);
-    if (!result.observed) ready->dying_after[result.last_use].push_back(number);
   }
 }
 
@@ -116,6 +114,7 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
                                                .unrolls_rows = device.type() == DeviceType::kCpu,
                                                .fuses_scans = device.type() == DeviceType::kCpu,
                                                .exact_epilogues = device.type() == DeviceType::kCpu,
+                                               .rows_in_place = device.type() == DeviceType::kCpu,
                                                .observer = pass_printer()});
   if (!plan.ok()) throw error_of(plan.status());
   auto ready = std::make_shared<ReadyPlan>();

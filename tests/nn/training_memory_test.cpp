@@ -1,0 +1,80 @@
+// The most memory that training steps take: parameters, gradients and moments, and of what the
+// forward pass made no more than is needed at a time.
+#include <gtest/gtest.h>
+
+#include "tests/support/test_util.h"
+
+namespace sluice::test {
+namespace {
+
+// The peak of a step of AdamW, of a net that has been trained for some, and what the parameters
+// take.
+template <typename Net, typename Loss>
+std::pair<int64_t, int64_t> peak_of_step(Net& net, Loss loss_of) {
+  int64_t parameters = 0;
+  for (const Tensor* p : net.parameters()) parameters += p->numel() * 4;
+  optim::AdamW optimizer(net.parameters());
+  for (int i = 0; i < 3; ++i) {
+    sluice::sync();
+    reset_stats();
+    auto [loss, gradients] = value_and_grad(loss_of)(net);
+    optimizer.step(gradients);
+    flush();
+    EXPECT_GT(loss.template item<float>(), 0);
+  }
+  return {stats().bytes_allocated_peak, parameters};
+}
+
+class TrainingMemory : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (default_device().type() != DeviceType::kCpu) GTEST_SKIP() << "counts what a CPU does";
+    sluice::sync();
+    live_ = stats().bytes_live;
+  }
+  int64_t live_ = 0;  // of other tests
+};
+
+TEST_F(TrainingMemory, OfAnMlpIsThatOfItsState) {
+  nn::Sequential net{nn::Linear{64, 512}, nn::ReLU{}, nn::Linear{512, 256}, nn::ReLU{},
+                     nn::Linear{256, 10}};
+  const Tensor x = rand({32, 64}).eval(), labels = randint(0, 10, {32}).eval();
+  const auto [peak, parameters] =
+      peak_of_step(net, [&](nn::Sequential& m) { return nn::cross_entropy(m(x), labels); });
+  const int64_t hidden = 32 * (512 + 256) * 4;
+  EXPECT_LE(peak - live_, 4 * parameters + hidden + 32 * 64 * 4 + 16384);
+}
+
+TEST_F(TrainingMemory, OfATransformersBlock) {
+  constexpr int64_t kWidth = 128, kRows = 16 * 64, kActivation = kRows * kWidth * 4;
+  nn::TransformerEncoderLayer net(
+      kWidth, 4, {.feedforward = 4 * kWidth, .dropout = 0, .gelu = true, .norm_first = true});
+  const Tensor x = randn({16, 64, kWidth}).eval();
+  const auto [peak, parameters] = peak_of_step(net, [&](nn::TransformerEncoderLayer& block) {
+    return mean(square(block(x, Tensor(), /*causal=*/true)));
+  });
+  // x; two normalised inputs, queries, keys and values, scores of two, what attention gives, its
+  // sum with x; hidden values of four before and after gelu; the result and its gradient.
+  EXPECT_LE(peak - live_, 4 * parameters + (1 + 2 + 3 + 2 + 1 + 1 + 8 + 2) * kActivation + 65536);
+}
+
+TEST_F(TrainingMemory, OfConvolutions) {
+  nn::Sequential net{nn::Conv2d{1, 16, {3, 3}, {.padding = 1}},
+                     nn::BatchNorm2d{16},
+                     nn::ReLU{},
+                     nn::Conv2d{16, 32, {3, 3}, {.padding = 1}},
+                     nn::BatchNorm2d{32},
+                     nn::ReLU{},
+                     nn::MaxPool2d{2},
+                     nn::Flatten{},
+                     nn::Linear{32 * 4 * 4, 10}};
+  constexpr int64_t kPlane = 32 * 8 * 8 * 4;
+  const Tensor x = rand({32, 1, 8, 8}).eval(), labels = randint(0, 10, {32}).eval();
+  const auto [peak, parameters] =
+      peak_of_step(net, [&](nn::Sequential& m) { return nn::cross_entropy(m(x), labels); });
+  // What the first convolution gives, normalised or not, and the second; two gradients of that.
+  EXPECT_LE(peak - live_, 4 * parameters + (2 * 16 + 3 * 32) * kPlane + kPlane + 65536);
+}
+
+}  // namespace
+}  // namespace sluice::test
