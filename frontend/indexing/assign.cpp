@@ -147,7 +147,7 @@ Tensor joined(const char* op, const Tensor& x, const Tensor& values, const Selec
     end += offset + 1;
   }
   if (end < extent) parts.push_back(slice(x, axis, end, extent));
-  return parts.size() == 1 ? parts[0] : concat(parts, axis);
+  return concat(parts, axis);
 }
 
 // `values` in place of what the axes select of x, or added to it: one, or as many as there are.
@@ -180,25 +180,6 @@ Tensor assigned_to_axes(const Assignment& how, const Tensor& x, std::vector<Sele
   if (how.adds()) values = x + std::move(values);
   if (!mask.defined()) return broadcast_to(std::move(values), x.shape());
   return where(std::move(mask), std::move(values), x);
-}
-
-// Integers and slices only.
-Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selection& selection,
-                          const Operand& value) {
-  const Shape shape = make_shape(how.op, selection.dims(how.op, x), x);
-  Tensor values = checked_value(how.op, x, value, shape);
-  if (shape.numel() == 0) return x;
-  // One value is the same wherever it is placed.
-  if (values.numel() == 1) {
-    values = reshape(std::move(values), Shape{});
-  } else {
-    Dims region(x.ndim());
-    for (const SelectedAxis& axis : selection.axes) {
-      if (axis.kind != Kind::kNew) region[axis.axis] = axis.count;
-    }
-    values = reshaped(how.op, broadcast_to(std::move(values), shape), region);
-  }
-  return assigned_to_axes(how, x, selection.axes, std::move(values));
 }
 
 // Where the elements that are selected lie in x: positions of rows, which are made of the last axes
@@ -260,6 +241,30 @@ Tensor assigned_to_positions(const Assignment& how, const Tensor& x, const Selec
   return reshape(std::move(result), x.shape());
 }
 
+// Integers and slices only.
+Tensor assigned_to_ranges(const Assignment& how, const Tensor& x, const Selection& selection,
+                          const Operand& value) {
+  const Shape shape = make_shape(how.op, selection.dims(how.op, x), x);
+  Tensor values = checked_value(how.op, x, value, shape);
+  if (shape.numel() == 0) return x;
+  const bool is_uniform = values.numel() == 1;
+  if (std::any_of(selection.axes.begin(), selection.axes.end(),
+                  [&](const SelectedAxis& axis) { return is_scattered(axis, x, is_uniform); })) {
+    return assigned_to_positions(how, x, selection, values);
+  }
+  // One value is the same wherever it is placed.
+  if (is_uniform) {
+    values = reshape(std::move(values), Shape{});
+  } else {
+    Dims region(x.ndim());
+    for (const SelectedAxis& axis : selection.axes) {
+      if (axis.kind != Kind::kNew) region[axis.axis] = axis.count;
+    }
+    values = reshaped(how.op, broadcast_to(std::move(values), shape), region);
+  }
+  return assigned_to_axes(how, x, selection.axes, std::move(values));
+}
+
 Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> indices,
                 const Operand& value, const Location& where) {
   const engine::CallSite site(where, how.op);
@@ -276,12 +281,8 @@ Tensor assigned(const Assignment& how, const Tensor& x, std::span<const Index> i
     }
   }
   const Selection selection = frontend::resolve(how.op, x, indices);
-  const bool is_uniform = !value.is_tensor() || value.tensor().numel() == 1;
-  const bool is_sparse =
-      std::any_of(selection.axes.begin(), selection.axes.end(),
-                  [&](const SelectedAxis& axis) { return is_scattered(axis, x, is_uniform); });
-  return selection.has_tensors || is_sparse ? assigned_to_positions(how, x, selection, value)
-                                            : assigned_to_ranges(how, x, selection, value);
+  return selection.has_tensors ? assigned_to_positions(how, x, selection, value)
+                               : assigned_to_ranges(how, x, selection, value);
 }
 
 }  // namespace

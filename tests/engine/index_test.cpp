@@ -191,6 +191,10 @@ TEST(Index, ErrorsNameIndexAxisAndTensor) {
   EXPECT_EQ(message([&] { (void)x.set({0}, zeros({2})); }),
             "set: the value float32(2,) does not broadcast to (3,), what is selected of "
             "float32(2, 3)");
+  EXPECT_EQ(message([&] {
+              (void)x.set({ellipsis, Slice{0, {}, 2}}, Tensor());
+            }),
+            "set: the tensor is empty (default-constructed or moved from)");
   const std::string late = message(
       [&] { (void)x(Tensor::from({int64_t{0}}), Tensor::from({int64_t{7}})).to_vector<float>(); });
   EXPECT_NE(late.find("index 7"), std::string::npos) << late;
