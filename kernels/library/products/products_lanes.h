@@ -123,6 +123,12 @@ template <int kBytes, int kSize>
 struct LaneMask;
 #endif
 
+// So many bytes, `ahead` bytes after x.
+inline void prefetch(const void* x, int64_t ahead, int64_t bytes) {
+  const char* const from = static_cast<const char*>(x) + ahead;
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i);
+}
+
 struct NoMask {
   explicit NoMask(int64_t /*count*/) {}
 };

@@ -3,7 +3,6 @@
 #ifndef SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_SQUARES_H_
 #define SLUICE_KERNELS_LIBRARY_PRODUCTS_PRODUCTS_SQUARES_H_
 
-#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -78,11 +77,10 @@ class SquareTiles {
     T* c = static_cast<T*>(t.c);
     for (int64_t tiles = t.count; tiles > 0; --tiles, a += t.a_next, b += t.b_next, c += t.c_next) {
       if (t.ahead > 0) {
-        for (const char* x : {reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b),
-                              reinterpret_cast<const char*>(c)}) {
-          __builtin_prefetch(x + t.ahead);
-          if (sizeof(S) > 4) __builtin_prefetch(x + t.ahead + 64);
-        }
+        constexpr int64_t kBytes = 16 * sizeof(S);
+        prefetch(a, t.ahead, kBytes);
+        prefetch(b, t.ahead, kBytes);
+        prefetch(c, t.ahead, kBytes);
       }
       Vector rows[kVectors], sums[kVectors] = {};
 #pragma GCC unroll 2

@@ -21,12 +21,6 @@ struct Tiles {
   using Widest = Lanes<T, S>;
   using Vector = typename Widest::Vector;
 
-  // So many bytes, `ahead` bytes after x.
-  static void prefetch(const void* x, int64_t ahead, int64_t bytes) {
-    const char* const from = static_cast<const char*>(x) + ahead;
-    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i);
-  }
-
   template <typename L, int kRows, int kVectors>
   static void tile_of(const ProductTile& t) {
     using Vector = typename L::Vector;
