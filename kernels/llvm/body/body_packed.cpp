@@ -140,16 +140,17 @@ llvm::Value* BodyEmitter::wanted_elements(const Window& window, int first, llvm:
   const int lanes = builder_.lanes();
   llvm::Value* none = llvm::Constant::getNullValue(wanted->getType());
   llvm::Value* result = none;
-  // Several lanes may take the same element: of each the first, then of each the second, and so on.
-  std::vector<int> taken(lanes, 0);
-  for (int turn = 0, last = 0; turn <= last; ++turn) {
+  // Lanes that take an element which another one takes too have their turn after it.
+  std::vector<bool> is_done(lanes, false);
+  for (bool all_done = false; !all_done;) {
+    all_done = true;
     std::vector<int> taken_by(lanes, lanes);
-    std::fill(taken.begin(), taken.end(), 0);
     for (int lane = 0; lane < lanes; ++lane) {
       const int at = window.elements[lane] - first;
-      if (at < 0 || at >= lanes) continue;
-      last = std::max(last, taken[at]);
-      if (taken[at]++ == turn) taken_by[at] = lane;
+      if (is_done[lane] || at < 0 || at >= lanes) continue;
+      is_done[lane] = taken_by[at] == lanes;
+      all_done = all_done && is_done[lane];
+      if (is_done[lane]) taken_by[at] = lane;
     }
     result = ir_.CreateOr(result, ir_.CreateShuffleVector(wanted, none, taken_by));
   }
