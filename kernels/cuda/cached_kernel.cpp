@@ -17,44 +17,27 @@ std::string name_of_key(const std::string& key) {
   return absl::StrCat("kernel_", absl::Hex(hash, absl::kZeroPad16));
 }
 
-std::vector<fusion::Program> copies_of(const std::vector<KernelProgram>& programs) {
-  std::vector<fusion::Program> copies;
-  for (const auto& [program, way] : programs) copies.push_back(*program);
-  return copies;
-}
-
-std::vector<RowWay> ways_of(const std::vector<KernelProgram>& programs) {
-  std::vector<RowWay> ways;
-  for (const auto& [program, way] : programs) ways.push_back(way);
-  return ways;
-}
-
 }  // namespace
 
 CachedKernel::CachedKernel(const LaunchCode& code, const std::string& key)
-    : programs_(copies_of(code.programs)),
-      ways_(ways_of(code.programs)),
+    : programs_(code.programs.begin(), code.programs.end()),
       by_table_(code.by_table),
       table_words_(code.table_words),
       wide_(code.wide),
       // Programs permit contraction; none requires it.
       contracts_(std::all_of(programs_.begin(), programs_.end(),
-                             [](const fusion::Program& program) { return program.contracts; })),
+                             [](const OwnProgram& own) { return own.program.contracts; })),
       label_(code.label),
       name_(name_of_key(key)) {}
 
 Kernel CachedKernel::emitted() const {
-  Kernel kernel{name_, {}, by_table_, table_words_, wide_};
-  for (size_t k = 0; k < programs_.size(); ++k) {
-    kernel.programs.emplace_back(&programs_[k], ways_[k]);
-  }
-  return kernel;
+  return {name_, {programs_.begin(), programs_.end()}, by_table_, table_words_, wide_};
 }
 
 KernelDescription CachedKernel::describe(bool with_code) const {
   KernelDescription result;
   result.key = name_;
-  for (const fusion::Program& program : programs_) {
+  for (const auto& [program, way] : programs_) {
     absl::StrAppend(&result.program, fusion::to_text(program));
   }
   if (with_code) {

@@ -56,8 +56,7 @@ class CachedKernel {
   void unload();
   void set_failure(const absl::Status& why);
 
-  const std::vector<fusion::Program> programs_;
-  const std::vector<RowWay> ways_;  // of the programs
+  const std::vector<OwnProgram> programs_;
   const bool by_table_;
   const int64_t table_words_;
   const bool wide_;

@@ -177,9 +177,7 @@ std::shared_ptr<KernelCache::Work> KernelCache::divide(std::vector<KernelRef> ke
   int64_t total = 0;
   for (KernelRef& kernel : kernels) {
     int64_t cost = 0;
-    for (size_t k = 0; k < kernel->programs_.size(); ++k) {
-      cost += cost_of_compiling(kernel->programs_[k], kernel->ways_[k]);
-    }
+    for (const auto& [program, way] : kernel->programs_) cost += cost_of_compiling(program, way);
     total += cost;
     const bool fits = !work->sources.empty() && work->sources.back().size() < kMaxKernelsOfSource &&
                       total <= kMaxCostOfSource &&

@@ -51,7 +51,7 @@ std::vector<std::string> own_sources() {
     if (!c->is_valid()) continue;
     add(*c, {});
     const Plan plan(c->program());
-    if (plan.kept.groups > 0) add(*c, {RowWay::kKept, kKeptGroups});
+    if (plan.kept.may_keep()) add(*c, {RowWay::kKept, kKeptGroups});
     if (plan.kept.by_warp) add(*c, {RowWay::kKeptByWarp, kKeptGroups * 8});
   }
   return texts;

@@ -45,6 +45,14 @@ fusion::Program for_gpu(fusion::Program program) {
   return program;
 }
 
+// The number of `program` among `programs`, to which it is added if it is new.
+int number_of(OwnProgram program, std::vector<OwnProgram>* programs) {
+  const auto it = std::find(programs->begin(), programs->end(), program);
+  const auto number = static_cast<int>(it - programs->begin());
+  if (it == programs->end()) programs->push_back(std::move(program));
+  return number;
+}
+
 }  // namespace
 
 StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors)
@@ -55,12 +63,12 @@ StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors
     fusion::Program program = for_gpu(std::exchange(call.program, {}));
     wide_ |= needs_wide_indices(program, without_addresses(call));
     code.geometry = geometry_of(program, call.extents.data(), multiprocessors);
-    code.program = number_of(std::move(program), code.geometry.way);
+    code.program = number_of({std::move(program), code.geometry.way}, &programs_);
     num_stages = std::max(num_stages, code.geometry.num_stages);
     code.partials_at = static_cast<int64_t>(partial_bytes);
     partial_bytes += round_up(code.geometry.partial_bytes, kPartialAlignment);
   }
-  by_table_ = calls.size() > 1 || kWordBytes * num_words(programs_[0]) > kMaxParameterBytes;
+  by_table_ = calls.size() > 1 || kWordBytes * num_words(programs_[0].program) > kMaxParameterBytes;
   if (!by_table_) return;
   // Launches of other numbers of calls are to share the kernel, so there are few sizes.
   const size_t most = kMaxParameterBytes / kWordBytes, words = words_of_all();
@@ -68,24 +76,12 @@ StepCode::StepCode(std::vector<fusion::KernelCall>* kernels, int multiprocessors
     table_words_ = std::min(most, std::max(kLeastTableWords, std::bit_ceil(words)));
 }
 
-int StepCode::number_of(fusion::Program program, RowWay way) {
-  size_t number = 0;
-  while (number < programs_.size() && (ways_[number] != way || programs_[number] != program)) {
-    ++number;
-  }
-  if (number == programs_.size()) {
-    programs_.push_back(std::move(program));
-    ways_.push_back(way);
-  }
-  return static_cast<int>(number);
-}
-
 LaunchCode StepCode::launch_code(const std::string& label) const {
-  LaunchCode code{{}, by_table_, wide_, label, static_cast<int64_t>(table_words_)};
-  for (size_t k = 0; k < programs_.size(); ++k) {
-    code.programs.emplace_back(&programs_[k], ways_[k]);
-  }
-  return code;
+  return {{programs_.begin(), programs_.end()},
+          by_table_,
+          wide_,
+          label,
+          static_cast<int64_t>(table_words_)};
 }
 
 bool StepCode::is_encodable() {
@@ -94,7 +90,7 @@ bool StepCode::is_encodable() {
 }
 
 void StepCode::encode() {
-  for (const fusion::Program& program : programs_) {
+  for (const auto& [program, way] : programs_) {
     std::optional<std::vector<uint64_t>> code = encode_generic(program);
     if (!code) {
       encoded_.programs.clear();
@@ -103,15 +99,16 @@ void StepCode::encode() {
     encoded_.programs.push_back(*std::move(code));
   }
   for (const CallCode& call : calls) {
-    encoded_.geometries.push_back(
-        generic_geometry_of(programs_[call.program], call.call->extents.data(), multiprocessors_));
+    encoded_.geometries.push_back(generic_geometry_of(programs_[call.program].program,
+                                                      call.call->extents.data(), multiprocessors_));
   }
 }
 
 size_t StepCode::words_of_all() const {
   constexpr size_t kEntryWords = 3;
   size_t words = 1;
-  for (const CallCode& call : calls) words += kEntryWords + num_words(programs_[call.program]);
+  for (const CallCode& call : calls)
+    words += kEntryWords + num_words(programs_[call.program].program);
   return words;
 }
 
@@ -127,7 +124,7 @@ size_t StepCode::table_bytes(bool generic) const {
 void StepCode::pack(size_t number, int stage, bool generic, const Bindings& bindings,
                     const StepMemory& memory, std::vector<uint64_t>* words) const {
   const CallCode& own = calls[number];
-  const fusion::Program& program = programs_[own.program];
+  const fusion::Program& program = programs_[own.program].program;
   absl::InlinedVector<void*, 16> buffers;
   for (const fusion::MemoryRef& ref : own.call->buffers) buffers.push_back(bindings.at(ref));
   absl::InlinedVector<uint64_t, 16> scalars;

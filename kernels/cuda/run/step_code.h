@@ -61,8 +61,6 @@ class StepCode {
   KernelRef kernel;  // set by the owner of the cache
 
  private:
-  // Among programs_, to which it is added if it is new.
-  int number_of(fusion::Program program, RowWay way);
   void encode();
   // Of the table of all calls, without their bytecode.
   size_t words_of_all() const;
@@ -74,8 +72,7 @@ class StepCode {
     std::vector<Geometry> geometries;             // by call
   };
 
-  std::vector<fusion::Program> programs_;  // different from one another, or their ways are
-  std::vector<RowWay> ways_;               // of the programs' calls
+  std::vector<OwnProgram> programs_;  // different from one another
   bool by_table_ = false;
   size_t table_words_ = 0;
   bool wide_ = false;

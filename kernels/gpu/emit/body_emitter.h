@@ -24,7 +24,6 @@ class BodyEmitter {
   // What the lanes of a pass share in another form than the value's: what they divide by, and
   // halves twice in a register. Needs the values outside the lanes.
   void emit_shared(const Plan::Pass& pass);
-  // The end of the scope that they are in.
   // The body of the function that a point team calls with its lanes and the index of the first.
   void emit_points(const Plan::Pass& pass);
 

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -30,6 +31,18 @@ struct KernelProgram {
   KernelProgram(const fusion::Program* program, RowWay way = {}) : program(program), way(way) {}
 
   const fusion::Program* program;
+  RowWay way;
+};
+
+// Likewise, of one's own.
+struct OwnProgram {
+  OwnProgram(fusion::Program program, RowWay way) : program(std::move(program)), way(way) {}
+  explicit OwnProgram(const KernelProgram& of) : OwnProgram(*of.program, of.way) {}
+
+  bool operator==(const OwnProgram&) const = default;
+  operator KernelProgram() const { return {&program, way}; }
+
+  fusion::Program program;
   RowWay way;
 };
 

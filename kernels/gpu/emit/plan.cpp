@@ -191,7 +191,6 @@ Plan::Kept keep(const Program& program, const std::vector<Plan::Pass>& passes, i
   constexpr int kLanes = kKeptGroups * kRowLanes;
   if (kLanes * best.registers > kMostRegistersKept) return kept;
   if (kLanes * best.weight > kMaxKeptWeight) return kept;
-  kept.groups = kKeptGroups;
   kept.registers = static_cast<int>(best.registers);
   kept.lanes = std::move(best.lanes);
   // Only those that a later pass takes.
@@ -212,7 +211,7 @@ Plan::Kept keep(const Program& program, const std::vector<Plan::Pass>& passes, i
 // Whether what is kept are halves, and little is beside them.
 bool keeps_little(const Program& program, const Plan& plan) {
   constexpr size_t kMostLanes = 12, kMostRowValues = 12;
-  if (plan.kept.groups == 0 || plan.kept.values.empty()) return false;
+  if (!plan.kept.may_keep() || plan.kept.values.empty()) return false;
   size_t row_values = plan.after.size();
   for (const Plan::Pass& pass : plan.passes) {
     row_values += pass.row.size();

@@ -41,12 +41,13 @@ struct Plan {
   };
   // For rows short enough that threads keep what several passes need of them.
   struct Kept {
-    int groups = 0;          // kKeptGroups; 0: none
     int registers = 0;       // of a lane, at most
     bool is_little = false;  // of halves, so that registers suffice for many threads
     bool by_warp = false;    // a warp may have rows that the order gives to a block
     std::vector<fusion::ValueId> values;
-    std::vector<std::vector<fusion::ValueId>> lanes;  // by pass: what it computes
+    std::vector<std::vector<fusion::ValueId>> lanes;  // by pass: what it computes; empty: none is
+
+    bool may_keep() const { return !lanes.empty(); }
   };
 
   explicit Plan(const fusion::Program& program);

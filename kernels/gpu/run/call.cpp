@@ -212,7 +212,7 @@ void set_way(const Program& program, const int64_t* extents, int64_t multiproces
     return;
   }
   const Plan plan(program);
-  if (plan.kept.groups == 0) return;
+  if (!plan.kept.may_keep()) return;
   geometry->way = {RowWay::kKept, kKeptGroups};
   if (!plan.kept.by_warp || team <= kWarp || geometry->rows < kRowsForWarps * multiprocessors) {
     return;
