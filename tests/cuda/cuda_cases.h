@@ -80,7 +80,7 @@ inline std::string launch_generic(const std::vector<TableCall>& calls) {
   for (const TableCall& call : calls) blocks += call.blocks;
   const uint64_t* const address = table.data();
   const ptx::Accessible accessible(table.data(), 8 * table.size(), /*writable=*/false);
-  return generic_module().launch(kGenericKernel, blocks, &address);
+  return generic_module().launch(kGenericKernel, blocks, static_cast<const void*>(&address));
 }
 
 // Memory that several stages of a call share; what nobody has written is not to be read.

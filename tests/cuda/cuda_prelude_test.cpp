@@ -25,7 +25,7 @@ std::string run_body(const std::string& body, std::vector<int>* out) {
   const HostModule module(absl::StrCat(
       "// sl_row_team\nstruct Args { int* out; };\nSL_KERNEL(k, Args) {", body, "}\n"));
   int* const data = out->data();
-  return module.launch("k", 2, &data);
+  return module.launch("k", 2, static_cast<const void*>(&data));
 }
 
 TEST(CudaEmitTest, HostRunsBarriersAndShuffles) {
