@@ -69,7 +69,8 @@ absl::StatusOr<CudnnAttention::Way> CudnnAttention::find(const AttentionAttribut
   return way;
 }
 
-absl::StatusOr<bool> CudnnAttention::prepare(const AttentionAttributes& of) {
+absl::StatusOr<bool> CudnnAttention::prepare(const fusion::LibraryCall& call) {
+  const AttentionAttributes& of = fusion::attention_of(call);
   const absl::StatusOr<Way> way = find(of, nullptr);
   if (!way.ok()) return way.status();
   if (way->dense == nullptr) return false;
@@ -81,9 +82,10 @@ absl::StatusOr<bool> CudnnAttention::prepare(const AttentionAttributes& of) {
 }
 
 absl::StatusOr<bool> CudnnAttention::enqueue(runtime::cuda::CudaStream* stream,
-                                             const AttentionAttributes& of,
+                                             const fusion::LibraryCall& call,
                                              absl::Span<void* const> buffers,
                                              absl::string_view label) {
+  const AttentionAttributes& of = fusion::attention_of(call);
   const absl::StatusOr<Way> way = find(of, buffers.data());
   if (!way.ok()) return way.status();
   if (way->dense == nullptr) return false;

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "fusion/library/attention.h"
+#include "fusion/lower/step.h"
 #include "kernels/cuda/library/attention/dnn_attention.h"
 #include "kernels/cuda/library/cudnn/dense_copies.h"
 #include "kernels/cuda/library/cudnn/handle.h"
@@ -27,12 +28,11 @@ class CudnnAttention {
 
   // Makes the plan of such a call, and compiles what it needs besides. False: enqueue() will do
   // nothing.
-  absl::StatusOr<bool> prepare(const fusion::AttentionAttributes& of);
+  absl::StatusOr<bool> prepare(const fusion::LibraryCall& call);
 
   // Within the run() of a batch of `stream`. `buffers`: of the library call, on the device. False:
   // nothing was done, nor ever will be for an equal call.
-  absl::StatusOr<bool> enqueue(runtime::cuda::CudaStream* stream,
-                               const fusion::AttentionAttributes& of,
+  absl::StatusOr<bool> enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                                absl::Span<void* const> buffers, absl::string_view label);
 
  private:

@@ -148,7 +148,8 @@ struct OwnAttention::Arguments {
   }
 };
 
-absl::Status OwnAttention::prepare(const AttentionAttributes& of) {
+absl::Status OwnAttention::prepare(const fusion::LibraryCall& call) {
+  const AttentionAttributes& of = fusion::attention_of(call);
   const Way way(of, context_.info().compute_capability);
   // Blocks of memory begin at whole vectors.
   const Arguments arguments(of, way, std::array<void*, AttentionAttributes::kMaxOperands + 1>{});
@@ -157,8 +158,10 @@ absl::Status OwnAttention::prepare(const AttentionAttributes& of) {
   return status;
 }
 
-absl::Status OwnAttention::enqueue(runtime::cuda::CudaStream* stream, const AttentionAttributes& of,
-                                   absl::Span<void* const> buffers, absl::string_view label) {
+absl::Status OwnAttention::enqueue(runtime::cuda::CudaStream* stream,
+                                   const fusion::LibraryCall& call, absl::Span<void* const> buffers,
+                                   absl::string_view label) {
+  const AttentionAttributes& of = fusion::attention_of(call);
   const Way way(of, context_.info().compute_capability);
   Arguments arguments(of, way, buffers);
   SourceKernel& attend = kernel(of, way, arguments.have_vectors());

@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "fusion/library/attention.h"
+#include "fusion/lower/step.h"
 #include "kernels/cuda/compile/source_kernels.h"
 #include "runtime/cuda/cuda_stream.h"
 #include "runtime/cuda/driver/context.h"
@@ -20,8 +21,8 @@ class OwnAttention {
       : context_(*context), kernels_(context, compiler) {}
 
   // As those of a LibraryRunner.
-  absl::Status prepare(const fusion::AttentionAttributes& of);
-  absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::AttentionAttributes& of,
+  absl::Status prepare(const fusion::LibraryCall& call);
+  absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label);
 
  private:

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "fusion/library/convolution.h"
 
 namespace sluice::kernels::cuda {
 namespace {
@@ -36,8 +37,9 @@ std::unique_ptr<CudnnConvolution> CudnnConvolution::open(const LibraryDevice& de
   return std::unique_ptr<CudnnConvolution>(new CudnnConvolution(device, std::move(cudnn)));
 }
 
-absl::StatusOr<bool> CudnnConvolution::prepare(const ConvolutionAttributes& of, bool allow_tf32) {
-  const auto planned = plans_.find(DnnConvolution(of, allow_tf32));
+absl::StatusOr<bool> CudnnConvolution::prepare(const fusion::LibraryCall& call) {
+  const ConvolutionAttributes& of = fusion::convolution_of(call);
+  const auto planned = plans_.find(DnnConvolution(of, call.allow_tf32));
   if (!planned.ok()) return planned.status();
   if (!(*planned)->can_run) return false;
   for (int i = 0; i < 2; ++i) {
@@ -48,10 +50,11 @@ absl::StatusOr<bool> CudnnConvolution::prepare(const ConvolutionAttributes& of, 
 }
 
 absl::StatusOr<bool> CudnnConvolution::enqueue(runtime::cuda::CudaStream* stream,
-                                               const ConvolutionAttributes& of, bool allow_tf32,
+                                               const fusion::LibraryCall& call,
                                                absl::Span<void* const> buffers,
                                                absl::string_view label) {
-  const auto found = plans_.find(DnnConvolution(of, allow_tf32));
+  const ConvolutionAttributes& of = fusion::convolution_of(call);
+  const auto found = plans_.find(DnnConvolution(of, call.allow_tf32));
   if (!found.ok()) return found.status();
   auto& planned = **found;
   if (!planned.can_run) return false;

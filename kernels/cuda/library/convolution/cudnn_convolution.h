@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "fusion/library/convolution.h"
+#include "fusion/lower/step.h"
 #include "kernels/cuda/library/convolution/dnn_convolution.h"
 #include "kernels/cuda/library/cudnn/dense_copies.h"
 #include "kernels/cuda/library/cudnn/handle.h"
@@ -25,12 +25,11 @@ class CudnnConvolution {
 
   // Makes the plan of such a call, and compiles what it needs besides. False: enqueue() will do
   // nothing.
-  absl::StatusOr<bool> prepare(const fusion::ConvolutionAttributes& of, bool allow_tf32);
+  absl::StatusOr<bool> prepare(const fusion::LibraryCall& call);
 
   // Within the run() of a batch of `stream`. `buffers`: of the library call, on the device. False:
   // nothing was done, nor ever will be for an equal call.
-  absl::StatusOr<bool> enqueue(runtime::cuda::CudaStream* stream,
-                               const fusion::ConvolutionAttributes& of, bool allow_tf32,
+  absl::StatusOr<bool> enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                                absl::Span<void* const> buffers, absl::string_view label);
 
  private:

@@ -190,15 +190,17 @@ SourceKernel& OwnConvolution::adding(DType dtype) {
   });
 }
 
-absl::Status OwnConvolution::prepare(const ConvolutionAttributes& of) {
+absl::Status OwnConvolution::prepare(const fusion::LibraryCall& call) {
+  const ConvolutionAttributes& of = fusion::convolution_of(call);
   absl::Status status = kernel(of).compile();
   if (status.ok() && Arguments(of).parts > 1) status = adding(of.dtype).compile();
   return status;
 }
 
 absl::Status OwnConvolution::enqueue(runtime::cuda::CudaStream* stream,
-                                     const ConvolutionAttributes& of,
+                                     const fusion::LibraryCall& call,
                                      absl::Span<void* const> buffers, absl::string_view label) {
+  const ConvolutionAttributes& of = fusion::convolution_of(call);
   Arguments arguments(of);
   const auto size = static_cast<int64_t>(size_of(of.dtype));
   const auto operand = [&](int i) {

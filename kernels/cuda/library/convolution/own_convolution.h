@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "fusion/library/convolution.h"
+#include "fusion/lower/step.h"
 #include "kernels/cuda/compile/source_kernels.h"
 
 namespace sluice::kernels::cuda {
@@ -40,10 +41,10 @@ class OwnConvolution {
   OwnConvolution(runtime::cuda::Context* context, Compiler* compiler)
       : context_(*context), kernels_(context, compiler) {}
 
-  absl::Status prepare(const fusion::ConvolutionAttributes& of);
+  absl::Status prepare(const fusion::LibraryCall& call);
 
   // Within the run() of a batch of `stream`. `buffers`: of the library call, on the device.
-  absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::ConvolutionAttributes& of,
+  absl::Status enqueue(runtime::cuda::CudaStream* stream, const fusion::LibraryCall& call,
                        absl::Span<void* const> buffers, absl::string_view label);
 
  private:
