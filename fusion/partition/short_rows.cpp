@@ -10,12 +10,32 @@ namespace sluice::fusion {
 
 namespace {
 
-// In a vector of one row, positions take as many steps to fold as elements, and each is slow.
-constexpr int64_t kMaxUnrolledPositions = 32;
-
 bool is_short_row(const Shape& space, const std::vector<int>& axes, int64_t most) {
   const int64_t length = row_length(space, axes);
   return length > 1 && length <= most && space.numel() / length >= kMinUnrolledRows;
+}
+
+// Of longer rows positions are found sooner in a vector of one row than by a row in each lane: the
+// extreme first, then where it is. Booleans have no extremes to begin with.
+constexpr int64_t kMostPositions = 32;
+int64_t most_unrolled_positions(DType dtype) {
+  if (dtype == DType::kBool) return kMostPositions;
+  return size_of(dtype) == 8 ? 16 : 31;
+}
+
+// How many elements of a row are unrolled.
+int64_t most_unrolled(const Graph& graph, const Group& group) {
+  int64_t most = kMostPositions;
+  for (const NodeId member : group.members) {
+    const GraphNode& node = graph.nodes[member];
+    if (is_arg_reduction(node.op)) {
+      const DType dtype = graph.nodes[node.operands[0].node].dtype;
+      most = std::min(most, most_unrolled_positions(dtype));
+    } else if (is_scan(node.op) || is_reduction(node.op)) {
+      return kMaxUnrolled;
+    }
+  }
+  return most;
 }
 
 int64_t weight_of_members(const Graph& graph, const Group& group) {
@@ -55,13 +75,7 @@ bool can_unroll(const Rows& rows, const std::vector<int>& axes) {
 
 void unroll_short_rows(const Graph& graph, Group* group) {
   if (group->axes.empty() || !group->unrolled.empty()) return;
-  bool finds_positions = true;
-  for (const NodeId member : group->members) {
-    const Op op = graph.nodes[member].op;
-    if (is_scan(op) || (is_reduction(op) && !is_arg_reduction(op))) finds_positions = false;
-  }
-  const int64_t most = finds_positions ? kMaxUnrolledPositions : kMaxUnrolled;
-  if (!is_short_row(group->space, group->axes, most)) return;
+  if (!is_short_row(group->space, group->axes, most_unrolled(graph, *group))) return;
   const int64_t length = row_length(group->space, group->axes);
   if (weight_of_members(graph, *group) * length > kMaxUnrolledWeight) return;
   std::swap(group->axes, group->unrolled);

@@ -189,7 +189,7 @@ void expect_bits_of_interpreted_rows(int64_t rows, int64_t points) {
 TEST(PackedRows, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
   // Whole blocks of rows, and not.
-  for (const int64_t rows : {1024, 1031, 3001}) {
+  for (const int64_t rows : {128, 131, 1031, 3001}) {
     for (const int64_t points : {2, 3, 4, 5, 7, 8, 9, 15, 17}) {
       expect_bits_of_interpreted_rows(rows, points);
     }

@@ -87,6 +87,8 @@ def pointwise():
         yield row(f"add a column f32, rows of {length_text(length)}", "add", given("f32", *shape),
                   given("f32", shape[0], 1))
     yield row("add a row i8, rows of 3", "add", given("i8", *by_rows(3)), given("i8", 1, 3))
+    yield row("add a row f32 1000x3", "add", given("f32", 1000, 3), given("f32", 1, 3))
+    yield row("add a column f32 300x5", "add", given("f32", 300, 5), given("f32", 300, 1))
     yield row("mul column by row f32 1024x1024", "mul", given("f32", 1024, 1),
               given("f32", 1, 1024))
     yield row("mul NCHW by channel f32 32x64x28x28", "mul", given("f32", 32, 64, 28, 28),
@@ -201,6 +203,9 @@ def reductions():
             yield row(f"{program} f32, rows of {length_text(length)}", program, x, args=(1,))
     for length in (16, 17, 24, 33, 48, 64):
         yield row(f"argmax f32, rows of {length}", "argmax", given("f32", *by_rows(length)),
+                  args=(1,))
+    for length in (24, 32):
+        yield row(f"argmax f64, rows of {length}", "argmax", given("f64", *by_rows(length)),
                   args=(1,))
     for program in ("sum", "max", "argmax", "var"):
         yield row(f"{program} columns f32 4096x1024", program,
