@@ -53,6 +53,8 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
   const int64_t n = b.shape(-1);
   const bool on_cpu = a.device().type() == DeviceType::kCpu;
   const int64_t k = a.shape(-1);
+  // Sums of one term are made where they are read.
+  if (k == 1) return astype(a, dtype) * astype(b, dtype);
   // Half types that are read and written as they are are summed in float32.
   const DType computed = on_cpu && !reads_halves(dtype, m, n, k)
                              ? product_type(dtype, rank == 3 ? a.shape(0) : 1, m, n, k)

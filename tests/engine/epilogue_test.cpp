@@ -123,7 +123,7 @@ TEST_F(Epilogues, BatchesOfMatrices) {
 TEST_F(Epilogues, OddShapes) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 45, 19},
                                                                    {37, 1, 19},
-                                                                   {37, 45, 1},
+                                                                   {37, 45, 2},
                                                                    {1, 1, 5},
                                                                    {2, 3, 0},
                                                                    {1, 300, 64},

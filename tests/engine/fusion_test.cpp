@@ -53,6 +53,17 @@ TEST_F(Fusion, TwoProductsAndTheirSumAreOneKernel) {
   EXPECT_EQ(stats().temporaries_elided, 2);
 }
 
+TEST_F(Fusion, AProductOfOneTermIsMadeWhereItIsRead) {
+  const Tensor column = Tensor::from({1.f, -2.f, 3.f}).reshape({3, 1});
+  const Tensor row = Tensor::from({5.f, 7.f}).reshape({1, 2});
+  sync_all();
+  reset_stats();
+  const Tensor y = 1.f - matmul(column, row);
+  EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{-4, -6, 11, 15, -14, -20}));
+  EXPECT_EQ(stats().library_calls, 0u);
+  EXPECT_EQ(stats().kernels_launched, 1u);
+}
+
 TEST_F(Fusion, ATemporaryReadFiveTimesIsComputedOnce) {
   const Tensor x = leaf();
   Tensor y;
