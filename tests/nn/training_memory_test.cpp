@@ -80,5 +80,13 @@ TEST_F(TrainingMemory, OfConvolutions) {
   EXPECT_LE(peak - live_, 4 * parameters + (2 * 16 + 3 * 32) * kPlane + kPlane + 65536);
 }
 
+TEST_F(TrainingMemory, BehindOneOutputNoColumnTimesRowIsStored) {
+  const Tensor x = rand({320, 4}).eval();
+  nn::Sequential net{nn::Linear{4, 32}, nn::Tanh{}, nn::Linear{32, 1}};
+  const auto [peak, parameters] =
+      peak_of_step(net, [&](nn::Sequential& m) { return mean(square(m(x))); });
+  EXPECT_LE(peak - live_, 4 * parameters + 320 * (4 + 32 + 3) * 4 + 8192);
+}
+
 }  // namespace
 }  // namespace sluice::test
