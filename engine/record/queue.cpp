@@ -8,6 +8,8 @@
 #include "engine/observe/counters.h"
 #include "engine/record/node_slab.h"
 #include "engine/record/queue_append.h"
+#include "engine/run/fit_to_memory.h"
+#include "engine/run/reclaim.h"
 #include "engine/run/scheduler.h"
 #include "engine/validate/validate.h"
 #include "runtime/status_error.h"
@@ -77,14 +79,48 @@ void Queue::flush_full() {
     cause = FlushCause::kBytes;
     bytes_since_scan_ = live_bytes();
     if (most_bytes_ < settings_.max_pending_bytes) {
-      // Windows are short for want of memory: temporaries count as well.
-      if (pending_.size() <= kOpsOfStatement) return;
-      run(cause, runtime::SubmitMode::kDetached, {.end = pending_.size() - kOpsOfStatement});
+      // What gradients need may be given up between windows, but not what a window reads and
+      // writes. If it is no more than this, a window of all of a step can be planned to fit.
+      constexpr int kMostLive = 3;
+      const int64_t room = settings_.memory_limit - backend_.memory_stats().in_use;
+      if (is_short() || bytes_since_scan_ > kMostLive * room) {
+        run_in_pieces(cause);
+      } else {
+        most_bytes_ = std::max(most_bytes_, bytes_since_scan_ + settings_.memory_limit / 2);
+      }
       return;
     }
     if (bytes_since_scan_ <= most_bytes_ / 2) return;
   }
   run(cause, runtime::SubmitMode::kDetached, {.end = aligner_.cut(pending_)});
+}
+
+// What a short window may compute.
+int64_t Queue::short_bytes() const {
+  constexpr int kPartOfMemory = 8;
+  return settings_.memory_limit / kPartOfMemory;
+}
+
+// Runs what is pending in short windows, between which values may be given up, but for the
+// statement under way. From now on all windows are short.
+void Queue::run_in_pieces(FlushCause cause) {
+  if (is_short()) {
+    if (pending_.size() <= kOpsOfStatement) return;
+    return run(cause, runtime::SubmitMode::kDetached, {.end = pending_.size() - kOpsOfStatement});
+  }
+  short_under_ = settings_.memory_limit;
+  most_bytes_ = std::min(most_bytes_, short_bytes());
+  size_t done = 0;  // ops that stay pending for the sake of later ones
+  while (done + kOpsOfStatement < pending_.size()) {
+    const size_t last = pending_.size() - kOpsOfStatement;
+    size_t end = done;
+    for (int64_t bytes = 0; end < last && bytes <= short_bytes(); ++end) {
+      bytes += pending_.node(end)->bytes();
+    }
+    const size_t behind = pending_.size() - end;
+    run(cause, runtime::SubmitMode::kDetached, {.end = end});
+    done = pending_.size() - behind;
+  }
 }
 
 int64_t Queue::live_bytes() const {
@@ -179,11 +215,17 @@ void Queue::run(FlushCause cause, runtime::SubmitMode mode, Choice choice) {
   if (choice.target == nullptr && choice.end >= pending_.size()) forget_attachments();
   // Here and not below, as an earlier flush may have thrown.
   observer_ = is_recording() ? observe_flush(cause, choice.target, stream_.get()) : nullptr;
+  bool is_done = false;
   if (is_whole(choice)) {
-    run_all(mode);
+    is_done = run_all(mode);
   } else {
     mark(choice);
-    run_marked(mode);
+    is_done = run_marked(mode);
+  }
+  if (!is_done) {
+    // What the ops that stay would read has to be kept for them: all at once may take less.
+    if (choice.target == nullptr) run_in_pieces(FlushCause::kBytes);
+    return run(cause, mode, {.end = choice.end});
   }
   bytes_since_scan_ = live_bytes();
   const uint64_t last = stream_->next_ticket() - 1;
@@ -228,15 +270,21 @@ void Queue::mark(Choice choice) {
   }
 }
 
-void Queue::run_all(runtime::SubmitMode mode) {
+// False if there is too little memory for it, and the window may be run in pieces.
+bool Queue::run_all(runtime::SubmitMode mode) {
   std::shared_ptr<const ReadyPlan> plan = find_plan(&pending_);
+  if (settings_.memory_limit != 0 && !fit(pending_, 1, &plan)) return false;
+  if (observer_ != nullptr) [[unlikely]]
+    observer_->planned(pending_, plan, is_hit_);
   submit(pending_, std::move(plan), &backend_, stream_.get(), mode, std::move(observer_));
   for (size_t i = 0; i < pending_.size(); ++i) let_go(pending_.node(i));
   pending_.clear();
+  return true;
 }
 
-// The needed ops run as a window of their own; the others become the pending window.
-void Queue::run_marked(runtime::SubmitMode mode) {
+// The needed ops run as a window of their own; the others become the pending window. False as
+// run_all().
+bool Queue::run_marked(runtime::SubmitMode mode) {
   const size_t n = pending_.size();
   chosen_.clear();
   remaining_.clear();
@@ -246,18 +294,14 @@ void Queue::run_marked(runtime::SubmitMode mode) {
     const size_t position = pending_.node(i)->position;  // in chosen_, if it is there
     if ((marks_[i] & kLive) != 0) live_[position / 64] |= uint64_t{1} << position % 64;
   }
-  std::shared_ptr<const ReadyPlan> plan;
-  if (!chosen_.empty()) {
-    try {
-      plan = find_plan(&chosen_);
-    } catch (...) {
-      for (size_t i = 0; i < n; ++i) pending_.node(i)->position = static_cast<uint32_t>(i);
-      chosen_.clear();
-      throw;
-    }
-  }
   // Inputs that no remaining op reads may be overwritten by the chosen ones.
   std::vector<Node*> read_later;
+  const auto leave = [&] {
+    for (Node* input : read_later) drop_pin(input);
+    for (size_t i = 0; i < n; ++i) pending_.node(i)->position = static_cast<uint32_t>(i);
+    chosen_.clear();
+  };
+  std::shared_ptr<const ReadyPlan> plan;
   for (size_t i = 0; i < n; ++i) {
     if ((marks_[i] & kRemains) == 0) continue;
     pending_.for_each_input_read(i, [&](Node* input) {
@@ -265,8 +309,22 @@ void Queue::run_marked(runtime::SubmitMode mode) {
       read_later.push_back(input);
     });
   }
+  if (!chosen_.empty()) {
+    try {
+      plan = find_plan(&chosen_);
+      if (settings_.memory_limit != 0 && !fit(chosen_, 2, &plan)) {
+        leave();
+        return false;
+      }
+    } catch (...) {
+      leave();
+      throw;
+    }
+  }
   pending_.unpin_inputs();
   if (plan != nullptr) {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->planned(chosen_, plan, is_hit_);
     submit(chosen_, std::move(plan), &backend_, stream_.get(), mode, std::move(observer_));
   }
   pending_.copy_to(&remaining_, marks_, kRemains);
@@ -277,33 +335,44 @@ void Queue::run_marked(runtime::SubmitMode mode) {
   chosen_.clear();
   pending_.clear();
   pending_.swap(remaining_);
+  return true;
+}
+
+PlanMode Queue::mode() const {
+  return {settings_.fuse, settings_.fast_math,
+          settings_.matmul_precision == MatmulPrecision::kTf32};
 }
 
 // The plan of `window`, whose values to keep are in live_.
 std::shared_ptr<const ReadyPlan> Queue::find_plan(Window* window) {
-  const PlanMode mode{settings_.fuse, settings_.fast_math,
-                      settings_.matmul_precision == MatmulPrecision::kTf32};
   std::shared_ptr<const ReadyPlan> plan;
-  bool is_hit = true;
+  is_hit_ = true;
   {
     const StageScope stage(observer_.get(), FlushStage::kPlan);
-    window->complete(live_, mode);
+    window->complete(live_, mode());
     plan = plans_.find(window->signature());
     if (plan == nullptr) {
       const int64_t max_entries = settings_.plan_cache_entries;
       plan = shared_plans_.find_or_make(window->signature(), max_entries, [&] {
-        is_hit = false;
-        return prepare(window->to_graph(), mode, device_, observer_.get());
+        is_hit_ = false;
+        return prepare(window->to_graph(), mode(), device_, observer_.get());
       });
       plans_.insert(window->signature(), plan, max_entries);
     }
-    count(is_hit ? counters().plan_hits : counters().plan_misses);
+    count(is_hit_ ? counters().plan_hits : counters().plan_misses);
   }
   if (settings_.validate != Validate::kOff) [[unlikely]]
     validate(*window, plan, &backend_, stream_.get(), settings_.validate);
-  if (observer_ != nullptr) [[unlikely]]
-    observer_->planned(*window, plan, is_hit);
   return plan;
+}
+
+// Under a limit of memory: changes the plan to one that fits. False if there is none, and short
+// windows may do better. `pins`: of the window's inputs, by this queue's windows.
+bool Queue::fit(const Window& window, uint64_t pins, std::shared_ptr<const ReadyPlan>* plan) {
+  FittingPlan fitting = fit_to_memory(window, pins, std::move(*plan), mode(), &backend_,
+                                      stream_.get(), observer_.get());
+  *plan = std::move(fitting.plan);
+  return fitting.fits || is_short() || !can_reclaim() || window.size() <= kOpsOfStatement;
 }
 
 void Queue::note_origin(const Node* node) {

@@ -90,6 +90,9 @@ class Queue {
   void flush_full();
   void flush_before_last();
   int64_t live_bytes() const;
+  bool is_short() const { return settings_.memory_limit <= short_under_; }
+  int64_t short_bytes() const;
+  void run_in_pieces(FlushCause cause);
   bool starts_by_itself() const;
   bool is_worth_starting() const;
 
@@ -97,9 +100,11 @@ class Queue {
   void forget_attachments();
   bool is_whole(Choice choice);
   void mark(Choice choice);
-  void run_all(runtime::SubmitMode mode);
-  void run_marked(runtime::SubmitMode mode);
+  bool run_all(runtime::SubmitMode mode);
+  bool run_marked(runtime::SubmitMode mode);
+  PlanMode mode() const;
   std::shared_ptr<const ReadyPlan> find_plan(Window* window);
+  bool fit(const Window& window, uint64_t pins, std::shared_ptr<const ReadyPlan>* plan);
 
   friend struct ThreadQueues;
   static SLUICE_FAST_TLS Queue* latest_;  // that the thread used last
@@ -107,7 +112,8 @@ class Queue {
   QueueMutex mutex_;
   Window pending_;
   int64_t bytes_since_scan_ = 0;
-  int64_t most_bytes_ = 0;  // more pending bytes than that are looked into
+  int64_t most_bytes_ = 0;   // more pending bytes than that are looked into
+  int64_t short_under_ = 0;  // windows are short under this limit of memory, and lower ones
   LoopAligner aligner_;
   std::atomic<int64_t> ops_recorded_{0};
   const Config& settings_;
@@ -119,6 +125,7 @@ class Queue {
 
   // Scratch of a flush.
   std::shared_ptr<FlushObserver> observer_;  // null if nobody watches
+  bool is_hit_ = false;                      // the plan was known
   std::vector<uint8_t> marks_;               // by op
   std::vector<uint64_t> live_;               // see Window::complete()
   Window chosen_, remaining_;

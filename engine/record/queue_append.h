@@ -36,11 +36,9 @@ inline bool Queue::starts_by_itself() const {
 }
 
 inline void Queue::begin_window() {
-  // Where values may be given up, windows are short: what they read and write cannot be.
-  constexpr int kPartOfMemory = 8;
   most_bytes_ = settings_.max_pending_bytes;
   if (settings_.memory_limit != 0 && can_reclaim()) [[unlikely]]
-    most_bytes_ = std::min(most_bytes_, settings_.memory_limit / kPartOfMemory);
+    most_bytes_ = std::min(most_bytes_, is_short() ? short_bytes() : settings_.memory_limit);
   if (starts_by_itself()) IdleStarter::wake();
 }
 

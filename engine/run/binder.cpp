@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "engine/run/input_memory.h"
 #include "engine/run/reclaim.h"
 #include "engine/run/scheduler.h"
 #include "fusion/plan/blocks.h"
@@ -43,7 +43,7 @@ class Binder {
 
  private:
   void bind_inputs() {
-    find_overwritable();
+    find_overwritable(window_, 1, &input_memory_);
     for (const Node* input : window_.inputs()) {
       const Node& node = *input;
       runtime::Buffer* buffer = node.buffer.get();
@@ -56,39 +56,6 @@ class Binder {
       if (base != nullptr) base += node.layout.offset * static_cast<int64_t>(size_of(node.dtype));
       batch_->inputs.push_back(node.buffer);
       batch_->bindings.inputs.push_back(base);
-    }
-  }
-
-  // Memory that only this window sees: no handle, alias or pending work does, but for inputs that
-  // are views of one another.
-  void find_overwritable() {
-    const absl::Span<Node* const> inputs = window_.inputs();
-    input_memory_.resize(inputs.size());
-    const auto set = [&](int32_t input, int32_t first) {
-      const Node& node = *inputs[input];
-      input_memory_[input] = {.bytes = static_cast<int64_t>(node.buffer->bytes()),
-                              .same_as = first,
-                              .is_at_begin = node.layout.offset == 0};
-    };
-    absl::InlinedVector<std::pair<runtime::Buffer*, int32_t>, 16> views;
-    for (int32_t i = 0; i < static_cast<int32_t>(inputs.size()); ++i) {
-      const Node& node = *inputs[i];
-      runtime::Buffer* buffer = node.buffer.get();
-      if (node.references.load() != Node::kPin || !buffer->writable() ||
-          buffer->data() == nullptr || buffer->failure != nullptr) {
-        continue;
-      }
-      node.buffer.unique() ? set(i, i) : views.push_back({buffer, i});
-    }
-    std::sort(views.begin(), views.end());
-    for (auto begin = views.begin(); begin != views.end();) {
-      runtime::Buffer* const buffer = begin->first;
-      const auto end =
-          std::find_if(begin, views.end(), [&](const auto& view) { return view.first != buffer; });
-      if (inputs[begin->second]->buffer.count() == end - begin) {
-        for (auto view = begin; view != end; ++view) set(view->second, begin->second);
-      }
-      begin = end;
     }
   }
 
@@ -220,7 +187,7 @@ class Binder {
   runtime::Backend& backend_;
   runtime::Stream* stream_;
   runtime::Event written_;
-  absl::InlinedVector<fusion::InputMemory, 16> input_memory_;
+  InputMemories input_memory_;
   bool some_missing_ = false;  // some memory could not be allocated
 };
 

@@ -38,6 +38,29 @@ const fusion::Blocks& BlocksCache::of(const fusion::Plan& plan,
   return added->blocks;
 }
 
+std::shared_ptr<const ReadyPlan> ThriftyPlans::find_or_make(
+    int64_t bytes, absl::FunctionRef<int64_t(const ReadyPlan&)> needed,
+    absl::FunctionRef<std::shared_ptr<const ReadyPlan>()> make) const {
+  const std::lock_guard lock(mutex_);
+  const Entry* least = nullptr;
+  int64_t least_needed = 0;
+  bool is_least_known = false;
+  for (const Entry& entry : entries_) {
+    is_least_known |= entry.asked_for <= bytes;
+    const int64_t needs = needed(*entry.plan);
+    if (needs <= bytes) return entry.plan;
+    if (least == nullptr || needs < least_needed) {
+      least = &entry;
+      least_needed = needs;
+    }
+  }
+  if (is_least_known) return least->plan;
+  std::shared_ptr<const ReadyPlan> made = make();
+  if (entries_.size() == kMaxEntries) entries_.erase(entries_.begin());
+  entries_.push_back({bytes, std::move(made)});
+  return entries_.back().plan;
+}
+
 std::shared_ptr<const ReadyPlan> PlanCache::find(absl::Span<const uint64_t> signature) {
   // Most likely the last one again: compare it before hashing.
   if (!entries_.empty() && entries_.front().signature == signature) return entries_.front().plan;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "fusion/plan/blocks.h"
 #include "fusion/plan/plan.h"
@@ -55,6 +56,28 @@ class BlocksCache {
   mutable int num_entries_ = 0;
 };
 
+struct ReadyPlan;
+
+// Plans that do the same as another in less memory. Thread-safe.
+class ThriftyPlans {
+ public:
+  // One that needs at most `bytes`, by what needed(plan) says, or the one that needs least if it is
+  // known that there is none. Else calls make().
+  std::shared_ptr<const ReadyPlan> find_or_make(
+      int64_t bytes, absl::FunctionRef<int64_t(const ReadyPlan&)> needed,
+      absl::FunctionRef<std::shared_ptr<const ReadyPlan>()> make) const;
+
+ private:
+  struct Entry {
+    int64_t asked_for;  // bytes
+    std::shared_ptr<const ReadyPlan> plan;
+  };
+  static constexpr size_t kMaxEntries = 16;
+
+  mutable std::mutex mutex_;
+  mutable std::vector<Entry> entries_;
+};
+
 // A plan that is ready to run.
 struct ReadyPlan {
   std::unique_ptr<kernels::PlanCode> code;                        // owns the plan
@@ -62,6 +85,7 @@ struct ReadyPlan {
   std::vector<std::vector<int32_t>> written_by;  // by step: the results that it writes
   std::vector<int32_t> unwritten;                // observed results of no elements
   BlocksCache blocks;
+  ThriftyPlans thrifty;
   std::vector<ValueLabel> results;  // by result
   std::vector<uint32_t> labeled;    // ops of the window, by ValueLabel::caller
   int64_t num_nodes = 0;

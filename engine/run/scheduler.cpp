@@ -53,6 +53,8 @@ void count_work(const ReadyPlan& plan) {
   count(c.ops_executed, plan.num_ops);
   count(c.temporaries_elided, plan.plan().temporaries_elided);
   count(c.bytes_elided, plan.plan().bytes_elided);
+  if (plan.plan().values_recomputed != 0) [[unlikely]]
+    count(c.values_recomputed, plan.plan().values_recomputed);
   count(c.kernels_launched, plan.kernels);
   count(c.library_calls, plan.library_calls);
   count(c.bytes_read, plan.bytes_read);
@@ -105,7 +107,8 @@ void publish_results(const Window& window, const ReadyPlan& plan, const Batch& b
 kernels::Tier tier_in_use() { return tier_of(config().compile); }
 
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
-                                         FlushObserver* observer) {
+                                         FlushObserver* observer,
+                                         const fusion::MemoryBudget* budget) {
   absl::StatusOr<fusion::Plan> plan =
       fusion::PlanFamilies::get().make(graph, {.fuse = mode.fuse,
                                                .fast_math = mode.fast_math,
@@ -115,6 +118,7 @@ std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mo
                                                .fuses_scans = device.type() == DeviceType::kCpu,
                                                .exact_epilogues = device.type() == DeviceType::kCpu,
                                                .rows_in_place = device.type() == DeviceType::kCpu,
+                                               .budget = budget,
                                                .observer = pass_printer()});
   if (!plan.ok()) throw error_of(plan.status());
   auto ready = std::make_shared<ReadyPlan>();

@@ -7,6 +7,7 @@
 #include "engine/observe/flush_observer.h"
 #include "engine/record/window.h"
 #include "engine/run/plan_cache.h"
+#include "fusion/plan/save_memory.h"
 #include "kernels/cache/cache.h"
 #include "runtime/backend.h"
 
@@ -16,8 +17,10 @@ namespace sluice::engine {
 kernels::Tier tier_in_use();
 
 // Plans the graph of a window for `device`. `observer`: null, or of the flush that needs the plan.
+// `budget`: null, or what a run should fit into, at the cost of time.
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
-                                         FlushObserver* observer = nullptr);
+                                         FlushObserver* observer = nullptr,
+                                         const fusion::MemoryBudget* budget = nullptr);
 
 // Allocates what the plan writes, submits it and gives every live node its buffer: afterwards they
 // are submitted. A result whose memory could not be allocated, and what depends on it, carries the

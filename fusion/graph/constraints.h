@@ -20,6 +20,7 @@ struct Constraints {
   bool unrolls_rows = true;
   bool fuses_scans = true;
   EpilogueUse epilogues = EpilogueUse::kNone;
+  bool saves_memory = false;  // rather than time
 
   // Adds those of `other`, which are of the same graph.
   void add(const Constraints& other);

@@ -16,6 +16,8 @@ inline bool is_costly(Op op) { return is_pointwise(op) && op_info(op).domain == 
 inline constexpr int kMaxWeight = 1024;
 inline constexpr int kMaxProgramWeight = 1536;
 inline constexpr int kMaxOutputs = 64;
+// Likewise where memory is short: what one kernel writes is in memory at one time.
+inline constexpr int kMaxOutputsForMemory = 6;
 // A value is stored if a group would compute each element more often than the first, or a point
 // more elements than the second: maps may lead to different parts of the value, as to the gates of
 // a recurrence or the corners of a window.

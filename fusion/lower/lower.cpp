@@ -47,7 +47,7 @@ bool lower_call(const Graph& graph, const Partition& partition, const Group& gro
         part == nullptr ? lowering.run(&step->bytes_read, &step->bytes_written)
                         : lowering.run_part(*part, &step->bytes_read, &step->bytes_written);
     if (call) {
-      if (lowering.mend_short_runs(*call)) return false;
+      if (!constraints->saves_memory && lowering.mend_short_runs(*call)) return false;
       step->cost += cost_of_point(call->program) * static_cast<double>(call->num_points());
       step->kernels.push_back(*std::move(call));
       return true;

@@ -78,7 +78,7 @@ bool GroupGraph::has_room(int g, NodeId n) const {
   const int64_t most = group.unrolled.empty() ? kMaxWeight : kMaxUnrolledWeight;
   const int64_t long_code = states_[g].long_code + long_code_of(node.op, node.dtype);
   return weight * row_length(group.space, group.unrolled) <= most &&
-         compiles_soon(weight, long_code, !group.axes.empty()) && states_[g].outputs < kMaxOutputs;
+         compiles_soon(weight, long_code, !group.axes.empty()) && states_[g].outputs < max_outputs_;
 }
 
 bool GroupGraph::has_room_unrolled(int g, const std::vector<int>& axes) const {
@@ -105,7 +105,8 @@ bool GroupGraph::can_merge(int a, int b) const {
   const int64_t long_code = states_[a].long_code + states_[b].long_code;
   return weight * row_length(unrolled.space, unrolled.unrolled) <= most &&
          compiles_soon(weight, long_code, !first.axes.empty() || !second.axes.empty()) &&
-         states_[a].outputs + states_[b].outputs <= kMaxOutputs && !reaches(a, b) && !reaches(b, a);
+         states_[a].outputs + states_[b].outputs <= max_outputs_ && !reaches(a, b) &&
+         !reaches(b, a);
 }
 
 void GroupGraph::merge(int into, int from) {

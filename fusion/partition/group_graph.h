@@ -20,7 +20,8 @@ using GroupNumbers = absl::InlinedVector<int, 4>;
 class GroupGraph {
  public:
   // `graph` must outlive this.
-  explicit GroupGraph(const Graph& graph) : graph_(&graph), memberships_(graph.nodes.size()) {}
+  GroupGraph(const Graph& graph, int max_outputs)
+      : graph_(&graph), max_outputs_(max_outputs), memberships_(graph.nodes.size()) {}
 
   int add(const Shape& space);
   Group& at(int g) { return states_[g].group; }
@@ -82,6 +83,7 @@ class GroupGraph {
   };
 
   const Graph* graph_;
+  int max_outputs_;
   std::vector<State> states_;
   Reachability order_;                                           // from what is read to its readers
   std::vector<absl::InlinedVector<Membership, 1>> memberships_;  // by node

@@ -25,7 +25,7 @@ class Placer {
         uses_(uses),
         row_facts_(row_facts),
         fuse_(fuse),
-        groups_(graph),
+        groups_(graph, constraints.saves_memory ? kMaxOutputsForMemory : kMaxOutputs),
         positions_(graph, constraints, uses, groups_),
         reasons_(graph, constraints, uses, row_facts, groups_, positions_),
         stored_(graph.nodes.size(), false) {}

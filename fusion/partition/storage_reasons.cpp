@@ -13,6 +13,10 @@ constexpr int64_t kSmallOperand = 16;
 // So many simple ops take no longer than writing a value and reading it.
 constexpr int kMaxCheapOps = 4;
 
+// Likewise where memory is short.
+constexpr int64_t kSmallOperandOfMuch = 4;
+constexpr int kMaxOpsForMemory = 16;
+
 // Why groups that all read one value are not one group, given that none computes it for itself.
 CutReason why_apart(const GroupGraph& groups, absl::Span<const int> readers) {
   const Group& a = groups.at(readers[0]);
@@ -103,7 +107,7 @@ bool StorageReasons::is_computed_often(NodeId n, absl::Span<const int> readers) 
 bool StorageReasons::is_cheap(NodeId n) const {
   if (class_of(node(n).op) == OpClass::kRoll) return true;  // what it rolls is asked as well
   absl::InlinedVector<NodeId, 2> reads;
-  int ops = kMaxCheapOps;
+  int ops = constraints_.saves_memory ? kMaxOpsForMemory : kMaxCheapOps;
   return add_reads(n, node(n).shape.numel(), &ops, &reads) && reads.size() <= 1;
 }
 
@@ -118,7 +122,8 @@ bool StorageReasons::add_reads(NodeId n, int64_t elements, int* ops,
     if (class_of(node(value).op) == OpClass::kSource) continue;
     const bool is_stored = node(value).op == Op::kInput || uses_.observed(value) ||
                            class_of(node(value).op) == OpClass::kLibrary;
-    if (node(value).shape.numel() <= elements / kSmallOperand) continue;
+    const int64_t small = constraints_.saves_memory ? kSmallOperandOfMuch : kSmallOperand;
+    if (node(value).shape.numel() <= elements / small) continue;
     absl::InlinedVector<NodeId, 2> own;
     if (is_stored || !add_reads(value, elements, ops, &own) || own.size() > 1) {
       // By several groups it will be stored. For `n` alone that would be another value for it.

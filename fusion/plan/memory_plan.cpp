@@ -34,6 +34,12 @@ bool is_read_in_place(const KernelCall& call, int32_t b, const Store& store) {
                       [](const Instr& instr) { return instr.op == Op::kGather; });
 }
 
+// Such kernels load everything that a point needs before they store its results, if these are of
+// the last pass, and then are done with it.
+bool may_work_in_place(const Program& program, bool rows_in_place) {
+  return program.schedule == Schedule::kPointwise || (rows_in_place && !has_scans(program));
+}
+
 class DonorFinder {
  public:
   DonorFinder(Plan* plan, bool rows_in_place) : plan_(*plan), rows_in_place_(rows_in_place) {
@@ -64,7 +70,7 @@ class DonorFinder {
         }
       }
       for (KernelCall& call : calls) {
-        if (!may_work_in_place(call.program)) continue;
+        if (!may_work_in_place(call.program, rows_in_place_)) continue;
         find_donors_of(call, s, [&](const MemoryRef& memory) {
           return !is_shared || uses[{memory.kind, memory.index}] == 1;
         });
@@ -73,12 +79,6 @@ class DonorFinder {
   }
 
  private:
-  // Such kernels load everything that a point needs before they store its results, if these are of
-  // the last pass, and then are done with it.
-  bool may_work_in_place(const Program& program) const {
-    return program.schedule == Schedule::kPointwise || (rows_in_place_ && !has_scans(program));
-  }
-
   template <typename F>
   void find_donors_of(KernelCall& call, int32_t step, F is_used_once) {
     std::vector<bool> is_output(call.buffers.size(), false);
@@ -155,6 +155,11 @@ void find_lifetimes(Plan* plan) {
       result.last_use = s;
     });
   }
+}
+
+bool may_write_over(const KernelCall& call, size_t buffer, size_t output, bool rows_in_place) {
+  return may_work_in_place(call.program, rows_in_place) &&
+         is_read_in_place(call, static_cast<int32_t>(buffer), call.program.stores[output]);
 }
 
 void find_donors(Plan* plan, bool rows_in_place) { DonorFinder(plan, rows_in_place).run(); }

@@ -3,6 +3,8 @@
 #ifndef SLUICE_FUSION_PLAN_MEMORY_PLAN_H_
 #define SLUICE_FUSION_PLAN_MEMORY_PLAN_H_
 
+#include <cstddef>
+
 #include "fusion/plan/plan.h"
 
 namespace sluice::fusion {
@@ -12,6 +14,11 @@ inline constexpr int64_t kLeastNontemporalBytes = 32LL << 20;
 
 // Sets first_use and last_use of every result.
 void find_lifetimes(Plan* plan);
+
+// True if the kernel reads the call's buffer `buffer` only at the element that it is about to write
+// to output `output`, so that this one may have the memory of a value that dies there.
+// `rows_in_place`: programs with reductions may work so, too.
+bool may_write_over(const KernelCall& call, size_t buffer, size_t output, bool rows_in_place);
 
 // Sets the donors of every result, and marks the programs that may work in place. Lifetimes are
 // known. `rows_in_place`: programs with reductions may, too.

@@ -43,6 +43,7 @@ struct Plan {
   std::vector<CutEdge> cuts;
   int64_t temporaries_elided = 0;
   int64_t bytes_elided = 0;
+  int64_t values_recomputed = 0;  // steps that run once more, for want of memory
 };
 
 }  // namespace sluice::fusion

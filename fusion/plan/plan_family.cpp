@@ -161,8 +161,9 @@ PlanFamilies::PlanFamilies() = default;
 PlanFamilies::~PlanFamilies() = default;
 
 absl::StatusOr<Plan> PlanFamilies::make(const Graph& graph, const PlanOptions& options) {
-  // Op by op there is little to plan.
-  if (options.observer || !options.fuse) return make_plan(graph, options);
+  // Op by op there is little to plan; a budget is of one size.
+  if (options.observer || options.budget != nullptr || !options.fuse)
+    return make_plan(graph, options);
   std::vector<int64_t> structure = structure_of(graph);
   structure.push_back(int64_t{options.fast_math} | int64_t{options.unrolls_rows} << 1 |
                       int64_t{options.allow_tf32} << 2 | int64_t{options.fuses_scans} << 3);

@@ -29,6 +29,7 @@ class Planner {
     constraints_.unrolls_rows = options_.unrolls_rows;
     constraints_.fuses_scans = options_.fuses_scans;
     constraints_.epilogues = epilogues();
+    constraints_.saves_memory = options_.budget != nullptr;
     memory_.input.resize(count, -1);
     int32_t inputs = 0;
     for (size_t n = 0; n < count; ++n) {
@@ -43,8 +44,11 @@ class Planner {
 
   absl::StatusOr<Plan> run() {
     for (const Pass& pass : kPasses) {
-      if (pass.when != When::kAlways && !options_.fuse) continue;
+      if (is_of_fusion(pass.when) && !options_.fuse) continue;
       if (pass.when == When::kFoldingEpilogues && epilogues() == EpilogueUse::kNone) continue;
+      // Kernels that share a launch have their memory at the same time.
+      if (pass.when == When::kSharingLaunches && options_.budget != nullptr) continue;
+      if (pass.when == When::kShortOfMemory && options_.budget == nullptr) continue;
       const std::string before = options_.observer ? describe() : std::string();
       (this->*pass.run)();
       if (options_.observer) {
@@ -58,13 +62,22 @@ class Planner {
     return std::move(plan_);
   }
 
-  enum class When : uint8_t { kAlways, kFusing, kFoldingEpilogues };
+  enum class When : uint8_t {
+    kAlways,
+    kFusing,
+    kFoldingEpilogues,
+    kSharingLaunches,
+    kShortOfMemory
+  };
+  static bool is_of_fusion(When when) {
+    return when != When::kAlways && when != When::kShortOfMemory;
+  }
   struct Pass {
     const char* name;
     When when;
     void (Planner::*run)();
   };
-  static const Pass kPasses[9];
+  static const Pass kPasses[10];
 
  private:
   std::string describe() const {
@@ -139,6 +152,8 @@ class Planner {
     return options_.exact_epilogues ? EpilogueUse::kCheap : EpilogueUse::kNone;
   }
   void fold_epilogues() { fusion::fold_epilogues(&plan_, epilogues()); }
+
+  void save_memory() { fusion::save_memory(&plan_, *options_.budget, options_.rows_in_place); }
 
   void share_launches() {
     plan_.steps = merge_launches(std::move(plan_.steps), plan_.results.size());
@@ -243,7 +258,8 @@ constexpr Planner::Pass Planner::kPasses[] = {
     {"partition and lower", When::kAlways, &Planner::partition_and_lower},
     {"simplify programs", When::kAlways, &Planner::simplify_programs},
     {"fold epilogues", When::kFoldingEpilogues, &Planner::fold_epilogues},
-    {"share launches", When::kFusing, &Planner::share_launches},
+    {"save memory", When::kShortOfMemory, &Planner::save_memory},
+    {"share launches", When::kSharingLaunches, &Planner::share_launches},
     {"find lifetimes", When::kAlways, &Planner::find_lifetimes},
     {"find donors", When::kAlways, &Planner::find_donors},
     {"find non-temporal stores", When::kAlways, &Planner::find_nontemporal_stores},

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "fusion/graph/graph.h"
 #include "fusion/plan/plan.h"
+#include "fusion/plan/save_memory.h"
 
 namespace sluice::fusion {
 
@@ -25,6 +26,8 @@ struct PlanOptions {
   bool exact_epilogues = false;
   // Kernels of rows compute no point twice in their last pass, if they are told so.
   bool rows_in_place = false;
+  // If set, runs of the plan should fit into it, at the cost of time.
+  const MemoryBudget* budget = nullptr;
   // If set, called for each pass that changed something, in order.
   std::function<void(const std::string& pass, const std::string& before, const std::string& after)>
       observer;

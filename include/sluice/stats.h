@@ -47,8 +47,8 @@ struct Stats {
   int64_t generic_tier_launches = 0;
   // Calls of sync().
   int64_t syncs = 0;
-  // Values that only gradients will ask for, given up since memory was short
-  // (Config::memory_limit), their bytes, and how many were computed again.
+  // Since memory was short (Config::memory_limit): values that only gradients will ask for, given
+  // up between windows, their bytes, and how many values were computed again, within windows too.
   int64_t values_evicted = 0;
   int64_t bytes_evicted = 0;
   int64_t values_recomputed = 0;

@@ -217,7 +217,9 @@ void DeviceAllocator::give_back_cached() {
 
 MemoryStats DeviceAllocator::stats() const {
   std::lock_guard lock(mutex_);
-  return stats_;
+  MemoryStats stats = stats_;
+  stats.in_use = held_ - stats.cached;
+  return stats;
 }
 
 void DeviceAllocator::reset_peak() {

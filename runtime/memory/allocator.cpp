@@ -38,12 +38,17 @@ class Allocator {
   absl::StatusOr<BufferRef> allocate(size_t bytes) {
     std::unique_lock lock(mutex_);
     if (bytes > size_t{1} << 60) return exhausted(bytes);
-    const size_t capacity = size_class(bytes);
+    size_t capacity = size_class(bytes);
     Buffer* buffer = take_cached(capacity);
+    if (buffer == nullptr && !fits(capacity)) {
+      // A block without room to spare, maybe the one of last time.
+      capacity = least_capacity(bytes);
+      buffer = take_cached(capacity);
+    }
     if (buffer == nullptr) {
-      if (held_ + static_cast<int64_t>(capacity) > limit()) {
+      if (!fits(capacity)) {
         trim_locked();
-        if (held_ + static_cast<int64_t>(capacity) > limit()) return exhausted(capacity);
+        if (!fits(capacity)) return exhausted(capacity);
       }
       void* data = from_system(capacity);
       if (data == nullptr) {
@@ -88,7 +93,9 @@ class Allocator {
 
   MemoryStats stats() {
     std::lock_guard lock(mutex_);
-    return stats_;
+    MemoryStats stats = stats_;
+    stats.in_use = held_ - stats.cached;
+    return stats;
   }
 
   void reset_peak() {
@@ -102,7 +109,9 @@ class Allocator {
     return given > 0 ? given : default_limit_;
   }
 
-  // Blocks count, which are larger than what was asked for.
+  bool fits(size_t capacity) const { return held_ + static_cast<int64_t>(capacity) <= limit(); }
+
+  // Blocks count, which may be larger than what was asked for.
   absl::Status exhausted(size_t bytes) const {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot allocate ", size_text(static_cast<int64_t>(bytes)), ": ",

@@ -17,6 +17,11 @@ inline size_t size_class(size_t bytes) {
   return std::max(step, (bytes + step - 1) & ~(step - 1));
 }
 
+// Of a block that has just room.
+inline size_t least_capacity(size_t bytes) {
+  return std::max(kBufferAlignment, (bytes + kBufferAlignment - 1) & ~(kBufferAlignment - 1));
+}
+
 }  // namespace sluice::runtime
 
 #endif  // SLUICE_RUNTIME_SIZE_CLASS_H_

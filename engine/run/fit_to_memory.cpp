@@ -1,0 +1,86 @@
+#include "engine/run/fit_to_memory.h"
+
+#include <utility>
+
+#include <sluice/config.h>
+#include "engine/observe/counters.h"
+#include "engine/run/input_memory.h"
+#include "engine/run/reclaim.h"
+#include "engine/run/scheduler.h"
+#include "fusion/plan/save_memory.h"
+#include "runtime/memory/size_class.h"
+
+namespace sluice::engine {
+namespace {
+
+// Budgets are multiples of this part of the limit: a little more or less of it needs no other plan.
+constexpr int64_t kPartOfLimit = 128;
+
+class Fitting {
+ public:
+  Fitting(const Window& window, uint64_t pins, runtime::Backend* backend)
+      : device_(window.node(0)->device), backend_(*backend) {
+    find_overwritable(window, pins, &inputs_);
+    limit_ = config().memory_limit;
+    backend_.set_memory_limit(limit_);
+  }
+
+  int64_t needed(const ReadyPlan& plan) const {
+    fusion::Blocks own;
+    int64_t bytes = 0;
+    for (const fusion::Block& block : plan.blocks.of(plan.plan(), inputs_, &own).blocks) {
+      if (block.input < 0) {
+        bytes += static_cast<int64_t>(runtime::least_capacity(static_cast<size_t>(block.bytes)));
+      }
+    }
+    return bytes;
+  }
+
+  int64_t available() const { return limit_ - backend_.memory_stats().in_use; }
+  bool fits(int64_t bytes) const { return bytes <= available(); }
+
+  // True if there is room then.
+  bool make_room(int64_t bytes, runtime::Stream* stream) const {
+    // Work in flight will free memory, and keeps what is given up until it is done.
+    stream->wait(stream->next_ticket() - 1);
+    while (!fits(bytes)) {
+      if (!reclaim(device_, bytes - available())) return false;
+    }
+    return true;
+  }
+
+  fusion::MemoryBudget budget() const {
+    const int64_t part = limit_ / kPartOfLimit + 1;
+    return {.bytes = available() / part * part, .inputs = {inputs_.begin(), inputs_.end()}};
+  }
+
+ private:
+  const Device device_;
+  runtime::Backend& backend_;
+  InputMemories inputs_;
+  int64_t limit_ = 0;
+};
+
+}  // namespace
+
+FittingPlan fit_to_memory(const Window& window, uint64_t pins,
+                          std::shared_ptr<const ReadyPlan> plan, PlanMode mode,
+                          runtime::Backend* backend, runtime::Stream* stream,
+                          FlushObserver* observer) {
+  const StageScope stage(observer, FlushStage::kPlan);
+  const Fitting fitting(window, pins, backend);
+  const int64_t needed = fitting.needed(*plan);
+  if (fitting.fits(needed) || fitting.make_room(needed, stream)) return {std::move(plan)};
+  const fusion::MemoryBudget budget = fitting.budget();
+  std::shared_ptr<const ReadyPlan> thrifty = plan->thrifty.find_or_make(
+      budget.bytes, [&](const ReadyPlan& known) { return fitting.needed(known); },
+      [&] {
+        count(counters().plan_misses);
+        return prepare(window.to_graph(), mode, window.node(0)->device, observer, &budget);
+      });
+  const int64_t least = fitting.needed(*thrifty);
+  if (least >= needed) return {std::move(plan), false};
+  return {std::move(thrifty), fitting.fits(least)};
+}
+
+}  // namespace sluice::engine
