@@ -105,13 +105,9 @@ Tensor of_logcumsumexp(const Backward& backward, size_t) {
   return share(backward.g) - share(-backward.g);
 }
 
-// Where sums have one term, as behind a layer of one output, elements can be made where they are
-// read: no library call, and no memory for all of them.
-Tensor product(const Tensor& a, const Tensor& b) { return a.shape(-1) == 1 ? a * b : matmul(a, b); }
-
 Tensor of_matmul(const Backward& backward, size_t k) {
-  if (k == 0) return product(backward.g, swapaxes(backward.operand(1), -1, -2));
-  return product(swapaxes(backward.operand(0), -1, -2), backward.g);
+  if (k == 0) return matmul(backward.g, swapaxes(backward.operand(1), -1, -2));
+  return matmul(swapaxes(backward.operand(0), -1, -2), backward.g);
 }
 
 // attrs: axis. Beside it the operand may have been broadcast to the result's extents.

@@ -60,8 +60,8 @@ TEST_F(Fusion, AProductOfOneTermIsMadeWhereItIsRead) {
   reset_stats();
   const Tensor y = 1.f - matmul(column, row);
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{-4, -6, 11, 15, -14, -20}));
-  EXPECT_EQ(stats().library_calls, 0u);
-  EXPECT_EQ(stats().kernels_launched, 1u);
+  EXPECT_EQ(stats().library_calls, 0);
+  EXPECT_EQ(stats().kernels_launched, 1);
 }
 
 TEST_F(Fusion, ATemporaryReadFiveTimesIsComputedOnce) {
