@@ -32,7 +32,9 @@ class Binder {
 
   void bind(kernels::Tier tier) {
     bind_inputs();
-    batch_->bindings.scalars.assign(window_.scalars().begin(), window_.scalars().end());
+    if (const auto scalars = window_.scalars(); !scalars.empty()) {
+      batch_->bindings.scalars.assign(scalars.begin(), scalars.end());
+    }
     batch_->results.resize(plan_.results.size());
     batch_->bindings.results.resize(plan_.results.size());
     bind_results();

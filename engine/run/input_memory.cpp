@@ -26,6 +26,7 @@ void find_overwritable(const Window& window, uint64_t pins, InputMemories* memor
     }
     node.buffer.unique() ? set(i, i) : views.push_back({buffer, i});
   }
+  if (views.empty()) return;
   std::sort(views.begin(), views.end());
   for (auto begin = views.begin(); begin != views.end();) {
     runtime::Buffer* const buffer = begin->first;
