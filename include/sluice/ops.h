@@ -771,8 +771,7 @@ Tensor one_hot(Arg indices, int64_t classes, DType dtype = DType::kFloat32);
 
 // (.., m, k) x (.., k, n) gives (.., m, n); leading axes broadcast; a 1-d operand is a row (left)
 // or column (right) vector whose axis is dropped. Dtypes are promoted; half types accumulate in
-// float32 and are rounded once, integers wrap, bool is an error. With k = 1 it fuses as multiply()
-// does.
+// float32 and are rounded once, integers wrap, bool is an error.
 Tensor matmul(Arg a, Arg b);
 
 // The products of a and b, summed over these axes of both, in pairs; the other axes of a come
