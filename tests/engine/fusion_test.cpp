@@ -56,7 +56,7 @@ TEST_F(Fusion, TwoProductsAndTheirSumAreOneKernel) {
 TEST_F(Fusion, AProductOfOneTermIsMadeWhereItIsRead) {
   const Tensor column = Tensor::from({1.f, -2.f, 3.f}).reshape({3, 1});
   const Tensor row = Tensor::from({5.f, 7.f}).reshape({1, 2});
-  sync_all();
+  sync();
   reset_stats();
   const Tensor y = 1.f - matmul(column, row);
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{-4, -6, 11, 15, -14, -20}));
