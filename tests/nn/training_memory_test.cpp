@@ -65,6 +65,28 @@ void train_with_less(int64_t hundredths, int64_t live, MakeNet make, Loss loss_o
   EXPECT_GT(stats().values_recomputed, 0);
 }
 
+nn::TransformerEncoderLayer transformers_block(int64_t width) {
+  return nn::TransformerEncoderLayer(
+      width, 4, {.feedforward = 4 * width, .dropout = 0, .gelu = true, .norm_first = true});
+}
+
+Tensor loss_of_block(nn::TransformerEncoderLayer& block, const Tensor& x) {
+  return mean(square(block(x, Tensor(), /*causal=*/true)));
+}
+
+// For images of 8 x 8.
+nn::Sequential convolutions() {
+  return nn::Sequential{nn::Conv2d{1, 16, {3, 3}, {.padding = 1}},
+                        nn::BatchNorm2d{16},
+                        nn::ReLU{},
+                        nn::Conv2d{16, 32, {3, 3}, {.padding = 1}},
+                        nn::BatchNorm2d{32},
+                        nn::ReLU{},
+                        nn::MaxPool2d{2},
+                        nn::Flatten{},
+                        nn::Linear{32 * 4 * 4, 10}};
+}
+
 class TrainingMemory : public testing::Test {
  protected:
   void SetUp() override {
@@ -87,12 +109,10 @@ TEST_F(TrainingMemory, OfAnMlpIsThatOfItsState) {
 
 TEST_F(TrainingMemory, OfATransformersBlock) {
   constexpr int64_t kWidth = 128, kRows = 16 * 64, kActivation = kRows * kWidth * 4;
-  nn::TransformerEncoderLayer net(
-      kWidth, 4, {.feedforward = 4 * kWidth, .dropout = 0, .gelu = true, .norm_first = true});
+  nn::TransformerEncoderLayer net = transformers_block(kWidth);
   const Tensor x = randn({16, 64, kWidth}).eval();
-  const auto [peak, parameters] = peak_of_step(net, [&](nn::TransformerEncoderLayer& block) {
-    return mean(square(block(x, Tensor(), /*causal=*/true)));
-  });
+  const auto [peak, parameters] = peak_of_step(
+      net, [&](nn::TransformerEncoderLayer& block) { return loss_of_block(block, x); });
   // x; two normalised inputs, queries, keys and values, scores of two, what attention gives, its
   // sum with x; hidden values of four before and after gelu; the result and its gradient.
   EXPECT_LE(peak - live_, 4 * parameters + (1 + 2 + 3 + 2 + 1 + 1 + 8 + 2) * kActivation + 65536);
@@ -102,15 +122,7 @@ TEST_F(TrainingMemory, OfConvolutions) {
   if (kernels::find_convolutions() == nullptr) {
     GTEST_SKIP() << "composed convolutions copy the windows that they multiply";
   }
-  nn::Sequential net{nn::Conv2d{1, 16, {3, 3}, {.padding = 1}},
-                     nn::BatchNorm2d{16},
-                     nn::ReLU{},
-                     nn::Conv2d{16, 32, {3, 3}, {.padding = 1}},
-                     nn::BatchNorm2d{32},
-                     nn::ReLU{},
-                     nn::MaxPool2d{2},
-                     nn::Flatten{},
-                     nn::Linear{32 * 4 * 4, 10}};
+  nn::Sequential net = convolutions();
   constexpr int64_t kPlane = 32 * 8 * 8 * 4;
   const Tensor x = rand({32, 1, 8, 8}).eval(), labels = randint(0, 10, {32}).eval();
   const auto [peak, parameters] =
@@ -123,14 +135,8 @@ TEST_F(TrainingMemory, ATransformersBlockTrainsWithLess) {
   constexpr int64_t kWidth = 128;
   const Tensor x = randn({16, 64, kWidth}).eval();
   train_with_less(
-      75, live_,
-      [] {
-        return nn::TransformerEncoderLayer(
-            kWidth, 4, {.feedforward = 4 * kWidth, .dropout = 0, .gelu = true, .norm_first = true});
-      },
-      [&](nn::TransformerEncoderLayer& block) {
-        return mean(square(block(x, Tensor(), /*causal=*/true)));
-      });
+      75, live_, [] { return transformers_block(kWidth); },
+      [&](nn::TransformerEncoderLayer& block) { return loss_of_block(block, x); });
 }
 
 TEST_F(TrainingMemory, ConvolutionsTrainWithTwoThirds) {
@@ -138,20 +144,8 @@ TEST_F(TrainingMemory, ConvolutionsTrainWithTwoThirds) {
     GTEST_SKIP() << "composed convolutions copy the windows that they multiply";
   }
   const Tensor x = rand({32, 1, 8, 8}).eval(), labels = randint(0, 10, {32}).eval();
-  train_with_less(
-      67, live_,
-      [] {
-        return nn::Sequential{nn::Conv2d{1, 16, {3, 3}, {.padding = 1}},
-                              nn::BatchNorm2d{16},
-                              nn::ReLU{},
-                              nn::Conv2d{16, 32, {3, 3}, {.padding = 1}},
-                              nn::BatchNorm2d{32},
-                              nn::ReLU{},
-                              nn::MaxPool2d{2},
-                              nn::Flatten{},
-                              nn::Linear{32 * 4 * 4, 10}};
-      },
-      [&](nn::Sequential& m) { return nn::cross_entropy(m(x), labels); });
+  train_with_less(67, live_, convolutions,
+                  [&](nn::Sequential& m) { return nn::cross_entropy(m(x), labels); });
 }
 
 TEST_F(TrainingMemory, BehindOneOutputNoColumnTimesRowIsStored) {
