@@ -10,7 +10,7 @@
 #include "engine/run/input_memory.h"
 #include "engine/run/reclaim.h"
 #include "engine/run/scheduler.h"
-#include "fusion/plan/blocks.h"
+#include "fusion/plan/memory/blocks.h"
 
 namespace sluice::engine {
 namespace {

@@ -11,9 +11,8 @@
 namespace sluice::engine {
 
 // Fills in `batch`, which will be the next one on `stream`: inputs, scalars, and the memory of the
-// results, where fusion/plan/blocks.h puts them. Calls whose memory could not be allocated are
-// skipped, and their outputs and the batch get the failure.
-// Kernels are to run on `tier`.
+// results, where fusion/plan/memory/blocks.h puts them. Calls whose memory could not be allocated
+// are skipped, and their outputs and the batch get the failure. Kernels are to run on `tier`.
 void bind(const Window& window, const ReadyPlan& plan, kernels::Tier tier, Batch* batch,
           runtime::Backend* backend, runtime::Stream* stream);
 

@@ -7,7 +7,7 @@
 #include "engine/run/input_memory.h"
 #include "engine/run/reclaim.h"
 #include "engine/run/scheduler.h"
-#include "fusion/plan/save_memory.h"
+#include "fusion/plan/memory/save_memory.h"
 #include "runtime/memory/size_class.h"
 
 namespace sluice::engine {

@@ -20,8 +20,8 @@ struct FittingPlan {
 
 // What to run `window` by, which is the next on the stream, under Config::memory_limit: `plan`, or
 // if its results find no memory, even after the work in flight is done and what can be computed
-// again has been given up, a plan that does the same in less (fusion/plan/save_memory.h). Such
-// plans stay with `plan`. `pins`: as for find_overwritable().
+// again has been given up, a plan that does the same in less (fusion/plan/memory/save_memory.h).
+// Such plans stay with `plan`. `pins`: as for find_overwritable().
 FittingPlan fit_to_memory(const Window& window, uint64_t pins,
                           std::shared_ptr<const ReadyPlan> plan, PlanMode mode,
                           runtime::Backend* backend, runtime::Stream* stream,

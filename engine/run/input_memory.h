@@ -4,7 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "engine/record/window.h"
-#include "fusion/plan/blocks.h"
+#include "fusion/plan/memory/blocks.h"
 
 namespace sluice::engine {
 

@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "fusion/plan/blocks.h"
+#include "fusion/plan/memory/blocks.h"
 #include "fusion/plan/plan.h"
 #include "kernels/executor.h"
 

@@ -7,7 +7,7 @@
 #include "engine/observe/flush_observer.h"
 #include "engine/record/window.h"
 #include "engine/run/plan_cache.h"
-#include "fusion/plan/save_memory.h"
+#include "fusion/plan/memory/save_memory.h"
 #include "kernels/cache/cache.h"
 #include "runtime/backend.h"
 

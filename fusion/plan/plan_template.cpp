@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "fusion/plan/memory_plan.h"
+#include "fusion/plan/memory/memory_plan.h"
 
 namespace sluice::fusion {
 namespace {

@@ -10,7 +10,7 @@
 #include "fusion/partition/partition.h"
 #include "fusion/plan/epilogues.h"
 #include "fusion/plan/launches.h"
-#include "fusion/plan/memory_plan.h"
+#include "fusion/plan/memory/memory_plan.h"
 #include "fusion/plan/plan_text.h"
 #include "fusion/rewrite/known_programs.h"
 #include "fusion/rewrite/simplify.h"

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "fusion/graph/graph.h"
+#include "fusion/plan/memory/save_memory.h"
 #include "fusion/plan/plan.h"
-#include "fusion/plan/save_memory.h"
 
 namespace sluice::fusion {
 

@@ -1,13 +1,13 @@
 // Where the results of plans made by hand lie: what is in use at the same time lies apart, and
 // little memory is taken beside that.
-#include "fusion/plan/blocks.h"
+#include "fusion/plan/memory/blocks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "fusion/plan/memory_plan.h"
+#include "fusion/plan/memory/memory_plan.h"
 
 namespace sluice::fusion {
 namespace {

@@ -1,6 +1,6 @@
 // Plans made by hand, run by less memory: what is read again long after is computed again, steps
 // change places, and every step still reads what it read before.
-#include "fusion/plan/save_memory.h"
+#include "fusion/plan/memory/save_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "fusion/plan/memory_plan.h"
+#include "fusion/plan/memory/memory_plan.h"
 
 namespace sluice::fusion {
 namespace {

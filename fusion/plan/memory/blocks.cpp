@@ -1,4 +1,4 @@
-#include "fusion/plan/blocks.h"
+#include "fusion/plan/memory/blocks.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "fusion/plan/step_schedule.h"
-#include "fusion/plan/step_schedule_facts.h"
+#include "fusion/plan/memory/step_schedule.h"
+#include "fusion/plan/memory/step_schedule_facts.h"
 
 namespace sluice::fusion {
 namespace {

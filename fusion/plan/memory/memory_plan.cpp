@@ -1,4 +1,4 @@
-#include "fusion/plan/memory_plan.h"
+#include "fusion/plan/memory/memory_plan.h"
 
 #include <algorithm>
 #include <utility>

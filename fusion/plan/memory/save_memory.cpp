@@ -1,11 +1,11 @@
-#include "fusion/plan/save_memory.h"
+#include "fusion/plan/memory/save_memory.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "fusion/plan/memory_plan.h"
-#include "fusion/plan/step_schedule.h"
+#include "fusion/plan/memory/memory_plan.h"
+#include "fusion/plan/memory/step_schedule.h"
 
 namespace sluice::fusion {
 namespace {
@@ -94,8 +94,9 @@ class MemorySaver {
 
   bool reorder(int64_t aim) {
     bool is_better = false;
+    const auto is_done = [&] { return excess_ == 0 || steps_left_ <= 0; };
     const auto try_move = [&](size_t from, size_t to) {
-      if (from == to || excess_ == 0 || steps_left_ <= 0) return;
+      if (from == to) return;
       steps_left_ -= static_cast<int64_t>(schedule_.size());
       schedule_.move(from, to);
       const double excess = MemorySaver::excess(schedule_, aim);
@@ -106,8 +107,8 @@ class MemorySaver {
         schedule_.move(to, from);
       }
     };
-    for (size_t p = schedule_.size(); p-- > 0;) try_move(p, schedule_.latest(p));
-    for (size_t p = 0; p < schedule_.size(); ++p) try_move(p, schedule_.earliest(p));
+    for (size_t p = schedule_.size(); p-- > 0 && !is_done();) try_move(p, schedule_.latest(p));
+    for (size_t p = 0; p < schedule_.size() && !is_done(); ++p) try_move(p, schedule_.earliest(p));
     return is_better;
   }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fusion/plan/blocks.h"
+#include "fusion/plan/memory/blocks.h"
 #include "fusion/plan/plan.h"
 
 namespace sluice::fusion {

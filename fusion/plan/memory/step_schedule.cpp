@@ -1,10 +1,10 @@
-#include "fusion/plan/step_schedule.h"
+#include "fusion/plan/memory/step_schedule.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "fusion/plan/memory_plan.h"
-#include "fusion/plan/step_schedule_facts.h"
+#include "fusion/plan/memory/memory_plan.h"
+#include "fusion/plan/memory/step_schedule_facts.h"
 
 namespace sluice::fusion {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "fusion/plan/blocks.h"
+#include "fusion/plan/memory/blocks.h"
 #include "fusion/plan/plan.h"
 
 namespace sluice::fusion {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "fusion/plan/step_schedule.h"
+#include "fusion/plan/memory/step_schedule.h"
 
 namespace sluice::fusion {
 
