@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "fusion/plan/family_rules.h"
-#include "fusion/plan/memory/size_line.h"
 #include "fusion/plan/plan_numbers.h"
 #include "fusion/plan/plan_template.h"
+#include "fusion/plan/size_line.h"
 
 namespace sluice::fusion {
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "fusion/plan/memory/size_line.h"
 #include "fusion/plan/plan_numbers.h"
 #include "fusion/plan/plan_text.h"
+#include "fusion/plan/size_line.h"
 
 namespace sluice::fusion {
 namespace {

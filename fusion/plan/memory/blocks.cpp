@@ -8,7 +8,6 @@
 namespace sluice::fusion {
 namespace {
 
-constexpr int32_t kForEver = std::numeric_limits<int32_t>::max();
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
 constexpr int64_t kAlignment = 256;

@@ -3,12 +3,16 @@
 #define SLUICE_FUSION_PLAN_BLOCKS_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "fusion/plan/plan.h"
 
 namespace sluice::fusion {
+
+// The last step that touches what outlives the plan.
+inline constexpr int32_t kForEver = std::numeric_limits<int32_t>::max();
 
 struct Block {
   int32_t input = -1;   // whose memory it is; -1: it is to be allocated

@@ -1,7 +1,6 @@
 #include "fusion/plan/memory/step_schedule.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "fusion/plan/memory/memory_plan.h"
 #include "fusion/plan/memory/step_schedule_facts.h"
@@ -11,8 +10,6 @@ namespace {
 
 // Of steps that are computed again for the sake of one value.
 constexpr int kMaxDepth = 12;
-
-constexpr int32_t kForEver = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "fusion/plan/memory/size_line.h"
+#include "fusion/plan/size_line.h"
 
 #include <numeric>
 
