@@ -83,7 +83,7 @@ void Queue::flush_full() {
       // writes. If it is no more than this, a window of all of a step can be planned to fit.
       constexpr int kMostLive = 3;
       const int64_t room = settings_.memory_limit - backend_.memory_stats().in_use;
-      if (is_short() || bytes_since_scan_ > kMostLive * room) {
+      if (is_short() || !is_alone() || bytes_since_scan_ > kMostLive * room) {
         run_in_pieces(cause);
       } else {
         most_bytes_ = std::max(most_bytes_, bytes_since_scan_ + settings_.memory_limit / 2);
@@ -99,6 +99,12 @@ void Queue::flush_full() {
 int64_t Queue::short_bytes() const {
   constexpr int kPartOfMemory = 8;
   return settings_.memory_limit / kPartOfMemory;
+}
+
+// What would fit now, other threads may want as well: with theirs, windows are short.
+void Queue::limit_window() {
+  if (!is_alone()) short_under_ = std::max(short_under_, settings_.memory_limit);
+  most_bytes_ = std::min(most_bytes_, is_short() ? short_bytes() : settings_.memory_limit);
 }
 
 // Runs what is pending in short windows, between which values may be given up, but for the

@@ -92,6 +92,8 @@ class Queue {
   int64_t live_bytes() const;
   bool is_short() const { return settings_.memory_limit <= short_under_; }
   int64_t short_bytes() const;
+  bool is_alone() const;
+  void limit_window();
   void run_in_pieces(FlushCause cause);
   bool starts_by_itself() const;
   bool is_worth_starting() const;

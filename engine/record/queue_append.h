@@ -38,7 +38,7 @@ inline bool Queue::starts_by_itself() const {
 inline void Queue::begin_window() {
   most_bytes_ = settings_.max_pending_bytes;
   if (settings_.memory_limit != 0 && can_reclaim()) [[unlikely]]
-    most_bytes_ = std::min(most_bytes_, is_short() ? short_bytes() : settings_.memory_limit);
+    limit_window();
   if (starts_by_itself()) IdleStarter::wake();
 }
 

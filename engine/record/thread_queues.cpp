@@ -39,6 +39,17 @@ class Registry {
     idle_.push_back(queue);
   }
 
+  // Whether threads have other queues of its device.
+  bool is_alone(const Queue* queue) {
+    std::lock_guard lock(mutex_);
+    const auto is_other = [&](const Queue* other) {
+      return other != queue && other->device() == queue->device();
+    };
+    const auto others = std::count_if(queues_.begin(), queues_.end(),
+                                      [&](const auto& other) { return is_other(other.get()); });
+    return others == std::count_if(idle_.begin(), idle_.end(), is_other);
+  }
+
   std::vector<Queue*> all() {
     std::lock_guard lock(mutex_);
     std::vector<Queue*> result;
@@ -86,6 +97,8 @@ Queue& Queue::find_current(Device device) {
   }
   return *latest_;
 }
+
+bool Queue::is_alone() const { return Registry::get().is_alone(this); }
 
 std::vector<Queue*> Queue::all() { return Registry::get().all(); }
 
