@@ -29,9 +29,24 @@ char* element_at(const void* data, int64_t element, size_t size) {
   return static_cast<char*>(const_cast<void*>(data)) + element * static_cast<int64_t>(size);
 }
 
+// So is a vector by a matrix of long columns, which are read side by side: tasks that had a few of
+// them each would read short pieces of memory all over it.
+constexpr int64_t kMinPartOfColumns = 128, kMinPartsOfColumns = 4, kMaxPartsOfColumns = 32;
+
+// How many lines, which lie side by side in memory, are multiplied with one vector; else 0.
+int64_t lines_side_by_side(const Matmul& x) {
+  if (x.m == 1 && x.n > 1 && x.b_strides[2] == 1) return x.n;
+  if (x.n == 1 && x.m > 1 && x.a_strides[1] == 1) return x.m;
+  return 0;
+}
+
 int64_t num_parts(const Matmul& x) {
-  if (x.batch * x.m * x.n > kMaxSplitResult || x.k < kMinSplitDepth) return 1;
-  return std::min(kMaxParts, x.k / kMinPartDepth);
+  if (x.batch * x.m * x.n <= kMaxSplitResult && x.k >= kMinSplitDepth) {
+    return std::min(kMaxParts, x.k / kMinPartDepth);
+  }
+  const int64_t parts = std::min({kMaxPartsOfColumns / x.batch, x.k / kMinPartOfColumns,
+                                  lines_side_by_side(x) * x.k / kMinRead});
+  return parts < kMinPartsOfColumns ? 1 : parts;
 }
 
 // `count` products of x from `batch` on, of the columns of a from `begin` to `end`.
