@@ -89,6 +89,9 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     most = builder_.index(kWidestPanel);
   }
   llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
+  // Of one leaf a turn would be over before the hardware foresees what it reads.
+  constexpr int kLeavesOfTurn = 4;
+  llvm::Value* turn = lanes_reduced() && !is_free ? builder_.index(kLeavesOfTurn) : one;
   llvm::Value* lanes = builder_.index(lanes_reduced() ? 1 : builder_.lanes());
   const size_t passes = entry_ == Entry::kBlock ? 1 : plan_.passes.size();
   std::vector<Tree> trees;
@@ -127,17 +130,25 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
           return Values{};
         });
       }
-      builder_.loop(builder_.index(0), leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
+      auto add_leaf = [&](llvm::Value* column, llvm::Value* leaf) {
         llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
         llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
+        const Accumulators result = emit_leaf(pass, from, to);
+        if (is_known) {
+          const Accumulators before = read_total(trees[p], column);
+          write_total(trees[p], column, combine(pass.reductions, before, result));
+        } else if (!result.empty()) {
+          add_to_tree(trees[p], column, leaf, result);
+        }
+      };
+      builder_.loop(builder_.index(0), leaves, turn, {}, [&](llvm::Value* leaf, const Values&) {
+        llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves);
         take_turns([&](llvm::Value* column, llvm::Value*) {
-          const Accumulators result = emit_leaf(pass, from, to);
-          if (is_known) {
-            const Accumulators before = read_total(trees[p], column);
-            write_total(trees[p], column, combine(pass.reductions, before, result));
-          } else if (!result.empty()) {
-            add_to_tree(trees[p], column, leaf, result);
-          }
+          if (!lanes_reduced()) return add_leaf(column, leaf);
+          builder_.loop(leaf, end_of_turn, one, {}, [&](llvm::Value* l, const Values&) {
+            add_leaf(column, l);
+            return Values{};
+          });
         });
         return Values{};
       });
