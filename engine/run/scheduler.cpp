@@ -12,6 +12,7 @@
 #include "engine/run/batch.h"
 #include "engine/run/binder.h"
 #include "fusion/plan/plan_family.h"
+#include "kernels/host_isa.h"
 #include "runtime/status_error.h"
 
 namespace sluice::engine {
@@ -109,17 +110,19 @@ kernels::Tier tier_in_use() { return tier_of(config().compile); }
 std::shared_ptr<const ReadyPlan> prepare(const fusion::Graph& graph, PlanMode mode, Device device,
                                          FlushObserver* observer,
                                          const fusion::MemoryBudget* budget) {
-  absl::StatusOr<fusion::Plan> plan =
-      fusion::PlanFamilies::get().make(graph, {.fuse = mode.fuse,
-                                               .fast_math = mode.fast_math,
-                                               .allow_tf32 = mode.allow_tf32,
-                                               // A GPU has an order of its own (docs/cuda.md).
-                                               .unrolls_rows = device.type() == DeviceType::kCpu,
-                                               .fuses_scans = device.type() == DeviceType::kCpu,
-                                               .exact_epilogues = device.type() == DeviceType::kCpu,
-                                               .rows_in_place = device.type() == DeviceType::kCpu,
-                                               .budget = budget,
-                                               .observer = pass_printer()});
+  absl::StatusOr<fusion::Plan> plan = fusion::PlanFamilies::get().make(
+      graph, {.fuse = mode.fuse,
+              .fast_math = mode.fast_math,
+              .allow_tf32 = mode.allow_tf32,
+              // A GPU has an order of its own (docs/cuda.md).
+              .unrolls_rows = device.type() == DeviceType::kCpu,
+              .unrolls_longer_rows = device.type() == DeviceType::kCpu &&
+                                     kernels::host_isa() != kernels::Isa::kX86_64V4,
+              .fuses_scans = device.type() == DeviceType::kCpu,
+              .exact_epilogues = device.type() == DeviceType::kCpu,
+              .rows_in_place = device.type() == DeviceType::kCpu,
+              .budget = budget,
+              .observer = pass_printer()});
   if (!plan.ok()) throw error_of(plan.status());
   auto ready = std::make_shared<ReadyPlan>();
   ready->num_nodes = static_cast<int64_t>(graph.nodes.size());

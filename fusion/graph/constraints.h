@@ -18,6 +18,7 @@ struct Constraints {
   std::vector<bool> breaks_runs;  // of these: see fusion/lower/loops/short_runs.h
   // Of the whole graph: as in PlanOptions.
   bool unrolls_rows = true;
+  bool unrolls_longer_rows = false;
   bool fuses_scans = true;
   EpilogueUse epilogues = EpilogueUse::kNone;
   bool saves_memory = false;  // rather than time

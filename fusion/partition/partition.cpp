@@ -74,7 +74,7 @@ Partition partition(const Graph& graph, const Constraints& constraints, bool fus
   if (fuse) merge_siblings(graph, uses, placement.stored, &placement.groups);
   std::vector<Group> groups = std::move(placement.groups).in_order();
   if (constraints.unrolls_rows) {
-    for (Group& group : groups) unroll_short_rows(graph, &group);
+    for (Group& group : groups) unroll_short_rows(graph, constraints, &group);
   }
   return {.groups = std::move(groups),
           .stored = std::move(placement.stored),

@@ -15,25 +15,33 @@ bool is_short_row(const Shape& space, const std::vector<int>& axes, int64_t most
   return length > 1 && length <= most && space.numel() / length >= kMinUnrolledRows;
 }
 
-// Of longer rows positions are found sooner in a vector of one row than by a row in each lane: the
-// extreme first, then where it is. Booleans have no extremes to begin with.
+// Positions are found sooner by a row in each lane than in a vector of one row, where that has no
+// masks. Where it has them, booleans still are, which have no extremes to begin with.
 constexpr int64_t kMostPositions = 32;
-int64_t most_unrolled_positions(DType dtype) {
-  if (dtype == DType::kBool) return kMostPositions;
-  return size_of(dtype) == 8 ? 16 : 31;
+int64_t most_positions(bool longer, DType dtype) {
+  if (longer || dtype == DType::kBool) return kMostPositions;
+  return size_of(dtype) == 8 ? kMaxUnrolled : kMostPositions - 1;
+}
+
+// Other reductions of whole vectors take no longer.
+int64_t most_elements(bool longer, DType dtype) {
+  if (!longer) return kMaxUnrolled;
+  return size_of(dtype) == 8 ? 27 : 31;
 }
 
 // How many elements of a row are unrolled.
-int64_t most_unrolled(const Graph& graph, const Group& group) {
+int64_t most_unrolled(const Graph& graph, const Constraints& constraints, const Group& group) {
+  // Of other axes, as many streams would be read.
+  const bool longer =
+      constraints.unrolls_longer_rows && group.axes.back() + 1 == group.space.rank();
   int64_t most = kMostPositions;
   for (const NodeId member : group.members) {
     const GraphNode& node = graph.nodes[member];
-    if (is_arg_reduction(node.op)) {
-      const DType dtype = graph.nodes[node.operands[0].node].dtype;
-      most = std::min(most, most_unrolled_positions(dtype));
-    } else if (is_scan(node.op) || is_reduction(node.op)) {
-      return kMaxUnrolled;
-    }
+    if (is_scan(node.op)) return kMaxUnrolled;
+    if (!is_reduction(node.op)) continue;
+    const DType dtype = graph.nodes[node.operands[0].node].dtype;
+    most = std::min(most, is_arg_reduction(node.op) ? most_positions(longer, dtype)
+                                                    : most_elements(longer, dtype));
   }
   return most;
 }
@@ -73,9 +81,9 @@ bool can_unroll(const Rows& rows, const std::vector<int>& axes) {
   return outer >= kMinUnrolledLanes;
 }
 
-void unroll_short_rows(const Graph& graph, Group* group) {
+void unroll_short_rows(const Graph& graph, const Constraints& constraints, Group* group) {
   if (group->axes.empty() || !group->unrolled.empty()) return;
-  if (!is_short_row(group->space, group->axes, most_unrolled(graph, *group))) return;
+  if (!is_short_row(group->space, group->axes, most_unrolled(graph, constraints, *group))) return;
   const int64_t length = row_length(group->space, group->axes);
   if (weight_of_members(graph, *group) * length > kMaxUnrolledWeight) return;
   std::swap(group->axes, group->unrolled);

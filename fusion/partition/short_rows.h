@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "fusion/graph/constraints.h"
 #include "fusion/graph/graph.h"
 #include "fusion/partition/partition.h"
 #include "fusion/partition/row_facts.h"
@@ -19,7 +20,7 @@ bool is_short_row(const Shape& space, const std::vector<int>& axes);
 bool can_unroll(const Rows& rows, const std::vector<int>& axes);
 
 // Makes the reduced axes of `group` unrolled ones if its rows are short and the kernel stays small.
-void unroll_short_rows(const Graph& graph, Group* group);
+void unroll_short_rows(const Graph& graph, const Constraints& constraints, Group* group);
 
 // Of a pointwise group that joins a few columns by a concat along the last axis, as `stack` of the
 // components of vectors does: that axis, if the kernel stays small when it is unrolled. Then each

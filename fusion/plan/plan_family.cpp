@@ -166,7 +166,8 @@ absl::StatusOr<Plan> PlanFamilies::make(const Graph& graph, const PlanOptions& o
     return make_plan(graph, options);
   std::vector<int64_t> structure = structure_of(graph);
   structure.push_back(int64_t{options.fast_math} | int64_t{options.unrolls_rows} << 1 |
-                      int64_t{options.allow_tf32} << 2 | int64_t{options.fuses_scans} << 3);
+                      int64_t{options.allow_tf32} << 2 | int64_t{options.fuses_scans} << 3 |
+                      int64_t{options.unrolls_longer_rows} << 4);
   const std::vector<int64_t> numbers = numbers_of(graph);
   std::shared_ptr<Family> family;
   std::optional<int64_t> position;

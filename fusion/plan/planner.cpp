@@ -27,6 +27,7 @@ class Planner {
     constraints_.over_budget.resize(count, false);
     constraints_.breaks_runs.resize(count, false);
     constraints_.unrolls_rows = options_.unrolls_rows;
+    constraints_.unrolls_longer_rows = options_.unrolls_longer_rows;
     constraints_.fuses_scans = options_.fuses_scans;
     constraints_.epilogues = epilogues();
     constraints_.saves_memory = options_.budget != nullptr;

@@ -20,6 +20,8 @@ struct PlanOptions {
   // Reductions of rows of a few elements may become pointwise instructions: the device combines the
   // elements of a row in the order of kernels/reduction.h.
   bool unrolls_rows = true;
+  // Rows of some more elements take less time so too: the target has no masks for their ends.
+  bool unrolls_longer_rows = false;
   // Scans are instructions of programs (fusion/ir/scan.h), not library calls.
   bool fuses_scans = true;
   // Library calls apply epilogues with the bits of the ops' own kernels.

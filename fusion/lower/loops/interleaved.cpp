@@ -8,8 +8,9 @@
 namespace sluice::fusion {
 namespace {
 
-// Vectors that take more than so many shuffles are no better than single elements.
-constexpr int64_t kMaxInterleaved = 16;
+// As many as a row may have whose positions are compared. (To put more than so many together takes
+// as many shuffles of each as single elements take stores.)
+constexpr int64_t kMaxInterleaved = 32, kMaxStored = 16;
 
 // With elements between that nobody needs: where the vectors have this share of what is needed.
 constexpr int64_t kMaxApart = 4;
@@ -46,6 +47,7 @@ std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, cons
     const int64_t stride = address.coefficient[lane];
     if (access.lanes != StrideClass::kAny || stride < 2 || stride > kMaxInterleaved) continue;
     if (roles[a] != Role::kLoaded && roles[a] != Role::kStored) continue;
+    if (roles[a] == Role::kStored && stride > kMaxStored) continue;
     // Stores of elements may belong to different passes.
     if (roles[a] == Role::kStored && access.varies_along_reduced && program.reduced_rank > 0) {
       continue;

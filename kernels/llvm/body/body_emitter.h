@@ -178,6 +178,11 @@ class BodyEmitter {
   // The places at the end that nobody needs.
   static int unread(const Interleaved& group);
   llvm::Value* load_interleaved(Interleaved* group, const fusion::Instr& instr);
+  // By place, from the first element at `start` on.
+  std::vector<llvm::Value*> load_vectors(const Interleaved& group, llvm::Value* start, DType dtype);
+  // The same of rows of at least a vector's length: a part of each at a time, which are transposed.
+  std::vector<llvm::Value*> load_transposed(const Interleaved& group, llvm::Value* start,
+                                            DType dtype);
   // Stores once it has the values of all places.
   void store_interleaved(Interleaved* group, const fusion::Store& store, llvm::Value* encoded);
 

@@ -2,6 +2,9 @@
 // moved, and shuffled in registers.
 #include <algorithm>
 
+#include "absl/numeric/bits.h"
+#include "llvm/Analysis/VectorUtils.h"
+
 #include "kernels/llvm/body/body_emitter.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/ir/interleave.h"
@@ -9,6 +12,18 @@
 namespace sluice::kernels {
 
 using fusion::StrideClass;
+
+namespace {
+
+// Whether parts of each row take fewer shuffles than vectors of all rows, or longer rows than
+// these.
+bool is_transposed(size_t length, DType dtype) {
+  if (host().masked_vectors) return length > 16;
+  const size_t size = size_of(dtype);
+  return length > (size == 8 ? 3 : size == 2 ? 7 : 5);
+}
+
+}  // namespace
 
 BodyEmitter::Interleaved* BodyEmitter::interleaved(uint16_t access) {
   const auto it = interleaved_of_.find(access);
@@ -38,40 +53,83 @@ llvm::Value* BodyEmitter::mask_of_part(int part, const Interleaved& group) {
   return ir_.CreateICmpSLT(builder_.iota(word), builder_.splat(left, lanes));
 }
 
+std::vector<llvm::Value*> BodyEmitter::load_vectors(const Interleaved& group, llvm::Value* start,
+                                                    DType dtype) {
+  llvm::Type* type = builder_.memory_type(dtype);
+  llvm::Type* vector = builder_.with_lanes(type);
+  const llvm::Align align(size_of(dtype));
+  const int lanes = builder_.lanes();
+  const int parts = static_cast<int>(group.accesses->size());
+  std::vector<llvm::Value*> vectors;
+  for (int part = 0; part < parts; ++part) {
+    llvm::Value* mask = mask_of_part(part, group);
+    // Without a mask the last vector ends with the last element that is needed.
+    const int early = mask == nullptr && part == parts - 1 ? unread(group) : 0;
+    llvm::Value* from = ir_.CreateGEP(type, start, builder_.index(part * lanes - early));
+    if (mask != nullptr) {
+      vectors.push_back(
+          ir_.CreateMaskedLoad(vector, from, align, mask, llvm::Constant::getNullValue(vector)));
+      continue;
+    }
+    llvm::Value* loaded = ir_.CreateAlignedLoad(vector, from, align);
+    if (early > 0) {
+      std::vector<int> places(lanes);
+      for (int i = 0; i < lanes; ++i) places[i] = std::min(i + early, lanes - 1);
+      loaded = ir_.CreateShuffleVector(loaded, places);
+    }
+    vectors.push_back(loaded);
+  }
+  return ir::deinterleave(ir_, std::move(vectors));
+}
+
+std::vector<llvm::Value*> BodyEmitter::load_transposed(const Interleaved& group, llvm::Value* start,
+                                                       DType dtype) {
+  constexpr int kPartBytes = 16;  // within which shuffles are cheapest
+  const int lanes = builder_.lanes();
+  const int length = static_cast<int>(group.accesses->size());
+  const int most = std::min(lanes, kPartBytes / static_cast<int>(size_of(dtype)));
+  const int part = std::min(most, static_cast<int>(absl::bit_floor(unsigned(length))));
+  llvm::Type* type = builder_.memory_type(dtype);
+  auto* const vector = llvm::FixedVectorType::get(type, part);
+  std::vector<llvm::Value*> rows;
+  for (int lane = 0; lane < lanes; ++lane) {
+    llvm::Value* row = builder_.index(lane);
+    if (active_ != nullptr) {  // Lanes that don't exist have the last row again.
+      llvm::Value* count = ir_.CreateSExt(active_count_, row->getType());
+      row = builder_.min(row, ir_.CreateSub(count, builder_.index(1)));
+    }
+    rows.push_back(ir_.CreateGEP(type, start, ir_.CreateMul(row, builder_.index(length))));
+  }
+  std::vector<llvm::Value*> columns(length);
+  for (int column = 0; column < length; column += part) {
+    // The last part of a row ends where the row does.
+    const int first = std::min(column, length - part);
+    std::vector<llvm::Value*> vectors(part);
+    for (int i = 0; i < part; ++i) {
+      std::vector<llvm::Value*> parts;
+      for (int lane = i; lane < lanes; lane += part) {
+        llvm::Value* from = ir_.CreateGEP(type, rows[lane], builder_.index(first));
+        parts.push_back(ir_.CreateAlignedLoad(vector, from, llvm::Align(size_of(dtype))));
+      }
+      vectors[i] = llvm::concatenateVectors(ir_, parts);
+    }
+    const std::vector<llvm::Value*> transposed = ir::transpose(ir_, std::move(vectors));
+    std::copy(transposed.begin(), transposed.end(), columns.begin() + first);
+  }
+  return columns;
+}
+
 llvm::Value* BodyEmitter::load_interleaved(Interleaved* group, const fusion::Instr& instr) {
   const std::vector<uint16_t>& accesses = *group->accesses;
-  const int place =
-      static_cast<int>(std::find(accesses.begin(), accesses.end(), instr.aux) - accesses.begin());
+  const auto place = std::find(accesses.begin(), accesses.end(), instr.aux) - accesses.begin();
   const Interleaved::Point point{ir_.GetInsertBlock(), lane_start_,
                                  reduced_.empty() ? nullptr : reduced_[0], active_};
   if (group->vectors.empty() || group->point != point) {
     group->point = point;
-    llvm::Type* type = builder_.memory_type(instr.dtype);
-    llvm::Type* vector = builder_.with_lanes(type);
-    const llvm::Align align(size_of(instr.dtype));
-    const int parts = static_cast<int>(accesses.size());
     llvm::Value* start = scalar_pointer(address(accesses[0], instr.level), instr.dtype);
-    std::vector<llvm::Value*> vectors;
-    const int lanes = builder_.lanes();
-    for (int part = 0; part < parts; ++part) {
-      llvm::Value* mask = mask_of_part(part, *group);
-      // Without a mask the last vector ends with the last element that is needed.
-      const int early = mask == nullptr && part == parts - 1 ? unread(*group) : 0;
-      llvm::Value* from = ir_.CreateGEP(type, start, builder_.index(part * lanes - early));
-      if (mask != nullptr) {
-        vectors.push_back(
-            ir_.CreateMaskedLoad(vector, from, align, mask, llvm::Constant::getNullValue(vector)));
-        continue;
-      }
-      llvm::Value* loaded = ir_.CreateAlignedLoad(vector, from, align);
-      if (early > 0) {
-        std::vector<int> places(lanes);
-        for (int i = 0; i < lanes; ++i) places[i] = std::min(i + early, lanes - 1);
-        loaded = ir_.CreateShuffleVector(loaded, places);
-      }
-      vectors.push_back(loaded);
-    }
-    group->vectors = ir::deinterleave(ir_, std::move(vectors));
+    group->vectors = unread(*group) == 0 && is_transposed(accesses.size(), instr.dtype)
+                         ? load_transposed(*group, start, instr.dtype)
+                         : load_vectors(*group, start, instr.dtype);
   }
   return decode(instr.dtype, group->vectors[place]);
 }
