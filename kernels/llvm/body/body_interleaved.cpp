@@ -11,8 +11,6 @@
 
 namespace sluice::kernels {
 
-using fusion::StrideClass;
-
 namespace {
 
 // Whether parts of each row take fewer shuffles than vectors of all rows, or longer rows than
