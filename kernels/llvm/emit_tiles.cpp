@@ -7,7 +7,6 @@
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/ir/interleave.h"
 #include "kernels/llvm/kernel_emitter.h"
-#include "llvm/Analysis/VectorUtils.h"
 
 namespace sluice::kernels {
 namespace {
@@ -137,24 +136,17 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
     // wider ones across the parts of a vector of 32 bytes, where there is none of two vectors by
     // any indices: loads of parts save half of the shuffles. With it wide ones are better loaded as
     // whole lines, which may leave the cache between two loads.
-    constexpr int kPartBytes = 16, kShortBytes = 2;
+    constexpr int kShortBytes = 2;
     const bool in_parts = size <= kShortBytes || !host().masked_vectors;
-    const int part = in_parts ? std::min(kPartBytes / size, n) : n;
+    const int part = in_parts ? std::min(ir::kShuffledBytes / size, n) : n;
     auto load_whole = [&](llvm::Value* line) {
-      llvm::Type* type = llvm::FixedVectorType::get(element, part);
       std::vector<llvm::Value*> transposed;
       for (int at = 0; at < n; at += part) {
         llvm::Value* place = ir_.CreateAdd(line, builder_.index(at));
-        std::vector<llvm::Value*> vectors;
-        for (int p = 0; p < part; ++p) {
-          std::vector<llvm::Value*> parts;
-          for (int j = p; j < n; j += part) {
-            llvm::Value* from = ir_.CreateGEP(element, starts[j], place);
-            parts.push_back(ir_.CreateAlignedLoad(type, from, align));
-          }
-          vectors.push_back(llvm::concatenateVectors(ir_, parts));
-        }
-        vectors = ir::transpose(ir_, std::move(vectors));
+        std::vector<llvm::Value*> lines;
+        for (llvm::Value* start : starts) lines.push_back(ir_.CreateGEP(element, start, place));
+        const std::vector<llvm::Value*> vectors =
+            ir::load_transposed(ir_, element, part, lines, align);
         transposed.insert(transposed.end(), vectors.begin(), vectors.end());
       }
       return transposed;

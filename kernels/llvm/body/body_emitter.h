@@ -180,7 +180,7 @@ class BodyEmitter {
   llvm::Value* load_interleaved(Interleaved* group, const fusion::Instr& instr);
   // By place, from the first element at `start` on.
   std::vector<llvm::Value*> load_vectors(const Interleaved& group, llvm::Value* start, DType dtype);
-  // The same of rows of at least a vector's length: a part of each at a time, which are transposed.
+  // The same, where nothing is unread: a part of each row at a time, which are transposed.
   std::vector<llvm::Value*> load_transposed(const Interleaved& group, llvm::Value* start,
                                             DType dtype);
   // Stores once it has the values of all places.

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "absl/numeric/bits.h"
-#include "llvm/Analysis/VectorUtils.h"
-
 #include "kernels/llvm/body/body_emitter.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/ir/interleave.h"
@@ -13,10 +11,12 @@ namespace sluice::kernels {
 
 namespace {
 
-// Whether parts of each row take fewer shuffles than vectors of all rows, or longer rows than
-// these.
+// Whether rows of so many elements are better transposed part by part than loaded as whole vectors
+// and taken apart, which costs more with the length, and less where any lanes of two vectors are
+// one shuffle.
 bool is_transposed(size_t length, DType dtype) {
-  if (host().masked_vectors) return length > 16;
+  constexpr size_t kLongest = 16;  // that is taken apart there
+  if (host().masked_vectors) return length > kLongest;
   const size_t size = size_of(dtype);
   return length > (size == 8 ? 3 : size == 2 ? 7 : 5);
 }
@@ -82,13 +82,11 @@ std::vector<llvm::Value*> BodyEmitter::load_vectors(const Interleaved& group, ll
 
 std::vector<llvm::Value*> BodyEmitter::load_transposed(const Interleaved& group, llvm::Value* start,
                                                        DType dtype) {
-  constexpr int kPartBytes = 16;  // within which shuffles are cheapest
   const int lanes = builder_.lanes();
   const int length = static_cast<int>(group.accesses->size());
-  const int most = std::min(lanes, kPartBytes / static_cast<int>(size_of(dtype)));
+  const int most = std::min(lanes, ir::kShuffledBytes / static_cast<int>(size_of(dtype)));
   const int part = std::min(most, static_cast<int>(absl::bit_floor(unsigned(length))));
   llvm::Type* type = builder_.memory_type(dtype);
-  auto* const vector = llvm::FixedVectorType::get(type, part);
   std::vector<llvm::Value*> rows;
   for (int lane = 0; lane < lanes; ++lane) {
     llvm::Value* row = builder_.index(lane);
@@ -102,16 +100,10 @@ std::vector<llvm::Value*> BodyEmitter::load_transposed(const Interleaved& group,
   for (int column = 0; column < length; column += part) {
     // The last part of a row ends where the row does.
     const int first = std::min(column, length - part);
-    std::vector<llvm::Value*> vectors(part);
-    for (int i = 0; i < part; ++i) {
-      std::vector<llvm::Value*> parts;
-      for (int lane = i; lane < lanes; lane += part) {
-        llvm::Value* from = ir_.CreateGEP(type, rows[lane], builder_.index(first));
-        parts.push_back(ir_.CreateAlignedLoad(vector, from, llvm::Align(size_of(dtype))));
-      }
-      vectors[i] = llvm::concatenateVectors(ir_, parts);
-    }
-    const std::vector<llvm::Value*> transposed = ir::transpose(ir_, std::move(vectors));
+    std::vector<llvm::Value*> lines;
+    for (llvm::Value* row : rows) lines.push_back(ir_.CreateGEP(type, row, builder_.index(first)));
+    const std::vector<llvm::Value*> transposed =
+        ir::load_transposed(ir_, type, part, lines, llvm::Align(size_of(dtype)));
     std::copy(transposed.begin(), transposed.end(), columns.begin() + first);
   }
   return columns;

@@ -3,6 +3,8 @@
 #include <functional>
 #include <utility>
 
+#include "llvm/Analysis/VectorUtils.h"
+
 #include "kernels/llvm/host.h"
 
 namespace sluice::kernels::ir {
@@ -186,6 +188,21 @@ std::vector<llvm::Value*> transpose(llvm::IRBuilder<>& ir, std::vector<llvm::Val
     vectors = std::move(next);
   }
   return vectors;
+}
+
+std::vector<llvm::Value*> load_transposed(llvm::IRBuilder<>& ir, llvm::Type* element, int part,
+                                          const std::vector<llvm::Value*>& lines,
+                                          llvm::Align align) {
+  auto* const type = llvm::FixedVectorType::get(element, part);
+  std::vector<std::vector<llvm::Value*>> parts(part);
+  for (size_t j = 0; j < lines.size(); ++j) {
+    parts[j % part].push_back(ir.CreateAlignedLoad(type, lines[j], align));
+  }
+  std::vector<llvm::Value*> vectors;
+  for (const auto& of_vector : parts) {
+    vectors.push_back(llvm::concatenateVectors(ir, of_vector));
+  }
+  return transpose(ir, std::move(vectors));
 }
 
 }  // namespace sluice::kernels::ir

@@ -17,9 +17,6 @@ namespace {
 using fusion::ValueId;
 using ir::LaneScope;
 
-// Within parts of a vector shuffles are fast.
-constexpr int64_t kPartBytes = 16;
-
 }  // namespace
 
 KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::Stage& pass,
@@ -87,7 +84,7 @@ ir::Builder::Values KernelEmitter::emit_turned_leaf(const RowPlan::Stage& pass, 
                                                     const Values& start) {
   const std::vector<uint16_t> accesses = tiles_of(pass);
   const auto size = static_cast<int64_t>(size_of(program_.accesses[accesses[0]].dtype));
-  const auto part = static_cast<int>(kPartBytes / size);
+  const auto part = static_cast<int>(ir::kShuffledBytes / size);
   const int lanes = host().vector_bytes / static_cast<int>(size);
   auto lanes_of = [&](llvm::Value* vector, int from) {
     std::vector<int> places;
@@ -109,21 +106,17 @@ ir::Builder::Values KernelEmitter::emit_turned_leaf(const RowPlan::Stage& pass, 
   // The elements [at, at + part) of the leaf, each a vector.
   auto load_turned = [&](uint16_t access, llvm::Value* column, int at) {
     llvm::Type* element = builder_.memory_type(program_.accesses[access].dtype);
-    llvm::Type* type = llvm::FixedVectorType::get(element, part);
     llvm::Value* stride = body_->lane_stride(access);
-    std::vector<std::vector<llvm::Value*>> parts(part);
+    std::vector<llvm::Value*> lines;
     for (int lane = 0; lane < lanes; lane += part) {
       llvm::Value* group = ir_.CreateMul(stride, builder_.index(lane));
       group = ir_.CreateGEP(element, column, group);
       for (int p = 0; p < part; ++p) {
         llvm::Value* from = ir_.CreateGEP(element, group, ir_.CreateMul(stride, builder_.index(p)));
-        from = ir_.CreateGEP(element, from, builder_.index(at));
-        parts[p].push_back(ir_.CreateAlignedLoad(type, from, llvm::Align(size)));
+        lines.push_back(ir_.CreateGEP(element, from, builder_.index(at)));
       }
     }
-    std::vector<llvm::Value*> vectors;
-    for (const auto& of_line : parts) vectors.push_back(llvm::concatenateVectors(ir_, of_line));
-    return ir::transpose(ir_, std::move(vectors));
+    return ir::load_transposed(ir_, element, part, lines, llvm::Align(size));
   };
   llvm::Value* lane_start = body_->lane_start();
   std::vector<Values> results;  // by vector
