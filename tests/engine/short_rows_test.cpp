@@ -62,7 +62,7 @@ TEST_P(ShortRows, HaveTheBitsOfFewRows) {
   std::mt19937_64 rng(21);
   for (const CompileMode mode : {CompileMode::kOff, CompileMode::kBlocking}) {
     config().compile = mode;
-    for (const int64_t length : {3, 7, 19}) {
+    for (const int64_t length : {3, 7, 16, 19}) {
       const NdArray wide = random_array(rng, GetParam(), {kMany, length + 2}, 0.1);
       const Tensor sliced = to_tensor(wide).slice(1, 1, length + 1);
       const Tensor layouts[] = {sliced, (sliced + 0).eval(), sliced.T(),

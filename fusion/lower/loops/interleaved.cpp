@@ -8,9 +8,9 @@
 namespace sluice::fusion {
 namespace {
 
-// As many as a row may have whose positions are compared. (To put more than so many together takes
-// as many shuffles of each as single elements take stores.)
-constexpr int64_t kMaxInterleaved = 32, kMaxStored = 16;
+// As many as rows have that are unrolled. To put more than kMaxStored together takes as many
+// shuffles as single elements take stores.
+constexpr int64_t kMaxLoaded = 32, kMaxStored = 16;
 
 // With elements between that nobody needs: where the vectors have this share of what is needed.
 constexpr int64_t kMaxApart = 4;
@@ -45,9 +45,9 @@ std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, cons
     const Access& access = program.accesses[a];
     const Affine& address = nest.addresses[a];
     const int64_t stride = address.coefficient[lane];
-    if (access.lanes != StrideClass::kAny || stride < 2 || stride > kMaxInterleaved) continue;
     if (roles[a] != Role::kLoaded && roles[a] != Role::kStored) continue;
-    if (roles[a] == Role::kStored && stride > kMaxStored) continue;
+    const int64_t most = roles[a] == Role::kLoaded ? kMaxLoaded : kMaxStored;
+    if (access.lanes != StrideClass::kAny || stride < 2 || stride > most) continue;
     // Stores of elements may belong to different passes.
     if (roles[a] == Role::kStored && access.varies_along_reduced && program.reduced_rank > 0) {
       continue;
