@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/gpu/emit/plan.h"
 #include "kernels/gpu/run/call.h"
 #include "tests/cuda/cuda_cases.h"
 #include "tests/cuda/cuda_emit_checks.h"
@@ -129,14 +130,13 @@ TEST(CudaEmitTest, EachWayOfARowLeavesTheSameBits) {
     RowWay way, of_many_halves;
   };
   const RowWay read{}, kept{RowWay::kKept, 4};
-  const auto by_warp = [](uint8_t groups) { return RowWay{RowWay::kKeptByWarp, groups}; };
-  const Row rows[] = {
-      {3, read, read},           {8, kept, kept},           {100, kept, kept},
-      {512, kept, kept},         {516, read, read},         {1000, read, read},
-      {1002, read, read},        {1024, read, read},        {1028, kept, by_warp(16)},
-      {2048, kept, by_warp(16)}, {2052, kept, by_warp(24)}, {3100, kept, by_warp(32)},
-      {4092, kept, by_warp(32)}, {4096, kept, by_warp(32)}, {4100, read, read},
-      {8192, read, read},        {16'384, read, read},      {100'000, read, read}};
+  const RowWay by_warp{RowWay::kKeptByWarp, kGroupsByWarp};
+  const Row rows[] = {{3, read, read},       {8, kept, kept},      {100, kept, kept},
+                      {512, kept, kept},     {516, read, read},    {1000, read, read},
+                      {1002, read, read},    {1024, read, read},   {1028, kept, by_warp},
+                      {2048, kept, by_warp}, {2052, kept, kept},   {3100, kept, kept},
+                      {4092, kept, kept},    {4096, kept, kept},   {4100, read, read},
+                      {8192, read, read},    {16'384, read, read}, {100'000, read, read}};
   for (const DType dtype : {kFloat32, kFloat16, kBFloat16, kFloat64}) {
     Cases cases;
     for (const Row& row : rows) {
@@ -152,7 +152,7 @@ TEST(CudaEmitTest, EachWayOfARowLeavesTheSameBits) {
     }
     const OwnKernels own(cases.all(), /*with_plain=*/true);
     check_with_nvrtc(own.text());
-    EXPECT_EQ(own.num_kernels(), is_half(dtype) ? 5 : 2);  // one for each way
+    EXPECT_EQ(own.num_kernels(), is_half(dtype) ? 3 : 2);  // one for each way
     for (Case* const c : cases.all()) {
       const std::vector<std::string> expected = own.run(*c, plain_geometry(*c));
       for (const int multiprocessors : kMultiprocessors) {
@@ -166,7 +166,7 @@ TEST(CudaEmitTest, EachWayOfARowLeavesTheSameBits) {
 TEST(CudaEmitTest, ExtremesOfHalvesAreExact) {
   Cases cases;
   for (const DType dtype : {kFloat16, kBFloat16}) {
-    for (const int64_t length : {8, 100, 1000, 1028, 4096}) {
+    for (const int64_t length : {8, 100, 1000, 1028, 2048, 4096}) {
       const Matrix m{Schedule::kRow, 6, length};
       std::vector<float> values = strange_floats(m.count(), 3);
       const float fill[] = {-0.f, 0.f, -kInf, kInf, kNan};
@@ -197,7 +197,7 @@ TEST(CudaEmitTest, ExtremesOfHalvesAreExact) {
 TEST(CudaEmitTest, WarpsKeepRowsWhereThereAreMany) {
   for (const int64_t rows : {1, 2111, 2112, 4096}) {
     Cases cases;
-    const KernelArgs args = add_normalized(cases, {Schedule::kRow, rows, 4096}, kFloat16, 0).args();
+    const KernelArgs args = add_normalized(cases, {Schedule::kRow, rows, 2048}, kFloat16, 0).args();
     const Geometry geometry = geometry_of(cases[0].program(), args.extents, 132);
     EXPECT_EQ(geometry.way.kind, rows < 2112 ? RowWay::kKept : RowWay::kKeptByWarp);
     EXPECT_EQ(geometry.num_blocks(0), rows < 2112 ? rows : rows / 8);

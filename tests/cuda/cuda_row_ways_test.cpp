@@ -105,11 +105,12 @@ TEST_F(CudaRowWays, EachIsCompiledOnceALaunchNeedsIt) {
         {{4096, 512}, 512, kKept},         // a warp for each
         {{4096, 8}, 32, nullptr},          // two threads for each
         {{4096, 100}, 512, nullptr},       //
-        {{100, 4096}, 100, nullptr},       // a block for each of a few
-        {{4096, 4096}, 512, kKeptByWarp},  // a warp for each of many
-        {{4095, 3500}, 512, nullptr},      //
-        {{4096, 2000}, 512, kKeptByWarp},  // of a half as many registers
-        {{4096, 1000}, 512, kRead},        // longer than a warp keeps
+        {{100, 2048}, 100, nullptr},       // a block for each of a few
+        {{4096, 2048}, 512, kKeptByWarp},  // a warp for each of many
+        {{4095, 1500}, 512, nullptr},      //
+        {{4096, 2052}, 4096, nullptr},     // of more than a warp keeps, a block for each
+        {{4096, 4096}, 4096, nullptr},     //
+        {{4096, 1000}, 512, kRead},        // longer than a warp of the order keeps
         {{4096, 3}, 16, nullptr},          // not a whole group
         {{4096, 4097}, 4096, nullptr},     //
         {{4096, 16'384}, 4096, nullptr},   // longer than anyone keeps

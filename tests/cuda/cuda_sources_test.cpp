@@ -52,7 +52,7 @@ std::vector<std::string> own_sources() {
     add(*c, {});
     const Plan plan(c->program());
     if (plan.kept.may_keep()) add(*c, {RowWay::kKept, kKeptGroups});
-    if (plan.kept.by_warp) add(*c, {RowWay::kKeptByWarp, kKeptGroups * 8});
+    if (plan.kept.by_warp) add(*c, {RowWay::kKeptByWarp, kGroupsByWarp});
   }
   return texts;
 }

@@ -1,6 +1,7 @@
 #include "tests/emulated_cuda/fake_cusolver.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -74,7 +75,7 @@ class Run {
       case Routine::kPotrf:
         lapack_.potrf(p_.option == 1 ? "U" : "L", &n_, a_, &lda_, p_.info, 1);
         return;
-      case Routine::kGetrf: lapack_.getrf(&m_, &n_, a_, &lda_, p_.pivots, p_.info); return;
+      case Routine::kGetrf: run_getrf(); return;
       case Routine::kGetrs:
         lapack_.getrs(p_.option == 1 ? "T" : "N", &n_, &k_, a_, &lda_, p_.pivots, b_, &ldb_,
                       p_.info, 1);
@@ -114,6 +115,20 @@ class Run {
   }
 
  private:
+  // As the real one, a matrix with a NaN has pivots without one, and is singular.
+  void run_getrf() {
+    bool has_nan = false;
+    for (int64_t j = 0; j < n_; ++j) {
+      for (int64_t i = 0; i < m_; ++i) has_nan |= std::isnan(a_[j * lda_ + i]);
+    }
+    lapack_.getrf(&m_, &n_, a_, &lda_, p_.pivots, p_.info);
+    if (!has_nan) return;
+    *p_.info = 1;
+    for (int64_t j = 0; j < n_; ++j) {
+      p_.pivots[j] = static_cast<int>(j + 1);
+      for (int64_t i = 0; i < m_; ++i) a_[j * lda_ + i] = T(0);
+    }
+  }
   std::vector<T> transposed() const {
     std::vector<T> rows;
     for (int64_t i = 0; i < m_; ++i) {

@@ -218,8 +218,9 @@ void set_way(const Program& program, const int64_t* extents, int64_t multiproces
     return;
   }
   // All that a block's threads have is a round of the warp's.
-  const int64_t rounds = ceil_div(geometry->length, kRowGroup * kThreads);
-  geometry->way = {RowWay::kKeptByWarp, static_cast<uint8_t>(rounds * kThreads / kWarp)};
+  const int64_t groups = ceil_div(geometry->length, kRowGroup * kThreads) * kThreads / kWarp;
+  if (groups > kGroupsByWarp) return;
+  geometry->way = {RowWay::kKeptByWarp, static_cast<uint8_t>(groups)};
   geometry->team[0] = geometry->team[1] = kWarp;
   geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kThreads / kWarp);
 }

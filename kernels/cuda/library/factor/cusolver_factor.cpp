@@ -190,9 +190,10 @@ class CusolverFactor::Call {
                                         T* to) {
     return dense(from, rows, columns, 1, line, to);
   }
-  void copy_x(int64_t i, T* to) {
-    copy(dense(x_ + i * a_.x.batch, a_.rows, a_.columns, a_.x.row, a_.x.column, to));
+  MatrixCopyArguments copy_of_x(int64_t i, T* to) const {
+    return dense(x_ + i * a_.x.batch, a_.rows, a_.columns, a_.x.row, a_.x.column, to);
   }
+  void copy_x(int64_t i, T* to) { copy(copy_of_x(i, to)); }
   void copy_columns_of_x(int64_t i, T* to) {
     copy(dense(x_ + i * a_.x.batch, a_.columns, a_.rows, a_.x.column, a_.x.row, to));
   }
@@ -316,6 +317,9 @@ class CusolverFactor::Call {
   // LU of x^T, in matrix_ and pivots_.
   SolverStatus lu(int64_t i) {
     copy_x(i, matrix_);
+    return lu_of_copy(i);
+  }
+  SolverStatus lu_of_copy(int64_t i) {
     return enqueue([&] {
       return routines_.getrf(handle_, rows_, rows_, matrix_, rows_, work_, pivots_, info(i));
     });
@@ -349,10 +353,15 @@ class CusolverFactor::Call {
     return result;
   }
 
+  // To the library a column of NaNs is one of zeros.
   SolverStatus det(int64_t i) {
-    const SolverStatus result = lu(i);
+    MatrixCopyArguments of_x = copy_of_x(i, matrix_);
+    of_x.has_nan = failures_.flags();  // the product is computed all the same: none fails
+    copy(of_x);
+    const SolverStatus result = lu_of_copy(i);
     if (result != SolverStatus::kSuccess || !status_.ok()) return result;
     FactorArguments arguments;
+    arguments.failed = failures_.flags();
     arguments.x.base = matrix_;
     arguments.x.row = a_.rows;
     arguments.x.column = 1;

@@ -42,7 +42,7 @@ struct MatrixCopyArguments {
   void* to = nullptr;
   int64_t rows = 0, columns = 0, from_row = 0, from_column = 1, to_row = 0, to_column = 1;
   int64_t keep = 0;
-  int32_t* failed = nullptr;
+  int32_t *failed = nullptr, *has_nan = nullptr;
   int64_t matrix = 0, nan_where_failed = 0;
   int64_t first_block = 0;
 };
