@@ -214,13 +214,11 @@ void set_way(const Program& program, const int64_t* extents, int64_t multiproces
   const Plan plan(program);
   if (!plan.kept.may_keep()) return;
   geometry->way = {RowWay::kKept, kKeptGroups};
-  if (!plan.kept.by_warp || team <= kWarp || geometry->rows < kRowsForWarps * multiprocessors) {
+  if (!plan.kept.by_warp || team <= kWarp || geometry->length > kGroupsByWarp * kRowGroup * kWarp ||
+      geometry->rows < kRowsForWarps * multiprocessors) {
     return;
   }
-  // All that a block's threads have is a round of the warp's.
-  const int64_t groups = ceil_div(geometry->length, kRowGroup * kThreads) * kThreads / kWarp;
-  if (groups > kGroupsByWarp) return;
-  geometry->way = {RowWay::kKeptByWarp, static_cast<uint8_t>(groups)};
+  geometry->way = {RowWay::kKeptByWarp, kGroupsByWarp};
   geometry->team[0] = geometry->team[1] = kWarp;
   geometry->blocks[0] = geometry->blocks[1] = ceil_div(geometry->rows, kThreads / kWarp);
 }

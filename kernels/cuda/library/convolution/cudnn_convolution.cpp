@@ -32,9 +32,9 @@ struct PlacedTensor {
 };
 
 // Of float32 filters that take steps, the engines whose sums are float32's and in a fixed order
-// take longer than our own kernels: on an H200 232 us and ours 86 for 8x3x112x112
-// by 64 of 7x7, 221 and 78 for 8x64x56x56 by 128 of 3x3, 967 and 709 for 32x3x224x224 by 64 of 7x7.
-// Without steps they are as fast or faster. Where few places are summed nothing was measured.
+// take longer than our own kernels: on an H200 232 us and ours 86 for 8x3x112x112 by 64 of 7x7, 221
+// and 78 for 8x64x56x56 by 128 of 3x3, 967 and 709 for 32x3x224x224 by 64 of 7x7. Without steps
+// they mostly are as fast or faster. Where few places are summed nothing was measured.
 bool is_faster_without(const ConvolutionAttributes& of, bool allow_tf32) {
   constexpr int64_t kManyPlaces = 4096, kEnoughLines = 32;
   return of.result == fusion::kFiltersRole && of.dtype == DType::kFloat32 && !allow_tf32 &&

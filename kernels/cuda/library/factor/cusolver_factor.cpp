@@ -190,10 +190,13 @@ class CusolverFactor::Call {
                                         T* to) {
     return dense(from, rows, columns, 1, line, to);
   }
-  MatrixCopyArguments copy_of_x(int64_t i, T* to) const {
-    return dense(x_ + i * a_.x.batch, a_.rows, a_.columns, a_.x.row, a_.x.column, to);
+  // `has_nan`: null, or what to set if there is one.
+  void copy_x(int64_t i, T* to, int32_t* has_nan = nullptr) {
+    MatrixCopyArguments arguments =
+        dense(x_ + i * a_.x.batch, a_.rows, a_.columns, a_.x.row, a_.x.column, to);
+    arguments.has_nan = has_nan;
+    copy(arguments);
   }
-  void copy_x(int64_t i, T* to) { copy(copy_of_x(i, to)); }
   void copy_columns_of_x(int64_t i, T* to) {
     copy(dense(x_ + i * a_.x.batch, a_.columns, a_.rows, a_.x.column, a_.x.row, to));
   }
@@ -315,11 +318,8 @@ class CusolverFactor::Call {
   }
 
   // LU of x^T, in matrix_ and pivots_.
-  SolverStatus lu(int64_t i) {
-    copy_x(i, matrix_);
-    return lu_of_copy(i);
-  }
-  SolverStatus lu_of_copy(int64_t i) {
+  SolverStatus lu(int64_t i, int32_t* has_nan = nullptr) {
+    copy_x(i, matrix_, has_nan);
     return enqueue([&] {
       return routines_.getrf(handle_, rows_, rows_, matrix_, rows_, work_, pivots_, info(i));
     });
@@ -353,12 +353,10 @@ class CusolverFactor::Call {
     return result;
   }
 
-  // To the library a column of NaNs is one of zeros.
+  // To the library a column of NaNs is one of zeros. No determinant fails, so the flag for that
+  // says whether there is a NaN, until the product is computed.
   SolverStatus det(int64_t i) {
-    MatrixCopyArguments of_x = copy_of_x(i, matrix_);
-    of_x.has_nan = failures_.flags();  // the product is computed all the same: none fails
-    copy(of_x);
-    const SolverStatus result = lu_of_copy(i);
+    const SolverStatus result = lu(i, failures_.flags());
     if (result != SolverStatus::kSuccess || !status_.ok()) return result;
     FactorArguments arguments;
     arguments.failed = failures_.flags();
