@@ -246,7 +246,8 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
                                              const Values& carried,
                                              const ir::Builder::LoopBody& body, bool may_repeat) {
   // There are no masked non-temporal stores, and rows are mostly whole vectors.
-  if (host().masked_vectors && !program_.nontemporal && !lanes_reduced()) {
+  const bool is_along_rows = lanes_reduced() || program_.lanes_across_rows;
+  if (host().masked_vectors && !program_.nontemporal && !is_along_rows) {
     return masked_loop(first, last, carried, body);
   }
   if (!may_repeat) return split_loop(first, last, carried, body);

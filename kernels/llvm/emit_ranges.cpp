@@ -182,8 +182,7 @@ bool KernelEmitter::has_narrow_tail(const std::vector<ValueId>& instrs) const {
 
 bool KernelEmitter::has_whole_loop(const std::vector<ValueId>& instrs) const {
   constexpr int kMaxWeight = 128;
-  // So many bytes of a point, one after another, take longer than its instructions, with masks or
-  // without, and hardware foresees more of them if these come no faster.
+  // So many bytes of a point, one after another, take longer than its instructions.
   constexpr size_t kManyBytes = 16;
   if (!host().masked_vectors) return false;
   size_t bytes = 0;
@@ -193,7 +192,8 @@ bool KernelEmitter::has_whole_loop(const std::vector<ValueId>& instrs) const {
     is_consecutive = is_consecutive && access.lanes != fusion::StrideClass::kAny;
   }
   const int weight = weight_of(instrs);
-  return weight <= kMaxWeight && !(weight <= kLightWeight && is_consecutive && bytes >= kManyBytes);
+  const bool is_stream = weight <= kLightWeight && is_consecutive && bytes >= kManyBytes;
+  return weight <= kMaxWeight && !(is_stream && host().streams_under_masks);
 }
 
 void KernelEmitter::emit_with_narrow_tail(llvm::Value* first, llvm::Value* last,
