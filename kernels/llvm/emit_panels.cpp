@@ -61,6 +61,22 @@ llvm::Value* KernelEmitter::width_of_panels() {
   return ir_.CreateSelect(are_interleaved, builder_.index(kRows), builder_.index(1));
 }
 
+llvm::Value* KernelEmitter::streams_columns() {
+  constexpr int64_t kPage = 4096, kPointsOfCache = 4 << 20;
+  llvm::Value* points = reduced_extent_;
+  for (int d = 0; d < program_.outer_rank; ++d) points = ir_.CreateMul(points, body_->extent(d));
+  llvm::Value* streams = ir_.CreateICmpSGT(points, builder_.index(kPointsOfCache));
+  for (size_t a = 0; a < num_accesses(); ++a) {
+    const fusion::Access& access = program_.accesses[a];
+    if (!access.varies_along_reduced) continue;
+    llvm::Value* stride = body_->stride(static_cast<uint16_t>(a), program_.rank() - 1);
+    const auto size = static_cast<int64_t>(size_of(access.dtype));
+    llvm::Value* in_page = ir_.CreateAnd(stride, builder_.index(kPage / size - 1));
+    streams = ir_.CreateOr(streams, ir_.CreateICmpNE(in_page, builder_.index(0)));
+  }
+  return streams;
+}
+
 void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   const auto [begin, end] = element_range();
   llvm::Value* one = builder_.index(1);
@@ -100,6 +116,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     const int height = is_in_any_order(plan_.passes[p]) ? 1 : kTreeLevels;
     trees.push_back(make_tree(plan_.passes[p].reductions, kWidestPanel, height));
   }
+  bool are_whole = false;  // the vectors of a panel
   auto emit_panel = [&](llvm::Value* panel, const Values&) {
     llvm::Value* width = builder_.min(ceil_div(ir_.CreateSub(last, panel), lanes), most);
     for (size_t p = 0; p < passes; ++p) {
@@ -112,7 +129,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
             body_->set_row(i);
           } else if (host().masked_vectors) {
             body_->set_lane_start(i);
-            set_active_below(i, last);
+            are_whole ? body_->set_active(nullptr) : set_active_below(i, last);
           } else {  // the last vector may begin before the one before it ends
             i = builder_.min(i, ir_.CreateSub(last, lanes));
             body_->set_lane_start(i);
@@ -165,7 +182,18 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     }
     return Values{};
   };
-  builder_.loop(first, last, ir_.CreateMul(lanes, most), {}, emit_panel);
+  llvm::Value* step = ir_.CreateMul(lanes, most);
+  llvm::Value* start = first;
+  if (!lanes_reduced() && host().masked_vectors && !host().streams_under_masks) {
+    llvm::Value* columns = ir_.CreateSub(last, first);
+    llvm::Value* whole = ir_.CreateSub(columns, ir_.CreateURem(columns, step));
+    whole = ir_.CreateSelect(streams_columns(), whole, builder_.index(0));
+    start = ir_.CreateAdd(first, whole);
+    are_whole = true;
+    builder_.loop(first, start, step, {}, emit_panel);
+    are_whole = false;
+  }
+  builder_.loop(start, last, step, {}, emit_panel);
   panel_column_ = nullptr;
   body_->set_active(nullptr);
 }

@@ -247,6 +247,9 @@ class KernelEmitter {
   // The first access by whose strides rows may be interleaved, or num_accesses().
   size_t find_interleaved() const;
   llvm::Value* width_of_panels();
+  // Whether masks would slow reading columns down. Where rows lie whole pages apart they do not: what
+  // hardware reads ahead of loads without masks has the cache sets of the rows that are being read.
+  llvm::Value* streams_columns();
   void emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Columns that fit this part of the lanes are no work for as many vectors: leaves take turns
   // element by element instead, since each addition waits for the one before it.
