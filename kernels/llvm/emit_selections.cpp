@@ -23,7 +23,7 @@ bool KernelEmitter::is_negated(const Instr& reduction) const {
 
 bool KernelEmitter::is_of_bytes(const Instr& reduction) const {
   return is_reduction(reduction.op) && !is_arg_reduction(reduction.op) &&
-         reduction.dtype == DType::kBool && !host().masked_vectors &&
+         reduction.dtype == DType::kBool &&
          program_.body[reduction.operands[0]].op == Op::kLoad;
 }
 
