@@ -219,6 +219,13 @@ struct Lanes : Element<T, S> {
       return reinterpret_cast<Vector>(
           _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x))));
     }
+    if constexpr (std::is_same_v<T, BFloat16> && kBytes == 64) {
+      // GCC 12 widens the halves of the vector twice each.
+      const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+      typedef uint32_t Words __attribute__((vector_size(kBytes)));
+      return reinterpret_cast<Vector>(
+          reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(0xffff, bits)) << 16);
+    }
 #endif
 #if defined(__F16C__)
     if constexpr (std::is_same_v<T, Float16> && kBytes == 32) {
