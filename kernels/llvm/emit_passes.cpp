@@ -254,6 +254,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   };
   LaneScope wide(plan_.lanes);
   body_->splat_operands(pass.instrs, pass.stores);
+  if (follow_one_another && program_.one_leaf) prefetch_next_rows(pass, first);
   const Values start = flatten(leaf_start(pass.reductions));
   if (follow_one_another && has_row_end(pass)) {
     llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
@@ -293,6 +294,23 @@ std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) cons
     }
   }
   return streams;
+}
+
+void KernelEmitter::prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first) {
+  constexpr int64_t kShort = 256;
+  if (!host().masked_vectors || host().streams_under_masks || may_repeat(pass)) return;
+  std::vector<uint16_t> streams;
+  for (const ValueId id : pass.instrs) {
+    const fusion::Instr& instr = program_.body[id];
+    if (instr.op != Op::kLoad) continue;
+    const fusion::Access& access = program_.accesses[instr.aux];
+    if (access.lanes == fusion::StrideClass::kUnit && access.varies_along_outer &&
+        access.varies_along_reduced) {
+      streams.push_back(instr.aux);
+    }
+  }
+  builder_.if_then(ir_.CreateICmpSLE(reduced_extent_, builder_.index(kShort)), /*likely=*/true,
+                   [&] { prefetch_streams(streams, first); });
 }
 
 void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r) {

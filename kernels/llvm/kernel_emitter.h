@@ -287,6 +287,8 @@ class KernelEmitter {
   // Memory that a pass over a long row reads from end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
+  // Of short rows most is read under masks, and Zen 5 foresees nothing of what is.
+  void prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first);
   // Whether positions are searched for once extremes are known (emit_selections.cpp).
   bool searches_positions(const RowPlan::Stage& pass) const;
   Accumulators emit_searched_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
