@@ -10,6 +10,15 @@
 namespace sluice::fusion {
 namespace {
 
+const char* text_of(Program::Runs runs) {
+  switch (runs) {
+    case Program::Runs::kLong: return "";
+    case Program::Runs::kShort: return " short runs";
+    case Program::Runs::kShortest: return " shortest runs";
+  }
+  return "";
+}
+
 bool is_element_reduction(const Program& program, const Instr& instr) {
   return is_reduction(instr.op) && program.body[instr.operands[0]].level == Level::kElement;
 }
@@ -80,7 +89,8 @@ absl::Status verify_structure(const Program& program) {
     return fail("schedule ", name_of(program.schedule), " with ", int{program.reduced_rank},
                 " reduced dims");
   }
-  if (program.short_runs && (!program.lanes_reduced() || program.reduced_rank < 2))
+  if (program.runs != Program::Runs::kLong &&
+      (!program.lanes_reduced() || program.reduced_rank < 2))
     return fail("short runs of what");
   if (program.lanes_across_rows && program.schedule != Schedule::kRow)
     return fail("lanes across rows need the row schedule");
@@ -351,12 +361,12 @@ int num_passes(const Program& program) {
 
 std::string canonical_key(const Program& program) {
   Words key;
-  append_words(&key, program.caches_rows, program.one_leaf, program.short_runs,
-               program.lanes_across_rows, program.nontemporal, program.in_place, program.contracts,
-               program.schedule, program.outer_rank, program.reduced_rank, program.num_buffers,
-               program.num_scalars, program.num_params, program.num_error_slots,
-               program.accesses.size(), program.body.size(), program.stores.size(),
-               program.packed_rank, program.packed[0], program.packed[1], program.packed[2]);
+  append_words(&key, program.caches_rows, program.one_leaf, program.runs, program.lanes_across_rows,
+               program.nontemporal, program.in_place, program.contracts, program.schedule,
+               program.outer_rank, program.reduced_rank, program.num_buffers, program.num_scalars,
+               program.num_params, program.num_error_slots, program.accesses.size(),
+               program.body.size(), program.stores.size(), program.packed_rank, program.packed[0],
+               program.packed[1], program.packed[2]);
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_outer * 2 + access.varies_along_reduced);
@@ -382,7 +392,7 @@ std::string to_text(const Program& program) {
   std::string text = absl::StrCat(
       "program ", name_of(program.schedule), " outer=", int{program.outer_rank},
       " reduced=", int{program.reduced_rank}, program.caches_rows ? " caches rows" : "",
-      program.one_leaf ? " one leaf" : "", program.short_runs ? " short runs" : "",
+      program.one_leaf ? " one leaf" : "", text_of(program.runs),
       program.lanes_across_rows ? " lanes across rows" : "",
       program.nontemporal ? " non-temporal" : "", program.in_place ? " in place" : "",
       program.contracts ? " contracts" : "",

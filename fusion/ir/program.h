@@ -148,8 +148,10 @@ struct Program {
   bool one_leaf = false;  // rows have at most leaf_size() elements
   bool tiled = false;     // some access is kTile
   // Row schedule: runs along the last of several reduced dims are short and cut vectors, so that
-  // what is read is best copied to where runs follow one another.
-  bool short_runs = false;
+  // what is read is best copied to where runs follow one another. The shortest cut every vector, of
+  // rows long enough to copy even where masks are free.
+  enum class Runs : uint8_t { kLong, kShort, kShortest };
+  Runs runs = Runs::kLong;
   // Accesses that walk consecutive elements together: of n of them the k-th is k elements after the
   // first, and their stride along the lane dim is n. Either all are read at every point, without
   // predicates, or all are stored. No access is in two lists. Of those that are read any but the

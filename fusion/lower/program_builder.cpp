@@ -23,7 +23,7 @@ constexpr int64_t kLanesOfColumn = 16;
 // Runs that cut many of the vectors of the row schedule, in rows that are worth copying them.
 constexpr int64_t kLongRun = 128;
 constexpr int64_t kLanesOfRow = 32;
-constexpr int64_t kMinElementsOfRuns = 32;
+constexpr int64_t kMinElementsOfRuns = 32, kMinElementsOfShortestRuns = 256;
 
 }  // namespace
 
@@ -222,8 +222,11 @@ void ProgramBuilder::classify_rows() {
       run >= kLanesOfRow &&
       std::all_of(program.body.begin(), program.body.end(),
                   [](const Instr& instr) { return !is_reduction(instr.op) || may_repeat(instr); });
-  program.short_runs = program.lanes_reduced() && program.reduced_rank > 1 && run < kLongRun &&
-                       run % kLanesOfRow != 0 && elements >= kMinElementsOfRuns && !overlaps;
+  if (program.lanes_reduced() && program.reduced_rank > 1 && run < kLongRun &&
+      run % kLanesOfRow != 0 && elements >= kMinElementsOfRuns && !overlaps) {
+    const bool are_shortest = run < kLanesOfRow && elements >= kMinElementsOfShortestRuns;
+    program.runs = are_shortest ? Program::Runs::kShortest : Program::Runs::kShort;
+  }
   program.one_leaf = elements <= leaf_size(program.schedule);
   if (!program.lanes_reduced()) elements *= kLanesOfColumn;
   program.caches_rows = num_passes(program) > 1 && elements <= kMaxCachedElements;

@@ -23,8 +23,7 @@ bool KernelEmitter::is_negated(const Instr& reduction) const {
 
 bool KernelEmitter::is_of_bytes(const Instr& reduction) const {
   return is_reduction(reduction.op) && !is_arg_reduction(reduction.op) &&
-         reduction.dtype == DType::kBool &&
-         program_.body[reduction.operands[0]].op == Op::kLoad;
+         reduction.dtype == DType::kBool && program_.body[reduction.operands[0]].op == Op::kLoad;
 }
 
 Op KernelEmitter::combining_op(ValueId reduction) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "fusion/ir/any_order.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
@@ -41,7 +42,13 @@ std::vector<uint16_t> KernelEmitter::tiles_of(const RowPlan::Stage& pass) const 
 }
 
 bool KernelEmitter::copies_runs(const RowPlan::Stage& pass) const {
-  if (!program_.short_runs || host().masked_vectors || !pass.stores.empty()) return false;
+  using Runs = fusion::Program::Runs;
+  if (program_.runs == Runs::kLong || !pass.stores.empty()) return false;
+  // Masks that Zen 5 reads under cost more than copies, unless runs take turns (turns_runs()).
+  if (host().masked_vectors && (host().streams_under_masks || program_.runs != Runs::kShortest ||
+                                fusion::takes_any_order(program_))) {
+    return false;
+  }
   return std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
     const Instr& instr = program_.body[id];
     if (!fusion::has_access(instr.op)) return true;

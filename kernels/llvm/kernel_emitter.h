@@ -247,8 +247,9 @@ class KernelEmitter {
   // The first access by whose strides rows may be interleaved, or num_accesses().
   size_t find_interleaved() const;
   llvm::Value* width_of_panels();
-  // Whether masks would slow reading columns down. Where rows lie whole pages apart they do not: what
-  // hardware reads ahead of loads without masks has the cache sets of the rows that are being read.
+  // Whether masks would slow reading columns down. Where rows lie whole pages apart they do not:
+  // what hardware reads ahead of loads without masks has the cache sets of the rows that are being
+  // read.
   llvm::Value* streams_columns();
   void emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Columns that fit this part of the lanes are no work for as many vectors: leaves take turns
@@ -394,7 +395,8 @@ class KernelEmitter {
   // ternary logic takes fewer operations: from value_of_element() until finished().
   bool is_negated(const Instr& reduction) const;
   bool is_negated(ValueId reduction) const { return is_negated(program_.body[reduction]); }
-  // Likewise bools are found as the extremes of bytes, where masks have no registers of their own.
+  // Likewise bools in memory are found as the extremes of bytes: there are no mask registers, or
+  // tests under them would wait for each other.
   bool is_of_bytes(const Instr& reduction) const;
   bool is_of_bytes(ValueId reduction) const { return is_of_bytes(program_.body[reduction]); }
   Op combining_op(ValueId reduction) const;

@@ -39,7 +39,8 @@ fusion::Program for_gpu(fusion::Program program) {
     access.knows_row = false;
     access.in_row = {};
   }
-  program.caches_rows = program.short_runs = program.nontemporal = false;
+  program.caches_rows = program.nontemporal = false;
+  program.runs = fusion::Program::Runs::kLong;
   program.packed = {};
   program.packed_rank = 0;
   return program;
