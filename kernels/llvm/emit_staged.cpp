@@ -11,7 +11,6 @@
 namespace sluice::kernels {
 namespace {
 
-using fusion::Op;
 using fusion::StrideClass;
 using fusion::ValueId;
 using ir::LaneScope;
