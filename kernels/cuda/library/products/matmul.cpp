@@ -126,12 +126,9 @@ int64_t split_depth(const Matmul& x) {
 
 size_t choose_tile(const Matmul& matmul, int multiprocessors) {
   const auto fits = [](int64_t extent, int side) { return side == 16 || extent > side / 2; };
-  // The strips of larger tiles need more shared memory than a block has.
-  constexpr int kMostOfDoubles = 64 * 64;
-  const bool is_double = matmul.operand_dtype == DType::kFloat64;
   for (size_t i = 0; i < kMatmulTiles.size(); ++i) {
     const MatmulTile& tile = kMatmulTiles[i];
-    if (is_double && tile.rows * tile.columns > kMostOfDoubles) continue;
+    if (!has_strips(tile, matmul.operand_dtype)) continue;
     if (fits(matmul.m, tile.rows) && fits(matmul.n, tile.columns) &&
         num_blocks(matmul, tile) >= multiprocessors) {
       return i;

@@ -30,6 +30,11 @@ struct MatmulTile {
 };
 inline constexpr std::array<MatmulTile, 5> kMatmulTiles = {
     {{128, 128, 16}, {64, 64, 16}, {64, 16, 64}, {16, 64, 64}, {16, 16, 64}}};
+// Whether a block has the shared memory of a tile's strips, two of each operand.
+constexpr bool has_strips(const MatmulTile& tile, DType operands) {
+  constexpr int kMostDoubles = 2048;  // of a strip of both
+  return operands != DType::kFloat64 || (tile.rows + tile.columns) * tile.depth <= kMostDoubles;
+}
 
 // Those of the kernels that use tensor cores; `warp_rows` of the 8 warps are below one another.
 struct TensorTile {
