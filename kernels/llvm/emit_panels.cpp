@@ -63,9 +63,7 @@ llvm::Value* KernelEmitter::width_of_panels() {
 
 llvm::Value* KernelEmitter::streams_columns() {
   constexpr int64_t kPage = 4096, kPointsOfCache = 4 << 20;
-  llvm::Value* points = reduced_extent_;
-  for (int d = 0; d < program_.outer_rank; ++d) points = ir_.CreateMul(points, body_->extent(d));
-  llvm::Value* streams = ir_.CreateICmpSGT(points, builder_.index(kPointsOfCache));
+  llvm::Value* streams = is_far(kPointsOfCache);
   for (size_t a = 0; a < num_accesses(); ++a) {
     const fusion::Access& access = program_.accesses[a];
     if (!access.varies_along_reduced) continue;
@@ -184,7 +182,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
   };
   llvm::Value* step = ir_.CreateMul(lanes, most);
   llvm::Value* start = first;
-  if (!lanes_reduced() && host().masked_vectors && !host().streams_under_masks) {
+  if (!lanes_reduced() && host().masks_slow_streams) {
     llvm::Value* columns = ir_.CreateSub(last, first);
     llvm::Value* whole = ir_.CreateSub(columns, ir_.CreateURem(columns, step));
     whole = ir_.CreateSelect(streams_columns(), whole, builder_.index(0));

@@ -280,35 +280,33 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   return unflatten(pass.reductions, program_, lanes);
 }
 
-std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) const {
-  constexpr size_t kMaxInstrs = 8, kLeastSize = 4;
-  std::vector<uint16_t> streams;
-  if (program_.one_leaf || program_.body.size() > kMaxInstrs) return streams;
+std::vector<uint16_t> KernelEmitter::reads_along_rows(const RowPlan::Stage& pass) const {
+  std::vector<uint16_t> reads;
   for (const ValueId id : pass.instrs) {
     const Instr& instr = program_.body[id];
     if (instr.op != Op::kLoad) continue;
     const fusion::Access& access = program_.accesses[instr.aux];
-    if (access.lanes == fusion::StrideClass::kUnit && access.varies_along_reduced &&
-        size_of(access.dtype) >= kLeastSize) {
-      streams.push_back(instr.aux);
+    if (access.lanes == fusion::StrideClass::kUnit && access.varies_along_reduced) {
+      reads.push_back(instr.aux);
     }
   }
+  return reads;
+}
+
+std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) const {
+  constexpr size_t kMaxInstrs = 8, kLeastSize = 4;
+  if (program_.one_leaf || program_.body.size() > kMaxInstrs) return {};
+  std::vector<uint16_t> streams = reads_along_rows(pass);
+  std::erase_if(streams,
+                [&](uint16_t a) { return size_of(program_.accesses[a].dtype) < kLeastSize; });
   return streams;
 }
 
 void KernelEmitter::prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first) {
   constexpr int64_t kShort = 256;
-  if (!host().masked_vectors || host().streams_under_masks || may_repeat(pass)) return;
-  std::vector<uint16_t> streams;
-  for (const ValueId id : pass.instrs) {
-    const fusion::Instr& instr = program_.body[id];
-    if (instr.op != Op::kLoad) continue;
-    const fusion::Access& access = program_.accesses[instr.aux];
-    if (access.lanes == fusion::StrideClass::kUnit && access.varies_along_outer &&
-        access.varies_along_reduced) {
-      streams.push_back(instr.aux);
-    }
-  }
+  if (!host().masks_slow_streams || may_repeat(pass)) return;
+  std::vector<uint16_t> streams = reads_along_rows(pass);
+  std::erase_if(streams, [&](uint16_t a) { return !program_.accesses[a].varies_along_outer; });
   builder_.if_then(ir_.CreateICmpSLE(reduced_extent_, builder_.index(kShort)), /*likely=*/true,
                    [&] { prefetch_streams(streams, first); });
 }

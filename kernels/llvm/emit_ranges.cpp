@@ -193,7 +193,7 @@ bool KernelEmitter::has_whole_loop(const std::vector<ValueId>& instrs) const {
   }
   const int weight = weight_of(instrs);
   const bool is_stream = weight <= kLightWeight && is_consecutive && bytes >= kManyBytes;
-  return weight <= kMaxWeight && !(is_stream && host().streams_under_masks);
+  return weight <= kMaxWeight && (host().masks_slow_streams || !is_stream);
 }
 
 void KernelEmitter::emit_with_narrow_tail(llvm::Value* first, llvm::Value* last,

@@ -44,7 +44,7 @@ bool KernelEmitter::copies_runs(const RowPlan::Stage& pass) const {
   using Runs = fusion::Program::Runs;
   if (program_.runs == Runs::kLong || !pass.stores.empty()) return false;
   // Masks that Zen 5 reads under cost more than copies, unless runs take turns (turns_runs()).
-  if (host().masked_vectors && (host().streams_under_masks || program_.runs != Runs::kShortest ||
+  if (host().masked_vectors && (!host().masks_slow_streams || program_.runs != Runs::kShortest ||
                                 fusion::takes_any_order(program_))) {
     return false;
   }
@@ -123,12 +123,10 @@ KernelEmitter::Values KernelEmitter::indices_of_run(llvm::Value* run) {
   return indices;
 }
 
-// Whether the points of all dims are more than a cache holds.
-llvm::Value* KernelEmitter::is_far() {
-  constexpr int64_t kFarElements = 2 << 20;
+llvm::Value* KernelEmitter::is_far(int64_t cached) {
   llvm::Value* points = reduced_extent_;
   for (int d = 0; d < program_.outer_rank; ++d) points = ir_.CreateMul(points, body_->extent(d));
-  return ir_.CreateICmpSGT(points, builder_.index(kFarElements));
+  return ir_.CreateICmpSGT(points, builder_.index(cached));
 }
 
 void KernelEmitter::transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count,

@@ -158,7 +158,7 @@ const Host& host() {
     const bool avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
     result.vector_bytes = avx512 ? 64 : has("avx2") ? 32 : 16;
     result.masked_vectors = avx512;
-    result.streams_under_masks = result.cpu == "znver4";
+    result.masks_slow_streams = avx512 && result.cpu != "znver4";
     const llvm::Triple triple(llvm::sys::getProcessTriple());
     result.converts_int64 = avx512 || !triple.isX86();
     result.float16 = !triple.isX86() || has("f16c");

@@ -15,8 +15,8 @@ struct Host {
   // Masked loads, stores, gathers and scatters cost about what plain ones do. (Of the gathers of
   // AVX2 LLVM makes loads of one lane each, with a branch if there is a mask.)
   bool masked_vectors = false;
-  // Streams are read faster under masks (by 15 % on Zen 4), not slower (by 60 % on Zen 5).
-  bool streams_under_masks = false;
+  // But streams are read slower under them: by 60 % on Zen 5. On Zen 4 they are by 15 % faster.
+  bool masks_slow_streams = false;
   bool converts_int64 = false;  // vectors of floats to 64-bit integers, and back
 };
 

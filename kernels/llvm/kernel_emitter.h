@@ -217,7 +217,8 @@ class KernelEmitter {
   // The indices along all reduced dims of where a run begins.
   Values indices_of_run(llvm::Value* run);
   void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);
-  llvm::Value* is_far();
+  // Whether the points of all dims are more than so many, which a cache holds.
+  llvm::Value* is_far(int64_t cached = 2 << 20);
   void transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void stage_columns(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
@@ -285,6 +286,8 @@ class KernelEmitter {
   bool leaves_early(const RowPlan::Stage& pass) const;
   Values leaving_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                       const Values& start, const ir::Builder::LoopBody& body);
+  // What a pass loads of consecutive elements of a row.
+  std::vector<uint16_t> reads_along_rows(const RowPlan::Stage& pass) const;
   // Memory that a pass over a long row reads from end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
