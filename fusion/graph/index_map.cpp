@@ -147,18 +147,29 @@ Affine address_of(const IndexMap& map, const Strides& strides) {
 }
 
 std::optional<Layout> layout_through_view(const View& view, const Layout& operand) {
-  if (view.op == Op::kReshape) return reshape_layout(operand, view.shape);
-  IndexMap identity;
-  identity.rank = view.shape.rank();
-  const std::vector<int64_t> extents(view.shape.begin(), view.shape.end());
-  for (int i = 0; i < identity.rank; ++i) identity.axes[i].coefficient[i] = 1;
-  const MapResult map = map_through_view(view, operand.shape, identity, extents);
-  if (!std::holds_alternative<IndexMap>(map)) return std::nullopt;
-  const Affine address = address_of(std::get<IndexMap>(map), operand.strides);
-  Layout layout{.shape = view.shape};
-  layout.offset = operand.offset + address.offset;
-  std::copy_n(address.coefficient.begin(), view.shape.rank(), layout.strides.begin());
-  return layout;
+  Layout layout{.shape = view.shape, .offset = operand.offset};
+  switch (view.op) {
+    case Op::kReshape: return reshape_layout(operand, view.shape);
+    case Op::kPermute:
+      for (int i = 0; i < view.shape.rank(); ++i)
+        layout.strides[i] = operand.strides[view.attrs[i]];
+      return layout;
+    case Op::kSlice:
+      for (int i = 0; i < view.shape.rank(); ++i) {
+        layout.offset += view.attrs[2 * i] * operand.strides[i];
+        layout.strides[i] = view.attrs[2 * i + 1] * operand.strides[i];
+      }
+      return layout;
+    case Op::kBroadcast: {
+      const int lead = view.shape.rank() - operand.shape.rank();
+      for (int i = 0; i < operand.shape.rank(); ++i) {
+        const bool is_stretched = operand.shape[i] == 1 && view.shape[i + lead] != 1;
+        layout.strides[i + lead] = is_stretched ? 0 : operand.strides[i];
+      }
+      return layout;
+    }
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace sluice::fusion
