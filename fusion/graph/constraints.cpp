@@ -14,6 +14,7 @@ void Constraints::add(const Constraints& other) {
   unite(in_memory, other.in_memory);
   unite(over_budget, other.over_budget);
   unite(breaks_runs, other.breaks_runs);
+  unite(is_factor, other.is_factor);
 }
 
 }  // namespace sluice::fusion

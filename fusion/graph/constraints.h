@@ -16,6 +16,7 @@ struct Constraints {
   std::vector<bool> in_memory;    // this node must be stored: a reader cannot inline it
   std::vector<bool> over_budget;  // of these: the kernel of a reader that does would be too large
   std::vector<bool> breaks_runs;  // of these: see fusion/lower/loops/short_runs.h
+  std::vector<bool> is_factor;    // of these: see fusion/partition/epilogue_ends.h
   // Of the whole graph: as in PlanOptions.
   bool unrolls_rows = true;
   bool unrolls_longer_rows = false;

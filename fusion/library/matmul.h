@@ -17,6 +17,14 @@ struct MatmulShape {
   int64_t a_strides[3] = {}, b_strides[3] = {};
 };
 
+// A result may take the memory of what an epilogue reads if it is computed elsewhere, some of its
+// rows at a time: so many or more, of so many columns.
+inline constexpr int64_t kLeastRowsElsewhere = 128, kLeastColumnsElsewhere = 64;
+inline bool has_parts_of_rows(const MatmulShape& shape) {
+  return shape.batch == 1 && shape.m >= 2 * kLeastRowsElsewhere &&
+         shape.n >= kLeastColumnsElsewhere;
+}
+
 // Buffers: a, b, c.
 struct MatmulAttributes : SizedAttributes<MatmulAttributes> {
   MatmulShape shape;

@@ -59,7 +59,7 @@ struct KernelCall : Call {
 
 // Applied to each element of a library call's output before it is written.
 struct Epilogue {
-  Op op = Op::kAdd;  // or kReluGradient, or an activation: see fusion/ir/epilogue_ops.h
+  Op op = Op::kAdd;  // or another of fusion/ir/epilogue_ops.h
   // Not of activations: float32, in the order of the output's elements, or of those of any one row.
   int32_t operand = -1;  // an index into the call's buffers
   int64_t offset = 0;    // from the base of the block, in elements

@@ -89,7 +89,7 @@ bool GroupGraph::can_merge(int a, int b) const {
   const Group& first = at(a);
   const Group& second = at(b);
   if (first.library || second.library || first.space != second.space) return false;
-  if (first.by_parts || second.by_parts) return false;
+  if (first.by_parts || second.by_parts || first.alone || second.alone) return false;
   if (first.axes != second.axes) {
     if (!first.axes.empty() && !second.axes.empty()) return false;
     if (!rows_fit(first.space, first.axes.empty() ? second.axes : first.axes)) return false;

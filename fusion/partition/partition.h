@@ -23,6 +23,7 @@ struct Group {
   // Its only output is a concat, each part of which is a call of its own (is_by_parts): few
   // programs, and of a few instructions, however many the parts.
   bool by_parts = false;
+  bool alone = false;  // it stores one value, so that this can be computed at any time
   std::vector<NodeId> members;
 };
 

@@ -113,7 +113,7 @@ class Placer {
       merge_readers(n);
       const GroupNumbers readers = readers_of(n);
       for (const int g : readers) {
-        if (home >= 0 || !groups_.has_room(g, n) || !comes_first(g, readers)) continue;
+        if (home >= 0 || !may_store(g, n) || !comes_first(g, readers)) continue;
         if (can_scan(n, g, axes)) home = g;
       }
       if (home >= 0) {
@@ -141,7 +141,7 @@ class Placer {
   // The group among `readers` that can compute the reduction `n`, or -1.
   int home_of_reduction(NodeId n, const Rows& rows, absl::Span<const int> readers) const {
     for (int g : readers) {
-      if (!groups_.has_room(g, n) || !comes_first(g, readers)) continue;
+      if (!may_store(g, n) || !comes_first(g, readers)) continue;
       if (walks_rows(n, g, rows) || unrolls_rows(n, g, rows)) return g;
       if (can_follow_rows(n, g, rows)) return g;
     }
@@ -245,6 +245,8 @@ class Placer {
 
   // ---- Storing.
 
+  bool may_store(int g, NodeId n) const { return !group(g).alone && groups_.has_room(g, n); }
+
   // True if `g` may run before the other readers of something.
   bool comes_first(int g, absl::Span<const int> readers) const {
     return std::none_of(readers.begin(), readers.end(),
@@ -255,13 +257,15 @@ class Placer {
   void store(NodeId n, absl::Span<const int> readers, CutReason reason) {
     reasons_.note_stored(n);
     // The point is to leave their kernels.
-    if (constraints_.over_budget[n] || constraints_.breaks_runs[n]) readers = {};
+    if (constraints_.over_budget[n] || constraints_.breaks_runs[n] || constraints_.is_factor[n]) {
+      readers = {};
+    }
     // A product's call may store it.
     if (reason == CutReason::kLibrary && ends_epilogues(graph_, constraints_, uses_, n)) {
       readers = {};
     }
     for (int g : readers) {
-      if (is_view(node(n).op) || group(g).library || !groups_.has_room(g, n)) continue;
+      if (is_view(node(n).op) || group(g).library || !may_store(g, n)) continue;
       if (!comes_first(g, readers) || belongs_to_other_rows(n, g)) continue;
       if (is_shared(node(n).op) && scans_long_rows(graph_, group(g))) continue;
       if (!positions_.can_store(n, g) && !becomes_rows(n, g)) continue;
@@ -270,7 +274,8 @@ class Placer {
       finish_store(n, g, readers, reason);
       return;
     }
-    store_in_new_group(n, own_space(n), reason);
+    const int own = store_in_new_group(n, own_space(n), reason);
+    group(own).alone = constraints_.is_factor[n];
   }
 
   // Gives the pointwise group `g` the rows that `n` is made from, if it reads `n` once a row of

@@ -47,6 +47,7 @@ StorageReasons::StorageReasons(const Graph& graph, const Constraints& constraint
 std::optional<CutReason> StorageReasons::required(NodeId n) const {
   if (constraints_.over_budget[n]) return CutReason::kBudget;
   if (constraints_.breaks_runs[n]) return CutReason::kRuns;
+  if (constraints_.is_factor[n]) return CutReason::kLibrary;
   if (constraints_.in_memory[n]) return CutReason::kView;
   std::optional<CutReason> reason;
   if (uses_.observed(n)) reason = CutReason::kObserved;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "fusion/lower/lower.h"
 #include "fusion/lower/lower_library.h"
+#include "fusion/partition/epilogue_ends.h"
 #include "fusion/partition/partition.h"
 #include "fusion/plan/epilogues.h"
 #include "fusion/plan/launches.h"
@@ -26,6 +27,7 @@ class Planner {
     constraints_.in_memory.resize(count, false);
     constraints_.over_budget.resize(count, false);
     constraints_.breaks_runs.resize(count, false);
+    constraints_.is_factor.resize(count, false);
     constraints_.unrolls_rows = options_.unrolls_rows;
     constraints_.unrolls_longer_rows = options_.unrolls_longer_rows;
     constraints_.fuses_scans = options_.fuses_scans;
@@ -78,7 +80,7 @@ class Planner {
     When when;
     void (Planner::*run)();
   };
-  static const Pass kPasses[10];
+  static const Pass kPasses[11];
 
  private:
   std::string describe() const {
@@ -117,6 +119,14 @@ class Planner {
     run_graph_pass(fusion::eliminate_common_subexpressions);
   }
 
+  void store_factors() {
+    if (epilogues() != EpilogueUse::kInPlace) return;
+    for (const NodeId factor : find_factors(graph_, constraints_)) {
+      constraints_.in_memory[factor] = true;
+      constraints_.is_factor[factor] = true;
+    }
+  }
+
   void partition_and_lower() {
     // Each failed attempt adds a constraint, of which there are finitely many.
     while (!attempt(live_)) {
@@ -150,11 +160,15 @@ class Planner {
   EpilogueUse epilogues() const {
     if (!options_.fuse) return EpilogueUse::kNone;
     if (options_.fast_math) return EpilogueUse::kAny;
-    return options_.exact_epilogues ? EpilogueUse::kCheap : EpilogueUse::kNone;
+    if (!options_.exact_epilogues) return EpilogueUse::kNone;
+    return options_.budget != nullptr ? EpilogueUse::kInPlace : EpilogueUse::kCheap;
   }
   void fold_epilogues() { fusion::fold_epilogues(&plan_, epilogues()); }
 
-  void save_memory() { fusion::save_memory(&plan_, *options_.budget, options_.rows_in_place); }
+  InPlace in_place() const {
+    return {.rows = options_.rows_in_place, .products = epilogues() == EpilogueUse::kInPlace};
+  }
+  void save_memory() { fusion::save_memory(&plan_, *options_.budget, in_place()); }
 
   void share_launches() {
     plan_.steps = merge_launches(std::move(plan_.steps), plan_.results.size());
@@ -239,7 +253,7 @@ class Planner {
   }
 
   void find_lifetimes() { fusion::find_lifetimes(&plan_); }
-  void find_donors() { fusion::find_donors(&plan_, options_.rows_in_place); }
+  void find_donors() { fusion::find_donors(&plan_, in_place()); }
   void find_nontemporal_stores() { fusion::find_nontemporal_stores(&plan_); }
 
   Graph graph_;
@@ -256,6 +270,7 @@ class Planner {
 constexpr Planner::Pass Planner::kPasses[] = {
     {"remove identities", When::kFusing, &Planner::remove_identities},
     {"eliminate common subexpressions", When::kFusing, &Planner::eliminate_common_subexpressions},
+    {"store factors", When::kShortOfMemory, &Planner::store_factors},
     {"partition and lower", When::kAlways, &Planner::partition_and_lower},
     {"simplify programs", When::kAlways, &Planner::simplify_programs},
     {"fold epilogues", When::kFoldingEpilogues, &Planner::fold_epilogues},

@@ -26,7 +26,8 @@ struct PlanOptions {
   bool fuses_scans = true;
   // Library calls apply epilogues with the bits of the ops' own kernels.
   bool exact_epilogues = false;
-  // Kernels of rows compute no point twice in their last pass, if they are told so.
+  // Kernels of rows compute no point twice in their last pass, if they are told so. (Calls of
+  // products may write over what their epilogues read wherever these are exact.)
   bool rows_in_place = false;
   // If set, runs of the plan should fit into it, at the cost of time.
   const MemoryBudget* budget = nullptr;

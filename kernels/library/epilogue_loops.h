@@ -8,8 +8,9 @@
 
 namespace sluice::kernels {
 
-// Applies the epilogues of `matmul` to rows [begin, end) of the batch * m rows of its c.
-void apply_epilogues(const Matmul& matmul, int64_t begin, int64_t end);
+// Applies the epilogues of `matmul` to rows [begin, end) of its batch * m rows, of which `sums`
+// holds the product, and stores them to its c. Overwrites `sums`, which may be these rows of c.
+void apply_epilogues(const Matmul& matmul, int64_t begin, int64_t end, float* sums);
 
 }  // namespace sluice::kernels
 

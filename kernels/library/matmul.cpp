@@ -90,6 +90,10 @@ void multiply_in_parts(const Matmul& x, const ProductLoops& loops, int64_t parts
 }
 
 void multiply_all(const Matmul& x) {
+  if (x.k == 0) {
+    std::memset(x.c, 0, static_cast<size_t>(x.batch * x.m * x.n) * size_of(x.dtype));
+    return;
+  }
   const ProductLoops& loops = product_loops(x.operand_dtype);
   const double work =
       static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
@@ -102,6 +106,54 @@ void multiply_all(const Matmul& x) {
     });
   } else {
     multiply(product_of(x, loops, 0, x.batch, 0, x.k));
+  }
+}
+
+// Of rows [begin, end) of the batch * m, whose products are at `sums`.
+void finish_rows(const Matmul& x, int64_t begin, int64_t end, float* sums) {
+  parallel_for(end - begin, 1 + 16384 / x.n, [&](int64_t first, int64_t last) {
+    apply_epilogues(x, begin + first, begin + last, sums + first * x.n);
+  });
+}
+
+// Whether the result takes the memory of what an epilogue reads.
+bool overwrites_operand(const Matmul& x) {
+  return std::any_of(x.epilogues.begin(), x.epilogues.end(),
+                     [&](const fusion::Epilogue& epilogue) { return x.operand(epilogue) == x.c; });
+}
+
+// So many parts, at most, as more threads find work in.
+constexpr int64_t kPartsElsewhere = 16;
+
+// Computes the product elsewhere, some rows at a time: as many as it takes for the bits that they
+// have in the whole.
+void multiply_elsewhere(const Matmul& x) {
+  const ProductLoops& loops = product_loops(x.operand_dtype);
+  const int64_t rows = x.batch * x.m;
+  const int64_t least = std::max(fusion::kLeastRowsElsewhere, kFewRowPanels * loops.rows + 1);
+  const bool is_divided = x.k > 0 && fusion::has_parts_of_rows(x) && num_parts(x) == 1;
+  const int64_t parts = is_divided ? std::clamp<int64_t>(rows / least, 1, kPartsElsewhere) : 1;
+  const Scratch sums(static_cast<size_t>(ceil_div(rows, parts) * x.n) * sizeof(float));
+  auto* const values = reinterpret_cast<float*>(sums.data());
+  MatrixProduct product = product_of(x, loops, 0, 1, 0, x.k);
+  product.c = values;
+  const Scratch packed(parts > 1 ? packed_bytes_of_b(product) : 0);
+  if (parts > 1 && packed_bytes_of_b(product) > 0) {
+    pack_b(product, packed.data());
+    product.packed_b = packed.data();
+  }
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t begin = rows * i / parts, end = rows * (i + 1) / parts;
+    if (parts == 1) {
+      Matmul whole = x;
+      whole.c = values;
+      multiply_all(whole);
+    } else {
+      product.m = end - begin;
+      product.a.data = element_at(x.a, begin * x.a_strides[1], loops.element_size);
+      multiply(product);
+    }
+    finish_rows(x, begin, end, values);
   }
 }
 
@@ -126,17 +178,16 @@ absl::Status matmul(const Matmul& x) {
   const int64_t rows = x.batch * x.m;
   if (rows * x.n == 0) return absl::OkStatus();
   try {
-    if (x.k == 0) {
-      std::memset(x.c, 0, static_cast<size_t>(rows * x.n) * size_of(x.dtype));
-    } else {
-      multiply_all(x);
+    if (overwrites_operand(x)) {
+      multiply_elsewhere(x);
+      return absl::OkStatus();
     }
+    multiply_all(x);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("no memory to arrange the operands of a product");
   }
   if (!x.epilogues.empty()) {
-    parallel_for(rows, 1 + 16384 / x.n,
-                 [&](int64_t begin, int64_t end) { apply_epilogues(x, begin, end); });
+    finish_rows(x, 0, rows, static_cast<float*>(x.c));
   }
   return absl::OkStatus();
 }

@@ -52,7 +52,11 @@ class PartitionTest : public testing::Test {
 
   Constraints no_constraints() const {
     const std::vector<bool> none(graph_.nodes.size(), false);
-    return {.copied_view = none, .in_memory = none, .over_budget = none, .breaks_runs = none};
+    return {.copied_view = none,
+            .in_memory = none,
+            .over_budget = none,
+            .breaks_runs = none,
+            .is_factor = none};
   }
   Partition parts() const { return partition(graph_, no_constraints(), /*fuse=*/true); }
 

@@ -384,5 +384,44 @@ TEST(PlanTest, ALibraryCallSaysWhatItTouches) {
   EXPECT_EQ(exact->steps[0].library->epilogues.size(), 2u);
 }
 
+TEST(PlanTest, ShortOfMemoryAProductIsWrittenOverWhatMultipliesIt) {
+  Graph graph;
+  const NodeId x = add_input(&graph, {512, 64});
+  const NodeId w = add_input(&graph, {64, 64});
+  const NodeId v = add_input(&graph, {64, 64});
+  const NodeId hidden = add_op(&graph, Op::kMatmul, {x, w});
+  const NodeId factor = add_op(&graph, Op::kExp, {hidden});
+  const NodeId product = add_op(&graph, Op::kMatmul, {x, v});
+  const NodeId result = add_op(&graph, Op::kMul, {product, factor});
+  const NodeId last = add_op(&graph, Op::kMatmul, {result, w}, /*live=*/true);
+
+  const auto fast = make_plan(graph, {.exact_epilogues = true, .observer = {}});
+  ASSERT_TRUE(fast.ok()) << fast.status();
+  EXPECT_TRUE(std::all_of(fast->steps.begin(), fast->steps.end(), [](const Step& step) {
+    return !step.library || step.library->epilogues.empty();
+  }));
+
+  const MemoryBudget budget{.bytes = int64_t{1} << 30, .inputs = {}};
+  const auto frugal =
+      make_plan(graph, {.exact_epilogues = true, .budget = &budget, .observer = {}});
+  ASSERT_TRUE(frugal.ok()) << frugal.status();
+  ASSERT_EQ(frugal->steps.size(), 4u);
+  const auto& of_factor = frugal->steps[1];
+  ASSERT_FALSE(of_factor.library.has_value());
+  EXPECT_EQ(of_factor.kernels[0].nodes, std::vector<NodeId>{factor});
+  const LibraryCall& call = *frugal->steps[2].library;
+  EXPECT_EQ(call.nodes, (std::vector<NodeId>{product, result}));
+  ASSERT_EQ(call.epilogues.size(), 1u);
+  EXPECT_EQ(call.epilogues[0].op, Op::kMul);
+  const auto donors_of = [&](const MemoryRef& memory) {
+    return frugal->results[memory.index].donors;
+  };
+  const MemoryRef& of_hidden = frugal->steps[0].library->output();
+  const MemoryRef& stored = of_factor.kernels[0].memory_of(of_factor.kernels[0].outputs[0]);
+  EXPECT_THAT(donors_of(stored), Contains(of_hidden));
+  EXPECT_THAT(donors_of(call.output()), Contains(stored));
+  EXPECT_EQ(frugal->steps[3].library->nodes, std::vector<NodeId>{last});
+}
+
 }  // namespace
 }  // namespace sluice::fusion

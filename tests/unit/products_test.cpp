@@ -406,5 +406,36 @@ TYPED_TEST(ProductsTest, EveryHalfIsReadExactly) {
   }
 }
 
+// The result may take the memory of what an epilogue reads, and has the same bits.
+TEST(Products, WrittenOverAnOperand) {
+  using enum fusion::Op;
+  std::mt19937_64 random(12);
+  std::normal_distribution<float> normal;
+  const Shape shapes[] = {{1, 256, 64, 70},  {1, 1000, 65, 128},    {1, 2100, 130, 300},
+                          {1, 300, 515, 17}, {1, 5, 7, 3},          {3, 40, 30, 20},
+                          {1, 300, 70, 0},   {1, 128, 128, 20'000}, {1, 400, 1, 200}};
+  for (const Shape& shape : shapes) {
+    for (const Order order : {Order::kRows, Order::kColumns}) {
+      for (const fusion::Op op : {kMul, kAdd, kReluGradient}) {
+        Case<float> product(shape, order, order, &random);
+        for (float& x : product.a.memory) x = normal(random);
+        for (float& x : product.b.memory) x = normal(random);
+        std::vector<float> operand(product.c.size());
+        for (float& x : operand) x = normal(random);
+        void* const buffers[] = {operand.data()};
+        const fusion::Epilogue epilogues[] = {{.op = op, .operand = 0}};
+        Matmul x = product.matmul();
+        x.buffers = buffers;
+        x.epilogues = epilogues;
+        ASSERT_TRUE(matmul(x).ok());
+        x.c = operand.data();
+        ASSERT_TRUE(matmul(x).ok());
+        EXPECT_EQ(std::memcmp(operand.data(), product.c.data(), operand.size() * sizeof(float)), 0)
+            << shape.m << "x" << shape.n << "x" << shape.k << " " << fusion::name_of(op);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice::kernels

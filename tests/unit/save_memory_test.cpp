@@ -88,7 +88,7 @@ std::map<int32_t, std::string> terms(const Plan& plan) {
 
 Plan saved(const Plan& plan, int64_t bytes, const std::vector<InputMemory>& inputs = {}) {
   Plan less = plan;
-  save_memory(&less, {.bytes = bytes, .inputs = inputs}, false);
+  save_memory(&less, {.bytes = bytes, .inputs = inputs}, {});
   EXPECT_EQ(terms(less), terms(plan));
   EXPECT_LE(cost(less), 2 * cost(plan));
   return less;
@@ -190,7 +190,7 @@ TEST(SaveMemoryTest, AStepOfSeveralResultsRunsAgainForOneOfThem) {
     last = result(example.add(reads, kBlock, i == 0));
   }
   Plan less = example.plan;
-  save_memory(&less, {.bytes = 12 * kBlock, .inputs = {}}, false);
+  save_memory(&less, {.bytes = 12 * kBlock, .inputs = {}}, {});
   EXPECT_LE(needed(less), 12 * kBlock);
   EXPECT_GT(less.values_recomputed, 0);
 }
@@ -208,7 +208,7 @@ TEST(SaveMemoryTest, AnInputThatHasBeenWrittenOverIsNotReadAgain) {
   const std::vector<InputMemory> inputs = {{.bytes = kBlock, .same_as = 0}, {}};
   Plan plan = saved(example.plan, 2 * kBlock + 65536, inputs);
   find_lifetimes(&plan);
-  find_donors(&plan, false);
+  find_donors(&plan, {});
   const Blocks blocks = place_results(plan, inputs, {});
   int32_t last_read = -1;
   for (size_t s = 0; s < plan.steps.size(); ++s) {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "fusion/ir/packed_rows.h"
 #include "fusion/ir/scan.h"
+#include "fusion/library/matmul.h"
 
 namespace sluice::fusion {
 namespace {
@@ -36,13 +37,13 @@ bool is_read_in_place(const KernelCall& call, int32_t b, const Store& store) {
 
 // Such kernels load everything that a point needs before they store its results, if these are of
 // the last pass, and then are done with it.
-bool may_work_in_place(const Program& program, bool rows_in_place) {
-  return program.schedule == Schedule::kPointwise || (rows_in_place && !has_scans(program));
+bool may_work_in_place(const Program& program, InPlace in_place) {
+  return program.schedule == Schedule::kPointwise || (in_place.rows && !has_scans(program));
 }
 
 class DonorFinder {
  public:
-  DonorFinder(Plan* plan, bool rows_in_place) : plan_(*plan), rows_in_place_(rows_in_place) {
+  DonorFinder(Plan* plan, InPlace in_place) : plan_(*plan), in_place_(in_place) {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
       for_each_memory(plan_.steps[s], [&](const MemoryRef& memory) {
         if (memory.kind != MemoryRef::Kind::kInput) return;
@@ -60,6 +61,7 @@ class DonorFinder {
 
   void run() {
     for (int32_t s = 0; s < static_cast<int32_t>(plan_.steps.size()); ++s) {
+      if (plan_.steps[s].library) find_donors_of(*plan_.steps[s].library, s);
       std::vector<KernelCall>& calls = plan_.steps[s].kernels;
       const bool is_shared = calls.size() > 1;
       // By block: in how many calls of the launch it takes part. Calls run side by side.
@@ -70,7 +72,7 @@ class DonorFinder {
         }
       }
       for (KernelCall& call : calls) {
-        if (!may_work_in_place(call.program, rows_in_place_)) continue;
+        if (!may_work_in_place(call.program, in_place_)) continue;
         find_donors_of(call, s, [&](const MemoryRef& memory) {
           return !is_shared || uses[{memory.kind, memory.index}] == 1;
         });
@@ -79,6 +81,13 @@ class DonorFinder {
   }
 
  private:
+  void find_donors_of(const LibraryCall& call, int32_t step) {
+    for (size_t b = 0; b < call.buffers.size(); ++b) {
+      if (!dies_at(call.buffers[b], step) || !may_write_over(call, b, in_place_)) continue;
+      plan_.results[call.output().index].donors.push_back(call.buffers[b]);
+    }
+  }
+
   template <typename F>
   void find_donors_of(KernelCall& call, int32_t step, F is_used_once) {
     std::vector<bool> is_output(call.buffers.size(), false);
@@ -106,7 +115,7 @@ class DonorFinder {
   }
 
   Plan& plan_;
-  const bool rows_in_place_;
+  const InPlace in_place_;
   std::vector<int32_t> last_input_use_;  // -1: it lives on
 };
 
@@ -157,12 +166,23 @@ void find_lifetimes(Plan* plan) {
   }
 }
 
-bool may_write_over(const KernelCall& call, size_t buffer, size_t output, bool rows_in_place) {
-  return may_work_in_place(call.program, rows_in_place) &&
+bool may_write_over(const KernelCall& call, size_t buffer, size_t output, InPlace in_place) {
+  return may_work_in_place(call.program, in_place) &&
          is_read_in_place(call, static_cast<int32_t>(buffer), call.program.stores[output]);
 }
 
-void find_donors(Plan* plan, bool rows_in_place) { DonorFinder(plan, rows_in_place).run(); }
+bool may_write_over(const LibraryCall& call, size_t buffer, InPlace in_place) {
+  if (!in_place.products || call.kind != LibraryKind::kMatmul) return false;
+  if (!has_parts_of_rows(matmul_of(call).shape)) return false;
+  const MemoryRef& memory = call.buffers[buffer];
+  return std::count(call.buffers.begin(), call.buffers.end(), memory) == 1 &&
+         std::any_of(call.epilogues.begin(), call.epilogues.end(), [&](const Epilogue& epilogue) {
+           return epilogue.operand == static_cast<int32_t>(buffer) && !epilogue.one_row &&
+                  epilogue.offset == 0;
+         });
+}
+
+void find_donors(Plan* plan, InPlace in_place) { DonorFinder(plan, in_place).run(); }
 
 // Kernels that turn out to work in place too: what they have read is in the caches, but has to be
 // written back all the same.

@@ -24,11 +24,11 @@ constexpr int kMostAims = 8;
 
 class MemorySaver {
  public:
-  MemorySaver(const Plan& plan, const MemoryBudget& budget, bool rows_in_place)
+  MemorySaver(const Plan& plan, const MemoryBudget& budget, InPlace in_place)
       : plan_(plan),
         budget_(budget),
-        rows_in_place_(rows_in_place),
-        schedule_(plan, budget.inputs, rows_in_place),
+        in_place_(in_place),
+        schedule_(plan, budget.inputs, in_place),
         own_cost_(schedule_.total_cost()) {}
 
   Plan run() && {
@@ -66,7 +66,7 @@ class MemorySaver {
 
   int64_t needed_by(Plan plan) const {
     find_lifetimes(&plan);
-    find_donors(&plan, rows_in_place_);
+    find_donors(&plan, in_place_);
     return bytes_needed(place_results(plan, budget_.inputs, {}));
   }
 
@@ -160,7 +160,7 @@ class MemorySaver {
 
   const Plan& plan_;
   const MemoryBudget& budget_;
-  const bool rows_in_place_;
+  const InPlace in_place_;
   StepSchedule schedule_;
   const double own_cost_;
   double excess_ = 0;
@@ -177,9 +177,9 @@ int64_t bytes_needed(const Blocks& blocks) {
   return bytes;
 }
 
-void save_memory(Plan* plan, const MemoryBudget& budget, bool rows_in_place) {
+void save_memory(Plan* plan, const MemoryBudget& budget, InPlace in_place) {
   if (plan->steps.empty()) return;
-  *plan = MemorySaver(*plan, budget, rows_in_place).run();
+  *plan = MemorySaver(*plan, budget, in_place).run();
 }
 
 }  // namespace sluice::fusion

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fusion/plan/memory/blocks.h"
+#include "fusion/plan/memory/memory_plan.h"
 #include "fusion/plan/plan.h"
 
 namespace sluice::fusion {
@@ -26,8 +27,8 @@ int64_t bytes_needed(const Blocks& blocks);
 
 // Reorders the plan's steps and repeats some, as little work for the bytes as possible, until a run
 // fits into the budget or nothing helps any more. At most, the work is four times as much.
-// Lifetimes and donors are not known before and after. `rows_in_place`: as for find_donors().
-void save_memory(Plan* plan, const MemoryBudget& budget, bool rows_in_place);
+// Lifetimes and donors are not known before and after.
+void save_memory(Plan* plan, const MemoryBudget& budget, InPlace in_place);
 
 }  // namespace sluice::fusion
 

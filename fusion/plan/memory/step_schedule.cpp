@@ -13,8 +13,7 @@ constexpr int kMaxDepth = 12;
 
 }  // namespace
 
-StepSchedule::StepSchedule(const Plan& plan, absl::Span<const InputMemory> inputs,
-                           bool rows_in_place)
+StepSchedule::StepSchedule(const Plan& plan, absl::Span<const InputMemory> inputs, InPlace in_place)
     : plan_(&plan), inputs_(inputs.begin(), inputs.end()) {
   num_inputs_ = static_cast<int32_t>(inputs.size());
   for (const Step& step : plan.steps) {
@@ -55,11 +54,18 @@ StepSchedule::StepSchedule(const Plan& plan, absl::Span<const InputMemory> input
       fact.is_repeatable = fact.is_repeatable && call.error_slots.empty();
     }
     for_each_output(step, [&](const MemoryRef& memory) { ++writers[memory.index]; });
-    if (step.library || step.kernels.size() != 1) continue;
+    if (step.library) {
+      const LibraryCall& call = *step.library;
+      for (size_t b = 0; b < call.buffers.size(); ++b) {
+        if (!may_write_over(call, b, in_place)) continue;
+        fact.pairs.push_back({static_cast<int32_t>(b), call.outputs[0].buffer});
+      }
+    }
+    if (step.kernels.size() != 1) continue;
     const KernelCall& call = step.kernels[0];
     for (size_t o = 0; o < call.outputs.size(); ++o) {
       for (size_t b = 0; b < call.buffers.size(); ++b) {
-        if (!fact.is_output[b] && may_write_over(call, b, o, rows_in_place)) {
+        if (!fact.is_output[b] && may_write_over(call, b, o, in_place)) {
           fact.pairs.push_back({static_cast<int32_t>(b), call.outputs[o].buffer});
         }
       }

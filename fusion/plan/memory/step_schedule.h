@@ -11,6 +11,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "fusion/plan/memory/blocks.h"
+#include "fusion/plan/memory/memory_plan.h"
 #include "fusion/plan/plan.h"
 
 namespace sluice::fusion {
@@ -27,7 +28,7 @@ struct ScheduledStep {
 class StepSchedule {
  public:
   // The plan's own. Refers to it. `inputs`: as for place_results().
-  StepSchedule(const Plan& plan, absl::Span<const InputMemory> inputs, bool rows_in_place);
+  StepSchedule(const Plan& plan, absl::Span<const InputMemory> inputs, InPlace in_place);
 
   size_t size() const { return order_.size(); }
   const ScheduledStep& operator[](size_t position) const { return order_[position]; }
