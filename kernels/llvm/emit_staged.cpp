@@ -2,10 +2,14 @@
 // in short runs: blocks are transposed in registers, or copied, to where they are. The order of
 // additions stays what it is.
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "fusion/ir/any_order.h"
 #include "kernels/llvm/host.h"
+#include "kernels/llvm/ir/interleave.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -21,6 +25,8 @@ constexpr int64_t kPanelElements = 4096;
 constexpr int64_t kMinRuns = 64;
 // Copies are better read back from the first-level cache.
 constexpr int64_t kCopiedElements = 4096;
+// Runs of so few elements are put together by shuffles of their own, which are fewer.
+constexpr int kMostInterleaved = 4;
 
 }  // namespace
 
@@ -83,7 +89,8 @@ llvm::Value* KernelEmitter::runs_of_panel() {
 
 llvm::Value* KernelEmitter::elements_of_panel() {
   llvm::Value* runs = ir_.CreateMul(runs_of_panel(), body_->extent(program_.rank() - 1));
-  return ir_.CreateAdd(runs, builder_.index(fusion::leaf_size(program_.schedule)));
+  constexpr int64_t kOverhang = 16;  // of the last run, in a block of fewer columns than a vector
+  return ir_.CreateAdd(runs, builder_.index(fusion::leaf_size(program_.schedule) + kOverhang));
 }
 
 std::vector<uint16_t> KernelEmitter::staged() const {
@@ -139,8 +146,49 @@ void KernelEmitter::transpose_runs(uint16_t access, llvm::Value* run, llvm::Valu
     ahead = Ahead{is_far(), kLanesAhead};
   }
   llvm::Value* length = body_->extent(program_.rank() - 1);
-  transpose_block(access, {body_->pointer_in_row(access, indices_of_run(run)), to, /*height=*/count,
-                           /*width=*/length, /*pitch=*/length, /*has_room=*/false, ahead});
+  llvm::Value* from = body_->pointer_in_row(access, indices_of_run(run));
+  const std::function<void(int)> move_runs_of = [&](int elements) {
+    if (elements > kMostInterleaved) {
+      transpose_block(access, {from, to, /*height=*/count, /*width=*/length, /*pitch=*/length,
+                               /*has_room=*/false, ahead});
+      return;
+    }
+    builder_.if_then_else(
+        ir_.CreateICmpEQ(length, builder_.index(elements)),
+        [&] { interleave_runs(access, elements, from, count, to); },
+        [&] { move_runs_of(elements + 1); });
+  };
+  move_runs_of(2);
+}
+
+void KernelEmitter::interleave_runs(uint16_t access, int elements, llvm::Value* from,
+                                    llvm::Value* count, llvm::Value* to) {
+  const DType dtype = program_.accesses[access].dtype;
+  llvm::Type* element = builder_.memory_type(dtype);
+  const llvm::Align align(size_of(dtype));
+  llvm::Value* stride = body_->lane_stride(access);
+  auto move = [&](int lanes, llvm::Value* begin, llvm::Value* end) {
+    LaneScope scope(lanes);
+    llvm::Type* type = builder_.with_lanes(element);
+    builder_.loop(begin, end, builder_.index(lanes), {}, [&](llvm::Value* run, const Values&) {
+      std::vector<llvm::Value*> vectors;
+      for (int i = 0; i < elements; ++i) {
+        llvm::Value* at = ir_.CreateAdd(run, ir_.CreateMul(stride, builder_.index(i)));
+        vectors.push_back(ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, from, at), align));
+      }
+      if (lanes > 1) vectors = ir::interleave(ir_, std::move(vectors));
+      for (int i = 0; i < elements; ++i) {
+        llvm::Value* at =
+            ir_.CreateAdd(ir_.CreateMul(run, builder_.index(elements)), builder_.index(i * lanes));
+        ir_.CreateAlignedStore(vectors[i], ir_.CreateGEP(element, to, at), align);
+      }
+      return Values{};
+    });
+  };
+  const int lanes = std::clamp(host().vector_bytes / static_cast<int>(size_of(dtype)), 2, 16);
+  llvm::Value* whole = ir_.CreateAnd(count, -int64_t{lanes});
+  move(lanes, builder_.index(0), whole);
+  move(1, whole, count);
 }
 
 void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count,

@@ -112,7 +112,10 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
   llvm::Value* stride = body_->lane_stride(access);
   llvm::Value* last_column = ir_.CreateSub(block.width, builder_.index(1));
   builder_.loop(zero, block.width, step, {}, [&](llvm::Value* column, const Values&) {
-    if (!block.has_room) column = builder_.min(column, ir_.CreateSub(block.width, step));
+    // Of fewer columns each row ends where the next one is stored after it.
+    if (!block.has_room) {
+      column = builder_.max(builder_.min(column, ir_.CreateSub(block.width, step)), zero);
+    }
     // Past the last column the last is read again; those lanes are inactive.
     std::vector<llvm::Value*> starts;
     for (int j = 0; j < n; ++j) {

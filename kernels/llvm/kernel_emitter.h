@@ -81,7 +81,7 @@ class KernelEmitter {
   // A block of the memory of an access that is read by tiles, and where its transpose goes: `width`
   // lines that are the lane dim's stride apart, each of `height` consecutive elements, become lines
   // of `pitch` elements. After the last a few more are written, and behind the end of each if it
-  // `has_room`; else `width` is at least a vector's lanes.
+  // `has_room`; else lines follow one another, and the last one's vector may reach beyond it.
   struct Block {
     llvm::Value* from;
     llvm::Value* to;
@@ -220,6 +220,8 @@ class KernelEmitter {
   // Whether the points of all dims are more than so many, which a cache holds.
   llvm::Value* is_far(int64_t cached = 2 << 20);
   void transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
+  void interleave_runs(uint16_t access, int elements, llvm::Value* from, llvm::Value* count,
+                       llvm::Value* to);
   void copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void stage_columns(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
 

@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kMinTileSide = 8;
 // Along rows tiles are whole blocks, which are transposed in registers.
 constexpr int64_t kMinReducedTileSide = 16;
+// Runs of fewer elements are put together in rows of more than a few of these.
+constexpr int64_t kShortRun = 16, kFewElements = 64;
 
 // True if every access walks dim d + 1 and then dim d as one dim.
 bool mergeable(const LoopNest& nest, size_t d) {
@@ -224,10 +226,12 @@ size_t tile_dim_of_reduction(const Program& program, const LoopNest& nest, size_
     return fits && !is_cut ? last : lane;
   }
   if (lane == 0 || !dims[lane - 1].reduced) return lane;
-  if (std::min(dims[lane].extent, dims[lane - 1].extent) < kMinReducedTileSide) return lane;
+  if (dims[lane].extent < 2 || dims[lane - 1].extent < kMinReducedTileSide) return lane;
   int64_t elements = 1;
   for (const Dim& dim : dims) elements *= dim.reduced ? dim.extent : 1;
-  return elements > leaf_size(program.schedule) ? lane - 1 : lane;
+  // Short runs are slow otherwise.
+  const int64_t few = dims[lane].extent < kShortRun ? kFewElements : leaf_size(program.schedule);
+  return elements > few ? lane - 1 : lane;
 }
 
 }  // namespace
