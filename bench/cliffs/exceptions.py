@@ -29,7 +29,7 @@ EXCEPTIONS = {
         "a chain that nobody has run before is planned, which takes the time; the next run of it takes a "
         "fifth of NumPy's time (row: chain of 10 f32 1K)",
     r"sum (all|columns|rows) transposed f\d+ \d+x\d+|"
-    r"sum over .* of (transposed f\d+ \d+x\d+|(NHWC|NCHW) view of .*)":
+    r"sum over .* of (transposed f\d+ \d+x\d+(x\d+)?|(NHWC|NCHW) view of .*)":
         "adds in the order of the logical shape: the bits are those of the sum of a copy "
         "(transposed_reductions_test). NumPy and torch add as memory lies, and theirs are others than "
         "a copy's in 14 of 16 such sums (by up to 4 ulp); a loop of intrinsics in this order takes "

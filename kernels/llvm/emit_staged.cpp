@@ -58,8 +58,10 @@ bool KernelEmitter::copies_runs(const RowPlan::Stage& pass) const {
     const Instr& instr = program_.body[id];
     if (!fusion::has_access(instr.op)) return true;
     const fusion::Access& access = program_.accesses[instr.aux];
-    const bool is_run =
-        access.lanes == StrideClass::kUnit && instr.op == Op::kLoad && instr.num_operands == 0;
+    const bool is_consecutive =
+        access.lanes == StrideClass::kUnit ||
+        (access.lanes == StrideClass::kAny && program_.runs == Runs::kShortest);
+    const bool is_run = is_consecutive && instr.op == Op::kLoad && instr.num_operands == 0;
     return is_run || access.lanes == StrideClass::kTile || !access.varies_along_reduced;
   });
 }
@@ -201,6 +203,7 @@ void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* co
   llvm::Value* length = body_->extent(program_.rank() - 1);
   llvm::Value* side = body_->extent(program_.rank() - 2);
   llvm::Value* stride = body_->stride(access, program_.rank() - 2);
+  llvm::Value* step = body_->stride(access, program_.rank() - 1);
   auto copy = [&] {
     llvm::Type* type = builder_.with_lanes(element);
     llvm::Value* lanes = builder_.index(builder_.lanes());
@@ -216,8 +219,9 @@ void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* co
         llvm::Value* from = ir_.CreateGEP(element, source, ir_.CreateMul(j, stride));
         llvm::Value* place = ir_.CreateGEP(element, target, ir_.CreateMul(j, length));
         auto move = [&](llvm::Value* at) {
+          llvm::Value* offset = builder_.lanes() > 1 ? at : ir_.CreateMul(at, step);
           llvm::Value* moved =
-              ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, from, at), llvm::Align(size));
+              ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, from, offset), llvm::Align(size));
           ir_.CreateAlignedStore(moved, ir_.CreateGEP(element, place, at), llvm::Align(size));
         };
         builder_.loop(zero, last, lanes, {}, [&](llvm::Value* at, const Values&) {
@@ -235,6 +239,7 @@ void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* co
     LaneScope scope(lanes);
     copy();
   };
+  if (program_.accesses[access].lanes != StrideClass::kUnit) return in_lanes(1);
   auto is_at_least = [&](int lanes) { return ir_.CreateICmpSGE(length, builder_.index(lanes)); };
   builder_.if_then_else(
       is_at_least(most), [&] { in_lanes(most); },

@@ -165,5 +165,21 @@ TEST(TransposedReductions, HaveTheBitsOfThoseOfCopies) {
   }
 }
 
+TEST(TransposedReductions, OfFlippedShortRuns) {
+  const ConfigGuard guard;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
+    for (const Shape& shape : {Shape{700, 3}, Shape{100, 8}, Shape{90, 2, 24}, Shape{20'001, 2}}) {
+      const Tensor x = astype(randn(shape) * 9.f, dtype).eval();
+      const Tensor view = flip(x, {-1}), copy = (view + 0).eval();
+      for (const CompileMode mode : {CompileMode::kOff, CompileMode::kBlocking}) {
+        config().compile = mode;
+        EXPECT_EQ(read_bytes(sum(view)), read_bytes(sum(copy))) << name_of(dtype) << shape;
+        EXPECT_EQ(read_bytes(var(view)), read_bytes(var(copy))) << name_of(dtype) << shape;
+        EXPECT_EQ(read_bytes(max(view)), read_bytes(max(copy))) << name_of(dtype) << shape;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -251,6 +251,10 @@ def reductions():
               given("f64", 1000, 3000, view="T", **positive))
     yield row("sum all transposed f16 1000x3000", "sum",
               given("f16", 1000, 3000, view="T", between=(0, 0.1)))
+    for extents in ((2, 1_000_000), (5, 3648), (1000, 2, 100), (100, 3, 500)):
+        shape = "x".join(map(str, extents))
+        yield row(f"sum over -2, -1 of transposed f32 {shape}", "sum",
+                  given("f32", *extents, view="T", **positive), args=(-2, -1))
     for axes in ((0, 1, 2, 3), (1, 2, 3), (0, 1, 2), (3,), (2, 3)):
         over = ", ".join("NHWC"[axis] for axis in axes)
         yield row(f"sum over {over} of NHWC view of 32x64x56x56 f32", "sum",
