@@ -173,8 +173,22 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
                                  [&](const RowPlan::Stage& pass) { return scans_columns(pass); });
   llvm::Value* columns = ir_.CreateSub(last, first);
   const int lanes = plan_.lanes / kNarrowPart;
+  // Of few columns vectors side by side would be empty, mostly.
+  const int most_narrow = plan_.lanes * 3 / 4;
+  const bool has_narrow_vectors = program_.schedule == fusion::Schedule::kColumn &&
+                                  (plan_.passes.size() > 1 || entry_ == Entry::kFinish) &&
+                                  !program_.tiled && plan_.lanes >= 4 * kNarrowPart;
   auto emit_many = [&] {
-    if (!overlaps_columns()) return emit_wide();
+    if (!overlaps_columns()) {
+      if (!has_narrow_vectors) return emit_wide();
+      auto emit_narrow = [&] {
+        LaneScope narrow(lanes);
+        splat_operands();
+        emit_vectors(first);
+      };
+      return builder_.if_then_else(ir_.CreateICmpSLE(columns, builder_.index(most_narrow)),
+                                   emit_narrow, emit_wide);
+    }
     auto emit_some = [&] {
       // In one pass, whose additions wait for each other, those of vectors side by side overlap.
       const bool is_one_pass = plan_.passes.size() == 1;

@@ -181,5 +181,25 @@ TEST(TransposedReductions, OfFlippedShortRuns) {
   }
 }
 
+TEST(TransposedReductions, OfFewColumnsInSeveralPasses) {
+  const ConfigGuard guard;
+  auto work = [](const Tensor& x, CompileMode mode) {
+    config().compile = mode;
+    return std::vector{read_bytes(var(x, 0)), read_bytes(softmax(astype(x, kFloat32), 0)),
+                       read_bytes(x - mean(x, 0))};
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
+    for (const int64_t columns : {2, 5, 8, 24, 25, 31}) {
+      for (const int64_t rows : {40, 9000}) {
+        const Tensor x = astype(randn({rows, columns}) * 9.f, dtype).eval();
+        const Tensor turned = (x.T() + 0).eval().T();
+        const auto expected = work(x, CompileMode::kOff);
+        EXPECT_EQ(work(x, CompileMode::kBlocking), expected) << name_of(dtype) << x.shape();
+        EXPECT_EQ(work(turned, CompileMode::kBlocking), expected) << name_of(dtype) << x.shape();
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -291,6 +291,9 @@ def normalisations():
     for dtype in ("f16", "bf16", "f64"):
         yield row(f"softmax rows {dtype} 1024x1024", "softmax",
                   given(dtype, 1024, 1024, between=(-4, 4)), args=(1,))
+    for columns in (4, 6, 16):
+        yield row(f"softmax columns f32 {240_000 // columns}x{columns}", "softmax",
+                  given("f32", 240_000 // columns, columns), args=(0,))
     yield row("softmax over C of 8x20x64x64 f32", "softmax",
               given("f32", 8, 20, 64, 64, between=(-4, 4)), args=(1,))
     yield row("log_softmax rows f32 1000x1000", "log_softmax",
