@@ -15,7 +15,7 @@ constexpr int64_t kMinTileSide = 8;
 // Along rows tiles are whole blocks, which are transposed in registers.
 constexpr int64_t kMinReducedTileSide = 16;
 // Runs of fewer elements are put together in rows of more than a few of these.
-constexpr int64_t kShortRun = 16, kFewElements = 64;
+constexpr int64_t kShortTileRun = 16, kFewElements = 64;
 
 // True if every access walks dim d + 1 and then dim d as one dim.
 bool mergeable(const LoopNest& nest, size_t d) {
@@ -230,7 +230,7 @@ size_t tile_dim_of_reduction(const Program& program, const LoopNest& nest, size_
   int64_t elements = 1;
   for (const Dim& dim : dims) elements *= dim.reduced ? dim.extent : 1;
   // Short runs are slow otherwise.
-  const int64_t few = dims[lane].extent < kShortRun ? kFewElements : leaf_size(program.schedule);
+  const int64_t few = dims[lane].extent < kShortTileRun ? kFewElements : leaf_size(program.schedule);
   return elements > few ? lane - 1 : lane;
 }
 
