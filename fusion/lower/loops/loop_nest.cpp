@@ -230,7 +230,8 @@ size_t tile_dim_of_reduction(const Program& program, const LoopNest& nest, size_
   int64_t elements = 1;
   for (const Dim& dim : dims) elements *= dim.reduced ? dim.extent : 1;
   // Short runs are slow otherwise.
-  const int64_t few = dims[lane].extent < kShortTileRun ? kFewElements : leaf_size(program.schedule);
+  const int64_t few =
+      dims[lane].extent < kShortTileRun ? kFewElements : leaf_size(program.schedule);
   return elements > few ? lane - 1 : lane;
 }
 
