@@ -137,8 +137,9 @@ void multiply_elsewhere(const Matmul& x) {
   auto* const values = reinterpret_cast<float*>(sums.data());
   MatrixProduct product = product_of(x, loops, 0, 1, 0, x.k);
   product.c = values;
-  const Scratch packed(parts > 1 ? packed_bytes_of_b(product) : 0);
-  if (parts > 1 && packed_bytes_of_b(product) > 0) {
+  const size_t packed_bytes = parts > 1 ? packed_bytes_of_b(product) : 0;
+  const Scratch packed(packed_bytes);
+  if (packed_bytes > 0) {
     pack_b(product, packed.data());
     product.packed_b = packed.data();
   }

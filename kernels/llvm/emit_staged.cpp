@@ -58,10 +58,11 @@ bool KernelEmitter::copies_runs(const RowPlan::Stage& pass) const {
     const Instr& instr = program_.body[id];
     if (!fusion::has_access(instr.op)) return true;
     const fusion::Access& access = program_.accesses[instr.aux];
-    const bool is_consecutive =
+    // One by one, elements that are not consecutive may be copied as well.
+    const bool may_be_copied =
         access.lanes == StrideClass::kUnit ||
         (access.lanes == StrideClass::kAny && program_.runs == Runs::kShortest);
-    const bool is_run = is_consecutive && instr.op == Op::kLoad && instr.num_operands == 0;
+    const bool is_run = may_be_copied && instr.op == Op::kLoad && instr.num_operands == 0;
     return is_run || access.lanes == StrideClass::kTile || !access.varies_along_reduced;
   });
 }
