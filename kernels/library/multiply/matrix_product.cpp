@@ -27,10 +27,16 @@ bool has_rows(const MatrixProduct& x) {
   return x.loops.direct && (x.b.line_stride == 1 || x.n == 1);
 }
 
+bool is_thin(const MatrixProduct& x) { return x.n <= x.loops.lanes; }
+
 bool reads_b(const MatrixProduct& x) {
-  return has_rows(x) && (x.k * x.n <= kMaxUnpacked || x.m <= kFewRowPanels * x.loops.rows);
+  // Rows of one vector lie as packed ones do.
+  return has_rows(x) &&
+         (x.k * x.n <= kMaxUnpacked || x.m <= kFewRowPanels * x.loops.rows || is_thin(x));
 }
-bool streams_b(const MatrixProduct& x) { return reads_b(x) && x.k * x.n > kMaxUnpacked; }
+bool streams_b(const MatrixProduct& x) {
+  return reads_b(x) && x.k * x.n > kMaxUnpacked && !is_thin(x);
+}
 bool has_contiguous_rows(const MatrixProduct& x) {
   return x.a.depth_stride == 1 && x.a.line_stride == x.k;
 }
@@ -62,7 +68,7 @@ int64_t max_rows(const MatrixProduct& x) { return reads_a(x) ? x.m : kMaxPacked;
 int64_t max_columns(const MatrixProduct& x) { return reads_b(x) ? x.n : kMaxPacked; }
 
 int64_t panel_columns(const MatrixProduct& x) {
-  return x.n <= x.loops.lanes ? x.loops.lanes : x.loops.columns;
+  return is_thin(x) ? x.loops.lanes : x.loops.columns;
 }
 
 size_t packed_bytes_before(const MatrixProduct& x, int64_t depth) {
@@ -76,7 +82,8 @@ int64_t panel_rows(const MatrixProduct& x, int64_t lines) {
   const bool conflicts =
       direct && x.a.line_stride != 0 &&
       x.a.line_stride * static_cast<int64_t>(x.loops.element_size) % kCacheWay == 0;
-  const int64_t max = conflicts ? std::min<int64_t>(kWays, x.loops.rows) : x.loops.rows;
+  const int64_t rows = direct && is_thin(x) ? x.loops.thin_rows : x.loops.rows;
+  const int64_t max = conflicts ? std::min(kWays, rows) : rows;
   const int64_t even = ceil_div(lines, ceil_div(lines, max));
   const int64_t packed = round_up(even, x.loops.packed_rows);
   return !direct && packed <= max ? packed : even;

@@ -47,6 +47,7 @@ constexpr int64_t kChunk = 4096;
 
 // Whether tiles can read b where it is; whether they do; and whether they do so once, from memory.
 bool has_rows(const MatrixProduct& product);
+bool is_thin(const MatrixProduct& product);  // its columns are one vector at most
 bool reads_b(const MatrixProduct& product);
 bool streams_b(const MatrixProduct& product);
 

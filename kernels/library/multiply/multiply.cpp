@@ -19,6 +19,8 @@ constexpr size_t kMaxPackedBytes = 32 << 20;
 // Of a b that is streamed from memory, the tiles of all rows of a read some columns before the next
 // ones. A strip of columns, so many of b or fewer, is the work of one thread.
 constexpr int64_t kMinStrip = 128, kMaxStrip = 1024, kMinStrips = 8;
+// Panels of rows of a that take all slabs before the next do.
+constexpr int64_t kRowPanels = 4;
 // Of several products, the least depth for which it pays to fetch the next ones.
 constexpr int64_t kMinFetched = 16;
 // Of less depth, so many bytes ahead, if caches do not hold them all and each has a line of its
@@ -75,15 +77,19 @@ void multiply_items(const MatrixProduct& x) {
   }
 }
 
-void multiply_columns(const MatrixProduct& x, int64_t begin, int64_t end) {
-  for (int64_t row = 0; row < x.m; row += max_rows(x)) {
-    for (int64_t column = begin; column < end; column += max_columns(x)) {
-      const int64_t columns = std::min(max_columns(x), end - column);
-      const int64_t rows = std::min(max_rows(x), x.m - row);
+// Some rows and columns of c, slab after slab.
+struct Part {
+  int64_t row, end_row, column, end_column;
+};
+void multiply_part(const MatrixProduct& x, const Part& part) {
+  for (int64_t row = part.row; row < part.end_row; row += max_rows(x)) {
+    const int64_t rows = std::min(max_rows(x), part.end_row - row);
+    for (int64_t column = part.column; column < part.end_column; column += max_columns(x)) {
+      const int64_t columns = std::min(max_columns(x), part.end_column - column);
       const bool adds = x.rounds && x.k > max_depth(x);
       const Scratch sums(adds ? static_cast<size_t>(rows * columns) * x.loops.result_size : 0);
       for (int64_t first = 0; first < x.k; first += max_depth(x)) {
-        multiply_slab(x, row, column, columns, first, sums.data());
+        multiply_slab(x, row, rows, column, columns, first, sums.data());
       }
     }
   }
@@ -107,12 +113,28 @@ void mirror(T* c, int64_t n) {
                });
 }
 
+// Whether rows of a are read where they are, and b is packed before or need not be: some rows take
+// all slabs before the next do, since a slab of all rows reads a part of each page.
+bool reads_rows_whole(const MatrixProduct& x) {
+  return reads_a(x) && x.a.depth_stride == 1 && x.k > max_depth(x) &&
+         (x.packed_b != nullptr || reads_b(x)) && !streams_b(x);
+}
+
 void multiply_one(const MatrixProduct& x) {
+  if (reads_rows_whole(x)) {
+    const int64_t rows = kRowPanels * panel_rows(x, x.m);
+    return parallel_for(ceil_div(x.m, rows), 1 + kMinProductTask / product_cost(rows, x.n, x.k),
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin; i < end; ++i) {
+                            multiply_part(x, {i * rows, std::min((i + 1) * rows, x.m), 0, x.n});
+                          }
+                        });
+  }
   const int64_t strip = std::clamp(round_up(x.n / kMinStrips, kMinStrip), kMinStrip, kMaxStrip);
-  if (!streams_b(x) || x.n <= strip) return multiply_columns(x, 0, x.n);
+  if (!streams_b(x) || x.n <= strip) return multiply_part(x, {0, x.m, 0, x.n});
   parallel_for(ceil_div(x.n, strip), 1 + kMinProductTask / product_cost(x.m, strip, x.k),
                [&](int64_t begin, int64_t end) {
-                 multiply_columns(x, begin * strip, std::min(end * strip, x.n));
+                 multiply_part(x, {0, x.m, begin * strip, std::min(end * strip, x.n)});
                });
 }
 

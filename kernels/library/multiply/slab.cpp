@@ -39,8 +39,8 @@ int64_t row_panels(const MatrixProduct& x, int64_t rows, int64_t depth) {
 
 class Slab {
  public:
-  Slab(const MatrixProduct& product, int64_t row, int64_t column, int64_t columns, int64_t first,
-       char* sums)
+  Slab(const MatrixProduct& product, int64_t row, int64_t rows, int64_t column, int64_t columns,
+       int64_t first, char* sums)
       : x_(product),
         loops_(product.loops),
         row_(row),
@@ -48,9 +48,7 @@ class Slab {
         first_(first),
         depth_(std::min(max_depth(product), product.k - first)),
         packed_depth_(round_up(depth_, loops_.packed_depth)),
-        rows_(std::min(max_rows(product), product.m - row),
-              panel_rows(product, std::min(max_rows(product), product.m - row)),
-              row_panels(product, loops_.rows, depth_)),
+        rows_(rows, panel_rows(product, rows), row_panels(product, loops_.rows, depth_)),
         columns_(columns, panel_columns(product),
                  std::clamp(kBlockBytes / static_cast<int64_t>(bytes(loops_.columns)), int64_t{1},
                             kMaxBlockPanels)),
@@ -241,9 +239,9 @@ class Slab {
 
 }  // namespace
 
-void multiply_slab(const MatrixProduct& product, int64_t row, int64_t column, int64_t columns,
-                   int64_t first, char* sums) {
-  Slab(product, row, column, columns, first, sums).run();
+void multiply_slab(const MatrixProduct& product, int64_t row, int64_t rows, int64_t column,
+                   int64_t columns, int64_t first, char* sums) {
+  Slab(product, row, rows, column, columns, first, sums).run();
 }
 
 }  // namespace sluice::kernels

@@ -16,7 +16,7 @@ namespace sluice::kernels {
 // Tiles of a product, one after another. Each is c (rows, columns) = a (rows, depth) b (depth,
 // columns), or is added to c. Both operands have the type that sums have, or are as packed.
 struct ProductTile {
-  int rows = 0;         // at most ProductLoops::rows
+  int rows = 0;         // at most ProductLoops::rows, or thin_rows
   int64_t columns = 0;  // at most ProductLoops::columns
   int64_t depth = 0;
   const void* a = nullptr;  // element (i, p) is a[i * a_line_stride + p * a_stride]
@@ -71,7 +71,9 @@ struct SmallProducts {
 // Floats are summed by fused multiply-adds where the instruction set has them; integers wrap. NaN
 // is written as the canonical one. Strides are in elements.
 struct ProductLoops {
-  int rows = 0, columns = 0;  // of the largest tile
+  int rows = 0;       // of the largest tile
+  int thin_rows = 0;  // of one that has one vector of columns and reads a where it is
+  int columns = 0;
   int lanes = 0;              // of a vector of sums
   int packed_rows = 4;        // panels of packed rows are multiples of this wide, if they may be
   int packed_depth = 1;       // packed lines are multiples of this long, by zeros

@@ -228,6 +228,7 @@ struct Products : Lanes<T, S> {
 
   static void fill(ProductLoops& loops) {
     loops = {.rows = kTileRows,
+             .thin_rows = kThinTileRows,
              .columns = kTileVectors * kLanes,
              .lanes = kLanes,
              .element_size = sizeof(T),

@@ -14,6 +14,8 @@ namespace sluice::kernels::SLUICE_ISA_NAMESPACE {
 // A tile's sums, a row of b and an element of a are in registers: 32 of 64 bytes, or 16.
 inline constexpr int kTileRows = kVectorBytes == 64 ? 14 : 6;
 inline constexpr int kTileVectors = 2;  // in a row
+// Of a tile whose rows are one vector: as many sums as keep both units of multiply-adds busy.
+inline constexpr int kThinTileRows = kVectorBytes == 64 ? 14 : 12;
 inline constexpr int64_t kFetchedDepth = 16;
 
 template <typename T, typename S>
@@ -39,6 +41,9 @@ struct Tiles {
     const S* b = static_cast<const S*>(t.b);
     T* c = static_cast<T*>(t.c);
     const int64_t a_line = t.a_line_stride;
+    // Where little is computed of them: lines of a that are read where they are, so far ahead.
+    constexpr int64_t kElementsOfLine = 64 / sizeof(Operand), kAhead = 4 * kElementsOfLine;
+    const bool fetches = kVectors == 1 && t.a_stride == 1 && t.depth > kAhead;
     const char* of_tile = t.fetch != nullptr ? t.fetch : static_cast<const char*>(t.b);
     for (int64_t tiles = t.count; tiles > 0;
          --tiles, a += t.a_next, b += t.b_next, c += t.c_next, of_tile += t.fetch_next) {
@@ -81,6 +86,14 @@ struct Tiles {
       const char* fetched = of_tile;
       bool skips = kSteps == 2 && t.depth % 2 != 0;  // the first of two steps
       for (int64_t left = t.depth; left > 0;) {
+        if (fetches && left % kElementsOfLine == 0) {
+          // At the end of its lines: of the next tile's.
+          const int64_t beyond = left > kAhead ? kAhead : kAhead - t.depth + t.a_next;
+#pragma GCC unroll 16
+          for (int i = 0; i < kRows; ++i) {
+            __builtin_prefetch(lines[i / kLinesOfAddress] + i % kLinesOfAddress * a_line + beyond);
+          }
+        }
 #pragma GCC unroll 2
         for (int s = 0; s < kSteps; ++s) {
           if (s == 0 && skips) {
@@ -147,7 +160,8 @@ struct Tiles {
   template <typename L, int kVectors>
   static void run(const ProductTile& t) {
     static constexpr auto kTiles =
-        of_rows<L, kVectors>(std::make_integer_sequence<int, kTileRows>());
+        of_rows<L, kVectors>(
+        std::make_integer_sequence<int, kVectors == 1 ? kThinTileRows : kTileRows>());
     kTiles[t.rows - 1](t);
   }
 
