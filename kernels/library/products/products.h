@@ -74,11 +74,11 @@ struct ProductLoops {
   int rows = 0;       // of the largest tile
   int thin_rows = 0;  // of one that has one vector of columns and reads a where it is
   int columns = 0;
-  int lanes = 0;              // of a vector of sums
-  int packed_rows = 4;        // panels of packed rows are multiples of this wide, if they may be
-  int packed_depth = 1;       // packed lines are multiples of this long, by zeros
-  int slab_depth = 384;       // at most, of several
-  int whole_depth = 384;      // at most, of one that is all
+  int lanes = 0;          // of a vector of sums
+  int packed_rows = 4;    // panels of packed rows are multiples of this wide, if they may be
+  int packed_depth = 1;   // packed lines are multiples of this long, by zeros
+  int slab_depth = 384;   // at most, of several
+  int whole_depth = 384;  // at most, of one that is all
   // Whether tiles can read rows of a where they are if they and their number are as packed, or
   // they are shorter, and multiples of short_depth.
   bool reads_rows = false;
