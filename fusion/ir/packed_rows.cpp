@@ -72,6 +72,30 @@ std::optional<ValueId> chooser_of(const Program& program, const std::vector<Vari
   return chooser_of(program, variation, instr.operands[varies(0) ? 0 : 1]);
 }
 
+std::vector<ValueId> parts_of_interval(const Program& program,
+                                       const std::vector<Variation>& variation, ValueId condition) {
+  std::vector<bool> is_part(program.body.size(), false);
+  is_part[condition] = true;
+  std::vector<ValueId> parts;
+  for (size_t count = condition + 1; count > 0; --count) {
+    const ValueId id = static_cast<ValueId>(count - 1);
+    if (!is_part[id] || !variation[id].along_rows) continue;
+    const Instr& instr = program.body[id];
+    const bool is_condition =
+        instr.op == Op::kLogicalAnd || instr.op == Op::kLess || instr.op == Op::kLessEqual;
+    const int varying = static_cast<int>(
+        std::count_if(instr.operands, instr.operands + instr.num_operands,
+                      [&](ValueId operand) { return variation[operand].along_rows; }));
+    const bool is_linear = instr.op == Op::kCoordinate || instr.op == Op::kAdd;
+    if (!is_condition && !is_linear) return {};
+    if (instr.op != Op::kLogicalAnd && varying > 1) return {};
+    for (int k = 0; k < instr.num_operands; ++k) is_part[instr.operands[k]] = true;
+    parts.push_back(id);
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
 namespace {
 
 enum class Reading : uint8_t { kNone, kLoaded, kOther };
@@ -144,7 +168,10 @@ bool moves_rows(const Program& program) {
   const int points = program.packed_points();
   const std::optional<Movement> found = find_movement(program);
   if (!found) return false;
-  if (points >= kMinMovedPoints && (found->chooses || found->gathers)) return true;
+  if (points >= (found->gathers_rows || found->gathers ? kMinMovedPoints : kMinPickedPoints) &&
+      (found->chooses || found->gathers)) {
+    return true;
+  }
   if (found->chooses) return found->gathers_narrow;
   return !found->computes && points >= (found->gathers ? kMinPickedPoints : kMinMovedPoints);
 }

@@ -41,6 +41,12 @@ int element_in_row(const Program& program, const Access& access, int point);
 std::optional<ValueId> chooser_of(const Program& program, const std::vector<Variation>& variation,
                                   ValueId index);
 
+// Of a condition that varies along the rows and, where it holds in two of them, holds in all
+// between (an index compared with bounds): what it is made of that varies, in body order. Else
+// nothing.
+std::vector<ValueId> parts_of_interval(const Program& program,
+                                       const std::vector<Variation>& variation, ValueId condition);
+
 // Whether the rows of a packed program are moved, as they are or some of them under bounds, from
 // where an index says that is the same for the whole row, or rolled: a kernel may take each by
 // itself.

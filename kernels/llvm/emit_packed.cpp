@@ -12,6 +12,14 @@ namespace sluice::kernels {
 using fusion::ValueId;
 using ir::LaneScope;
 
+namespace {
+
+// Of many rows under a condition, so many are asked for at once, with those around them, between
+// which all may be read.
+constexpr int64_t kManyRows = 64, kRowsAtOnce = 16;
+
+}  // namespace
+
 void KernelEmitter::emit_packed() {
   const PackedPlan plan(program_, plan_.before[0].instrs, plan_.lanes);
   emit_runs(
@@ -53,16 +61,13 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
   const bool has_windows = !wanted.empty();
   llvm::Value* readable = ir_.getTrue();
   for (llvm::Value* any : wanted) readable = ir_.CreateAnd(readable, any);
+  if (plan.row_condition) return emit_rows_under_condition(plan, columns, first, last, readable);
   llvm::Value* rows = body_->extent(program_.packed_row_dim());
   llvm::Value* lanes = builder_.index(plan.lanes);
   const auto [before, after] = rows_around(plan);
   builder_.loop(
       first, last, builder_.index(plan.block_rows()), {}, [&](llvm::Value* row, const Values&) {
         const Outcomes nothing(program_);
-        if (plan.row_condition) {
-          emit_row_under_condition(plan, columns, row, readable);
-          return Values{};
-        }
         llvm::Value* is_whole =
             plan.by_row ? ir_.getTrue() : ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
         if (has_windows) {
@@ -147,6 +152,57 @@ std::pair<llvm::Value*, llvm::Value*> KernelEmitter::rows_around(const PackedPla
     before = builder_.max(before, ir_.CreateSelect(none, builder_.index(kNever), rows));
   }
   return {before, ir_.CreateAdd(before, builder_.index(1))};
+}
+
+void KernelEmitter::emit_rows_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                              llvm::Value* first, llvm::Value* last,
+                                              llvm::Value* readable) {
+  auto emit_one_by_one = [&] {
+    builder_.loop(first, last, builder_.index(1), {}, [&](llvm::Value* row, const Values&) {
+      emit_row_under_condition(plan, columns, row, readable);
+      return Values{};
+    });
+  };
+  if (plan.row_bounds.empty()) {
+    emit_one_by_one();
+  } else {
+    llvm::Value* rows = ir_.CreateSub(last, first);
+    llvm::Value* are_many = ir_.CreateICmpSGE(rows, builder_.index(kManyRows));
+    builder_.if_then_else(
+        ir_.CreateAnd(are_many, readable),
+        [&] { emit_many_under_condition(plan, columns, first, last); }, emit_one_by_one);
+  }
+  body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_many_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                              llvm::Value* first, llvm::Value* last) {
+  llvm::Value* one = builder_.index(1);
+  const auto [before, after] = rows_around(plan);
+  auto holds_at = [&](llvm::Value* row) {
+    LaneScope scalar(1);
+    body_->set_packed_rows(&plan, row);
+    for (const ValueId id : plan.row_bounds) body_->emit(id);
+    return body_->scalar(*plan.row_condition);
+  };
+  Outcomes if_true(program_);
+  if_true.learn(*plan.row_condition, true);
+  builder_.walk(first, last, [&](llvm::Value* row) {
+    llvm::Value* end = ir_.CreateAdd(row, builder_.index(kRowsAtOnce));
+    llvm::Value* all_hold =
+        ir_.CreateAnd(holds_at(ir_.CreateSub(row, before)), holds_at(ir_.CreateAdd(end, after)));
+    all_hold = ir_.CreateAnd(all_hold, ir_.CreateICmpSLE(end, last));
+    builder_.if_then_else(
+        all_hold,
+        [&] {
+          builder_.loop(row, end, one, {}, [&](llvm::Value* r, const Values&) {
+            emit_packed_block(plan, columns, r, nullptr, /*windows=*/true, if_true);
+            return Values{};
+          });
+        },
+        [&] { emit_row_under_condition(plan, columns, row, ir_.getTrue()); });
+    return ir_.CreateSelect(all_hold, end, ir_.CreateAdd(row, one));
+  });
 }
 
 void KernelEmitter::emit_row_under_condition(const PackedPlan& plan, const PackedColumns& columns,

@@ -101,7 +101,11 @@ class KernelEmitter {
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
   void emit_packed_block(const PackedPlan& plan, const PackedColumns& columns, llvm::Value* row,
                          llvm::Value* count, bool windows, const Outcomes& known);
-  // A row under PackedPlan::row_condition.
+  // Rows under PackedPlan::row_condition, and one of them.
+  void emit_rows_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                 llvm::Value* first, llvm::Value* last, llvm::Value* readable);
+  void emit_many_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                 llvm::Value* first, llvm::Value* last);
   void emit_row_under_condition(const PackedPlan& plan, const PackedColumns& columns,
                                 llvm::Value* row, llvm::Value* readable);
   // Of each load and gather in windows, and each of the distances of a gather: whether it is wanted

@@ -242,6 +242,7 @@ void PackedPlan::find_whole_reads(const Program& program,
     row_condition = of_row;
     in_row_part[id] = of_points;
   }
+  if (row_condition) row_bounds = fusion::parts_of_interval(program, variation, *row_condition);
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
     const bool is_load = instr.op == Op::kLoad && instr.num_operands > 0;

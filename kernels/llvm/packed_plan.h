@@ -74,6 +74,8 @@ struct PackedPlan {
   // nothing is read; a row of `windows` is then read whole if it lies in one page, elsewhere if
   // there are rows on both sides.
   std::optional<fusion::ValueId> row_condition;
+  // What it is made of, if it holds in all rows between two in which it holds.
+  std::vector<fusion::ValueId> row_bounds;
 
  private:
   void find_chosen(const fusion::Program& program);

@@ -220,6 +220,24 @@ TEST(PackedRows, AlongDimsOfFewRows) {
   }
 }
 
+TEST(PackedRows, OfSmallImagesThatArePadded) {
+  const ConfigGuard guard;
+  for (const Shape& shape : {Shape{300, 4, 4, 4}, Shape{300, 4, 5, 5}, Shape{700, 3, 6},
+                             Shape{500, 2, 5, 11}, Shape{90, 62, 3}, Shape{40, 150, 7}}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kFloat64}) {
+      const Tensor x = astype(randint(-9, 9, shape), dtype).eval();
+      const Tensor y = astype(randint(-9, 9, shape), dtype).eval();
+      std::vector<std::pair<int64_t, int64_t>> widths(shape.rank());
+      widths[shape.rank() - 1] = {1, 1};
+      widths[shape.rank() - 2] = {2, 1};
+      const std::string name = to_string(shape) + " " + std::string(name_of(dtype));
+      expect_bits_of_interpreted(name, [&] { return pad(x, widths); });
+      expect_bits_of_interpreted(name, [&] { return pad(x + y, widths); });
+      expect_bits_of_interpreted(name, [&] { return pad(x, widths) - pad(y.flip(-2), widths); });
+    }
+  }
+}
+
 // Too few to be packed: bounds cut a vector once, or several do, and its lanes decide.
 TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
@@ -253,6 +271,10 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         };
         expect_same([](const Tensor& in) { return pad(in, {{0, 0}, {1, 2}}); });
         expect_same([](const Tensor& in) { return pad(in, {{1, 1}, {0, 1}}); });
+        expect_same([](const Tensor& in) { return pad(in, {{2, 1}, {3, 2}}); });
+        expect_same([&](const Tensor& in) {
+          return pad(in.reshape({420, 5, points}), {{0, 0}, {1, 1}, {1, 1}});
+        });
         expect_same([](const Tensor& in) { return in.flip({1}).reshape({-1}); });
         expect_same([](const Tensor& in) { return roll(in, 1, 1); });
         expect_same([](const Tensor& in) { return roll(in, -1, 1); });

@@ -403,6 +403,11 @@ def movement():
     for dtype in ("f32", "f16", "i8"):
         yield row(f"pad {dtype} 1000x1000", "pad", given(dtype, 1000, 1000))
     yield row("pad f32, rows of 8", "pad", given("f32", 100_000, 8))
+    yield row("pad i8, rows of 3", "pad", given("i8", 300_000, 3))
+    yield row("pad f32, rows of 5", "pad", given("f32", 160_000, 5))
+    for extent in (4, 5):
+        shape = (32, 128, extent, extent)
+        yield row(f"pad images f32 {'x'.join(map(str, shape))}", "pad_images", given("f32", *shape))
     yield row("pad images f32 32x64x28x28", "pad_images", given("f32", 32, 64, 28, 28))
     for dtype in ("f32", "f16", "i8"):
         yield row(f"roll columns {dtype} 1024x1024", "roll", given(dtype, 1024, 1024),

@@ -19,7 +19,7 @@ constexpr int64_t kShortDim = 64;
 // packed ones, or in all, if there are enough along that dim to fill a vector.
 constexpr int64_t kMinRows = 128, kMinRowsInAll = 2048, kFillsVector = 8;
 // Rows that are only moved gain more, and long ones need not be many along one dim.
-constexpr int64_t kMinMovedRows = 2048;
+constexpr int64_t kMinMovedRows = 2048, kFewMovedRows = 4;
 // At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only. But
 // rows of so few points would leave most lanes of their own vectors empty.
 constexpr int64_t kLongPaddedRun = 256, kFewPoints = 8;
@@ -111,8 +111,9 @@ void unpack(Program* program) {
   }
 }
 
-// As many of the last dims as make a row that a kernel may take by itself.
-bool pack_moved_rows(const LoopNest& nest, Program* program) {
+// As many of the last dims as make a row that a kernel may take by itself. fewest: short rows along
+// the dim before them.
+bool pack_moved_rows(const LoopNest& nest, int64_t fewest, Program* program) {
   const int most = std::min<int>(kMaxPackedDims, static_cast<int>(nest.dims.size()) - 1);
   for (int rank = most; rank > 0; --rank) {
     int64_t points = 1;
@@ -120,7 +121,7 @@ bool pack_moved_rows(const LoopNest& nest, Program* program) {
       points *= std::min(nest.dims[nest.dims.size() - d].extent, kMaxMovedPoints + 1);
     }
     if (points < 2 || points > kMaxMovedPoints) continue;
-    const int64_t least = rank == 1 && points >= kLongMovedRow ? 1 : kFillsVector;
+    const int64_t least = rank == 1 && points >= kLongMovedRow ? 1 : fewest;
     if (!has_many_rows(nest, rank, least, kMinMovedRows)) continue;
     pack(nest, rank, program);
     // Without masks rows of several dims are no good but as lanes; less would not be packed either
@@ -136,11 +137,13 @@ bool pack_moved_rows(const LoopNest& nest, Program* program) {
 
 void pack_rows(const LoopNest& nest, Program* program) {
   if (program->schedule != Schedule::kPointwise || program->tiled) return;
-  if (pack_moved_rows(nest, program)) return;
-  const int rank = packed_rank(nest, *program);
-  if (rank == 0) return;
-  pack(nest, rank, program);
-  if (!fits_lanes(*program)) unpack(program);
+  if (pack_moved_rows(nest, kFillsVector, program)) return;
+  if (const int rank = packed_rank(nest, *program); rank > 0) {
+    pack(nest, rank, program);
+    if (fits_lanes(*program)) return;
+    unpack(program);
+  }
+  pack_moved_rows(nest, kFewMovedRows, program);
 }
 
 }  // namespace sluice::fusion
