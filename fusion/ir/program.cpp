@@ -365,8 +365,8 @@ std::string canonical_key(const Program& program) {
                program.nontemporal, program.in_place, program.contracts, program.schedule,
                program.outer_rank, program.reduced_rank, program.num_buffers, program.num_scalars,
                program.num_params, program.num_error_slots, program.accesses.size(),
-               program.body.size(), program.stores.size(), program.packed_rank, program.packed[0],
-               program.packed[1], program.packed[2]);
+               program.body.size(), program.stores.size(), program.packed_rank, program.short_runs,
+               program.packed[0], program.packed[1], program.packed[2]);
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_outer * 2 + access.varies_along_reduced);

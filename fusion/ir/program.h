@@ -167,6 +167,8 @@ struct Program {
   // of them; else 0. They are part of the program since the code is laid out by them.
   std::array<uint8_t, kMaxPackedDims> packed = {};
   uint8_t packed_rank = 0;
+  // So few rows follow one another that what is done at both ends of a run of them takes long.
+  bool short_runs = false;
   // Products and sums may be computed as one fused operation.
   bool contracts = false;
   std::vector<Access> accesses;

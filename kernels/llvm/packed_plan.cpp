@@ -143,7 +143,8 @@ int lanes_of_moved(const Program& program) {
 Packing packing_of(const Program& program) {
   if (program.packed_rank == 0) return Packing::kNone;
   const bool is_moved = fusion::moves_rows(program) || fusion::gathers_short_rows(program);
-  const bool shares = program.nontemporal || !is_moved || packs_several(program);
+  const bool shares =
+      program.nontemporal || !is_moved || (packs_several(program) && !program.short_runs);
   return shares ? Packing::kLanes : Packing::kRow;
 }
 

@@ -238,6 +238,22 @@ TEST(PackedRows, OfSmallImagesThatArePadded) {
   }
 }
 
+// Short runs of rows with gaps between them: moved one by one, or walked like long ones.
+TEST(PackedRows, OfTheInsideOfSmallImages) {
+  const ConfigGuard guard;
+  for (const Shape& shape : {Shape{900, 7, 10}, Shape{300, 14, 16}, Shape{120, 30, 30},
+                             Shape{60, 60, 11}, Shape{12, 300, 22}}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kFloat64}) {
+      const Tensor x = astype(randint(-9, 9, shape), dtype).eval();
+      const auto inside = [&] { return x.slice(1, 1, shape[1] - 1).slice(2, 1, shape[2] - 1); };
+      const Tensor y = astype(randint(-9, 9, inside().shape()), dtype).eval();
+      const std::string name = to_string(shape) + " " + std::string(name_of(dtype));
+      expect_bits_of_interpreted(name, [&] { return inside().reshape({-1}); });
+      expect_bits_of_interpreted(name, [&] { return inside() * y; });
+    }
+  }
+}
+
 // Too few to be packed: bounds cut a vector once, or several do, and its lanes decide.
 TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
@@ -287,6 +303,12 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         expect_same([](const Tensor& in) { return concat({in, in.slice(1, 0, 1)}, 1); });
         expect_same([](const Tensor& in) { return stack({in(ellipsis, 0), in(ellipsis, 1)}, 1); });
         expect_same([&](const Tensor& in) { return take(in, indices, 0); });
+        if (points > 2) {
+          expect_same([&](const Tensor& in) {
+            const Tensor inside = in.reshape({70, 30, points}).slice(1, 1, 29).slice(2, 1, points);
+            return stack({inside.reshape({-1}), (inside + inside).reshape({-1})});
+          });
+        }
         // Short runs of rows, one from each array.
         expect_same([&](const Tensor& in) {
           const Tensor runs = in.reshape({70, 30, points});

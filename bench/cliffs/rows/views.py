@@ -30,6 +30,10 @@ def views(Row, given):
                   args=(400,))
         yield row(f"broadcast then flat {dtype} 1000x33 by 20", "broadcast_then_flat", x(1000, 33),
                   args=(20,))
+        yield row(f"inside of {dtype} 1000x16x16", "copy", given(dtype, 1000, 16, 16, view="inside"))
+        yield row(f"inside of {dtype} 300x30x30", "copy", given(dtype, 300, 30, 30, view="inside"))
+        yield row(f"add inside of {dtype} 300x30x30", "add",
+                  given(dtype, 300, 30, 30, view="inside"), x(300, 28, 28))
         yield row(f"interleaved {dtype} 300000", "interleaved", x(300_000), x(300_000))
         yield row(f"space to depth {dtype} 16x3x64x64", "space_to_depth", x(16, 3, 64, 64))
         yield row(f"patches {dtype} 8x3x224x224 of 16x16", "patches", x(8, 3, 224, 224), args=(16,))

@@ -22,7 +22,7 @@ constexpr int64_t kMinRows = 128, kMinRowsInAll = 2048, kFillsVector = 8;
 constexpr int64_t kMinMovedRows = 2048, kFewMovedRows = 4;
 // At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only. But
 // rows of so few points would leave most lanes of their own vectors empty.
-constexpr int64_t kLongPaddedRun = 256, kFewPoints = 8;
+constexpr int64_t kLongRun = 256, kShortRun = 48, kFewPoints = 8;
 
 bool has_bounds(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
@@ -60,8 +60,7 @@ int packed_rank(const LoopNest& nest, const Program& program) {
   if (!has_many_rows(nest, rank, kFillsVector, kMinRowsInAll)) return 0;
   const int64_t rows = dims[outer - 1 - rank].extent;
   if (dims.back().extent % kWholeVector == 0 && !has_bounds(program)) return 0;
-  if (rows < kLongPaddedRun && points >= kFewPoints && has_bounds(program) &&
-      reads_narrow(program)) {
+  if (rows < kLongRun && points >= kFewPoints && has_bounds(program) && reads_narrow(program)) {
     return 0;
   }
   return rank;
@@ -70,6 +69,7 @@ int packed_rank(const LoopNest& nest, const Program& program) {
 void pack(const LoopNest& nest, int rank, Program* program) {
   const size_t first = nest.dims.size() - rank;
   program->packed_rank = static_cast<uint8_t>(rank);
+  program->short_runs = rank == 1 && nest.dims[first - 1].extent < kLongRun;
   for (int d = 0; d < rank; ++d) {
     program->packed[d] = static_cast<uint8_t>(nest.dims[first + d].extent);
   }
@@ -101,6 +101,7 @@ void pack(const LoopNest& nest, int rank, Program* program) {
 
 void unpack(Program* program) {
   program->packed_rank = 0;
+  program->short_runs = false;
   program->packed = {};
   for (Access& access : program->accesses) {
     access.rows = StrideClass::kZero;
@@ -109,6 +110,16 @@ void unpack(Program* program) {
     access.knows_row = false;
     access.in_row = {};
   }
+}
+
+// Whether rows lie apart, or on one another: at the ends of a run of them lanes are gathered.
+bool has_gaps(const Program& program) {
+  const int points = program.packed_points();
+  return points >= kFewPoints &&
+         std::any_of(program.accesses.begin(), program.accesses.end(), [&](const Access& access) {
+           return access.buffer != kNoBuffer && access.varies_in_row &&
+                  access.rows != StrideClass::kZero && access.row_stride != points;
+         });
 }
 
 // As many of the last dims as make a row that a kernel may take by itself. fewest: short rows along
@@ -140,7 +151,8 @@ void pack_rows(const LoopNest& nest, Program* program) {
   if (pack_moved_rows(nest, kFillsVector, program)) return;
   if (const int rank = packed_rank(nest, *program); rank > 0) {
     pack(nest, rank, program);
-    if (fits_lanes(*program)) return;
+    const bool are_few = nest.dims[nest.dims.size() - rank - 1].extent < kShortRun;
+    if (fits_lanes(*program) && !(are_few && has_gaps(*program))) return;
     unpack(program);
   }
   pack_moved_rows(nest, kFewMovedRows, program);

@@ -43,6 +43,7 @@ fusion::Program for_gpu(fusion::Program program) {
   program.runs = fusion::Program::Runs::kLong;
   program.packed = {};
   program.packed_rank = 0;
+  program.short_runs = false;
   return program;
 }
 
