@@ -1,6 +1,7 @@
 // Pointwise kernels with transposed operands. Such an operand is transposed in registers, a tile at
 // a time, into a buffer in which it is consecutive along the lanes.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "kernels/executable.h"
@@ -12,6 +13,8 @@ namespace sluice::kernels {
 namespace {
 
 using ir::LaneScope;
+
+constexpr int kFewestLines = 4;  // that are copied without masks
 
 // Lines of a tile that is written down its columns must not be a power of two apart: they would
 // share a few sets of the first-level cache.
@@ -142,14 +145,16 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
     constexpr int kShortBytes = 2;
     const bool in_parts = size <= kShortBytes || !host().masked_vectors;
     const int part = in_parts ? std::min(ir::kShuffledBytes / size, n) : n;
-    auto load_whole = [&](llvm::Value* line) {
+    // `count` elements of each line.
+    auto load_whole = [&](llvm::Value* line, int count) {
+      const int of_part = std::min(part, count);
       std::vector<llvm::Value*> transposed;
-      for (int at = 0; at < n; at += part) {
+      for (int at = 0; at < count; at += of_part) {
         llvm::Value* place = ir_.CreateAdd(line, builder_.index(at));
         std::vector<llvm::Value*> lines;
         for (llvm::Value* start : starts) lines.push_back(ir_.CreateGEP(element, start, place));
         const std::vector<llvm::Value*> vectors =
-            ir::load_transposed(ir_, element, part, lines, align);
+            ir::load_transposed(ir_, element, of_part, lines, align);
         transposed.insert(transposed.end(), vectors.begin(), vectors.end());
       }
       return transposed;
@@ -163,31 +168,56 @@ void KernelEmitter::transpose_block(uint16_t access, const Block& block) {
       }
       return ir::transpose(ir_, std::move(vectors));
     };
-    auto copy = [&](llvm::Value* line, llvm::Value* mask) {
-      if (block.ahead) {
-        builder_.if_then(block.ahead->wanted, /*likely=*/true, [&] {
-          for (llvm::Value* start : starts) {
-            llvm::Value* next = ir_.CreateGEP(element, start, ir_.CreateAdd(line, ahead));
-            builder_.prefetch(next);
-          }
-        });
-      }
-      const std::vector<llvm::Value*> vectors =
-          mask == nullptr ? load_whole(line) : load_masked(line, mask);
-      for (int k = 0; k < n; ++k) {
-        llvm::Value* row = ir_.CreateAdd(line, builder_.index(k));
+    auto store = [&](llvm::Value* line, const std::vector<llvm::Value*>& vectors) {
+      for (size_t k = 0; k < vectors.size(); ++k) {
+        llvm::Value* row = ir_.CreateAdd(line, builder_.index(static_cast<int64_t>(k)));
         llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(row, block.pitch), column);
         ir_.CreateAlignedStore(vectors[k], ir_.CreateGEP(element, block.to, at), align);
       }
-      return Values{};
+    };
+    auto fetch_ahead = [&](llvm::Value* line) {
+      if (!block.ahead) return;
+      builder_.if_then(block.ahead->wanted, /*likely=*/true, [&] {
+        for (llvm::Value* start : starts) {
+          builder_.prefetch(ir_.CreateGEP(element, start, ir_.CreateAdd(line, ahead)));
+        }
+      });
+    };
+    auto copy_masked = [&](llvm::Value* first) {
+      builder_.loop(first, block.height, step, {}, [&](llvm::Value* line, const Values&) {
+        fetch_ahead(line);
+        llvm::Value* left = ir_.CreateTrunc(ir_.CreateSub(block.height, line), word);
+        store(line,
+              load_masked(line, ir_.CreateICmpULT(builder_.iota(word), builder_.splat(left, n))));
+        return Values{};
+      });
     };
     llvm::Value* whole = ir_.CreateAnd(block.height, -int64_t{n});
-    builder_.loop(zero, whole, step, {},
-                  [&](llvm::Value* line, const Values&) { return copy(line, nullptr); });
-    builder_.loop(whole, block.height, step, {}, [&](llvm::Value* line, const Values&) {
-      llvm::Value* left = ir_.CreateTrunc(ir_.CreateSub(block.height, line), word);
-      return copy(line, ir_.CreateICmpULT(builder_.iota(word), builder_.splat(left, n)));
+    builder_.loop(zero, whole, step, {}, [&](llvm::Value* line, const Values&) {
+      fetch_ahead(line);
+      store(line, load_whole(line, n));
+      return Values{};
     });
+    // Masks of short elements are branches where the processor has none. There so many, or half as
+    // many, end with the last one, of which some are then copied twice.
+    std::function<void(llvm::Value*, int)> copy_rest = [&](llvm::Value* first, int count) {
+      if (size > kShortBytes || host().masked_vectors || count < kFewestLines) {
+        return copy_masked(first);
+      }
+      llvm::Value* last = ir_.CreateSub(block.height, builder_.index(count));
+      builder_.if_then_else(
+          ir_.CreateICmpSGE(last, zero),
+          [&] {
+            builder_.loop(first, block.height, builder_.index(count), {},
+                          [&](llvm::Value* line, const Values&) {
+                            line = builder_.min(line, last);
+                            store(line, load_whole(line, count));
+                            return Values{};
+                          });
+          },
+          [&] { copy_rest(first, count / 2); });
+    };
+    copy_rest(whole, n);
     return Values{};
   });
 }

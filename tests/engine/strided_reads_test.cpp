@@ -68,6 +68,22 @@ TEST(StridedReads, HaveTheBitsOfInterpretedOnes) {
   }
 }
 
+// Tiles with more or fewer lines and columns than whole ones.
+TEST(StridedReads, PlanesTransposed) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const int64_t lines : {8, 9, 13, 15, 16, 23, 31, 40}) {
+      for (const int64_t columns : {8, 11, 16, 19, 33}) {
+        const Tensor x = astype(randint(-9, 9, {5, lines, columns}), dtype).eval();
+        const Tensor y = astype(randint(-9, 9, {5, columns, lines}), dtype).eval();
+        const std::string what = std::string(name_of(dtype)) + " " + to_string(x.shape());
+        expect_bits_of_interpreted(what, [&] { return x.permute({0, 2, 1}).reshape({-1}); });
+        expect_bits_of_interpreted(what, [&] { return x.permute({0, 2, 1}) == y; });
+      }
+    }
+  }
+}
+
 // Components of an array of structures, some of which nobody needs.
 TEST(StridedReads, OfSomeComponents) {
   const ConfigGuard guard;
