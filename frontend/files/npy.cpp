@@ -19,11 +19,11 @@ namespace {
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 constexpr size_t kNpyAlignment = 64;
 
-struct Code {
+struct NpyCode {
   DType dtype;
   absl::string_view code;  // without the order of bytes
 };
-constexpr Code kCodes[] = {
+constexpr NpyCode kNpyCodes[] = {
     {DType::kBool, "b1"},    {DType::kInt8, "i1"},     {DType::kInt16, "i2"},
     {DType::kInt32, "i4"},   {DType::kInt64, "i8"},    {DType::kUInt8, "u1"},
     {DType::kUInt16, "u2"},  {DType::kUInt32, "u4"},   {DType::kUInt64, "u8"},
@@ -137,7 +137,7 @@ class HeaderParser {
   void parse_descr(Header* header) {
     const absl::string_view descr = string();
     const char order = descr.empty() ? 0 : descr[0];
-    for (const auto& [dtype, code] : kCodes) {
+    for (const auto& [dtype, code] : kNpyCodes) {
       if (descr.substr(std::min<size_t>(1, descr.size())) != code) continue;
       if (order != '<' && order != '>' && order != '=' && order != '|') break;
       header->dtype = dtype;
@@ -158,8 +158,8 @@ absl::string_view text_of(Bytes bytes) {
 }  // namespace
 
 std::string npy_header(DType dtype, const Shape& shape) {
-  const auto* const row = std::find_if(std::begin(kCodes), std::end(kCodes),
-                                       [&](const Code& code) { return code.dtype == dtype; });
+  const auto* const row = std::find_if(std::begin(kNpyCodes), std::end(kNpyCodes),
+                                       [&](const NpyCode& code) { return code.dtype == dtype; });
   const char order = size_of(dtype) == 1 ? '|' : '<';
   std::string text = absl::StrCat("{'descr': '", std::string(1, order), row->code,
                                   "', 'fortran_order': False, 'shape': ", to_string(shape), ", }");

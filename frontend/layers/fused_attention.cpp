@@ -22,7 +22,7 @@ using fusion::AttentionMask;
 constexpr int64_t kMaxDepth = 256;                // of which the sums fit in registers
 constexpr int64_t kMaxLength = int64_t{1} << 30;  // 32-bit indices
 // Fewer queries of float32 are composed: most of a block would be for nothing.
-constexpr int64_t kLeastQueries = 64;
+constexpr int64_t kLeastFused = 64;
 
 // The axes of the op: batch, heads, length, depth.
 constexpr int kAxes = 4;
@@ -68,7 +68,7 @@ bool has_kernel(const Attention& of) {
       !(of.scale > 0 && std::isfinite(static_cast<float>(of.scale)))) {
     return false;
   }
-  if (of.queries.dtype() == DType::kFloat32 && of.queries.shape(-2) < kLeastQueries) return false;
+  if (of.queries.dtype() == DType::kFloat32 && of.queries.shape(-2) < kLeastFused) return false;
   for (const Tensor* x : {&of.queries, &of.keys, &of.values}) {
     if (x->ndim() > kAxes || x->numel() == 0 || x->shape(-1) > kMaxDepth ||
         x->shape(-2) > kMaxLength) {

@@ -22,7 +22,7 @@ constexpr int64_t kMinRows = 128, kMinRowsInAll = 2048, kFillsVector = 8;
 constexpr int64_t kMinMovedRows = 2048, kFewMovedRows = 4;
 // At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only. But
 // rows of so few points would leave most lanes of their own vectors empty.
-constexpr int64_t kLongRun = 256, kShortRun = 48, kFewPoints = 8;
+constexpr int64_t kLongRun = 256, kFewRows = 48, kFewPoints = 8;
 
 bool has_bounds(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
@@ -151,7 +151,7 @@ void pack_rows(const LoopNest& nest, Program* program) {
   if (pack_moved_rows(nest, kFillsVector, program)) return;
   if (const int rank = packed_rank(nest, *program); rank > 0) {
     pack(nest, rank, program);
-    const bool are_few = nest.dims[nest.dims.size() - rank - 1].extent < kShortRun;
+    const bool are_few = nest.dims[nest.dims.size() - rank - 1].extent < kFewRows;
     if (fits_lanes(*program) && !(are_few && has_gaps(*program))) return;
     unpack(program);
   }
