@@ -132,6 +132,18 @@ bool packs_several(const Program& program) {
          (!host().masked_vectors || reads_one_window(program));
 }
 
+// Whether rows, unless they are very short, lie apart or on one another: not all is read as whole
+// vectors then.
+bool has_gaps(const Program& program) {
+  constexpr int kFewPoints = 8;
+  const int points = program.packed_points();
+  return points >= kFewPoints &&
+         std::any_of(program.accesses.begin(), program.accesses.end(), [&](const Access& access) {
+           return access.buffer != fusion::kNoBuffer && access.varies_in_row &&
+                  access.rows != StrideClass::kZero && access.row_stride != points;
+         });
+}
+
 }  // namespace
 
 int lanes_of_moved(const Program& program) {
@@ -143,8 +155,11 @@ int lanes_of_moved(const Program& program) {
 Packing packing_of(const Program& program) {
   if (program.packed_rank == 0) return Packing::kNone;
   const bool is_moved = fusion::moves_rows(program) || fusion::gathers_short_rows(program);
-  const bool shares =
-      program.nontemporal || !is_moved || (packs_several(program) && !program.short_runs);
+  // Without masks lanes are gathered at the ends of a run, which take most of the time of a few
+  // rows.
+  const bool has_ends = program.short_runs && !host().masked_vectors;
+  if (has_ends && !is_moved && has_gaps(program)) return Packing::kNone;
+  const bool shares = program.nontemporal || !is_moved || (packs_several(program) && !has_ends);
   return shares ? Packing::kLanes : Packing::kRow;
 }
 

@@ -22,7 +22,9 @@ constexpr int64_t kMinRows = 128, kMinRowsInAll = 2048, kFillsVector = 8;
 constexpr int64_t kMinMovedRows = 2048, kFewMovedRows = 4;
 // At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only. But
 // rows of so few points would leave most lanes of their own vectors empty.
-constexpr int64_t kLongRun = 256, kFewRows = 48, kFewPoints = 8;
+constexpr int64_t kLongRun = 256, kFewPoints = 8;
+// So many rows in a run make up for its ends, if each is not better moved by itself.
+constexpr int64_t kFewRows = 48;
 
 bool has_bounds(const Program& program) {
   return std::any_of(program.body.begin(), program.body.end(), [](const Instr& instr) {
@@ -36,9 +38,14 @@ bool reads_narrow(const Program& program) {
   });
 }
 
+// The rows in a run: along the dim before the packed ones.
+int64_t rows_before(const LoopNest& nest, int rank) {
+  return nest.dims[nest.dims.size() - rank - 1].extent;
+}
+
 bool has_many_rows(const LoopNest& nest, int rank, int64_t least, int64_t least_in_all) {
   const size_t outer = nest.dims.size() - rank;
-  const int64_t rows = nest.dims[outer - 1].extent;
+  const int64_t rows = rows_before(nest, rank);
   int64_t rows_in_all = 1;
   for (size_t d = 0; d < outer; ++d) rows_in_all *= nest.dims[d].extent;
   return rows >= kMinRows || (rows >= least && rows_in_all >= least_in_all);
@@ -69,7 +76,6 @@ int packed_rank(const LoopNest& nest, const Program& program) {
 void pack(const LoopNest& nest, int rank, Program* program) {
   const size_t first = nest.dims.size() - rank;
   program->packed_rank = static_cast<uint8_t>(rank);
-  program->short_runs = rank == 1 && nest.dims[first - 1].extent < kLongRun;
   for (int d = 0; d < rank; ++d) {
     program->packed[d] = static_cast<uint8_t>(nest.dims[first + d].extent);
   }
@@ -112,16 +118,6 @@ void unpack(Program* program) {
   }
 }
 
-// Whether rows lie apart, or on one another: at the ends of a run of them lanes are gathered.
-bool has_gaps(const Program& program) {
-  const int points = program.packed_points();
-  return points >= kFewPoints &&
-         std::any_of(program.accesses.begin(), program.accesses.end(), [&](const Access& access) {
-           return access.buffer != kNoBuffer && access.varies_in_row &&
-                  access.rows != StrideClass::kZero && access.row_stride != points;
-         });
-}
-
 // As many of the last dims as make a row that a kernel may take by itself. fewest: short rows along
 // the dim before them.
 bool pack_moved_rows(const LoopNest& nest, int64_t fewest, Program* program) {
@@ -138,7 +134,10 @@ bool pack_moved_rows(const LoopNest& nest, int64_t fewest, Program* program) {
     // Without masks rows of several dims are no good but as lanes; less would not be packed either
     // if it is repeated a few times only.
     const bool is_least = rank == 1 || nest.dims[nest.dims.size() - rank].extent < kFillsVector;
-    if (moves_rows(*program) && (is_least || fits_lanes(*program))) return true;
+    if (moves_rows(*program) && (is_least || fits_lanes(*program))) {
+      program->short_runs = rank == 1 && rows_before(nest, rank) < kLongRun;
+      return true;
+    }
     unpack(program);
   }
   return false;
@@ -151,8 +150,10 @@ void pack_rows(const LoopNest& nest, Program* program) {
   if (pack_moved_rows(nest, kFillsVector, program)) return;
   if (const int rank = packed_rank(nest, *program); rank > 0) {
     pack(nest, rank, program);
-    const bool are_few = nest.dims[nest.dims.size() - rank - 1].extent < kFewRows;
-    if (fits_lanes(*program) && !(are_few && has_gaps(*program))) return;
+    if (fits_lanes(*program)) {
+      program->short_runs = rows_before(nest, rank) < kFewRows;
+      return;
+    }
     unpack(program);
   }
   pack_moved_rows(nest, kFewMovedRows, program);
