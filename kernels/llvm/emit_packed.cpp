@@ -178,6 +178,7 @@ void KernelEmitter::emit_rows_under_condition(const PackedPlan& plan, const Pack
 void KernelEmitter::emit_many_under_condition(const PackedPlan& plan, const PackedColumns& columns,
                                               llvm::Value* first, llvm::Value* last) {
   llvm::Value* one = builder_.index(1);
+  llvm::Value* rows = body_->extent(program_.packed_row_dim());
   const auto [before, after] = rows_around(plan);
   auto holds_at = [&](llvm::Value* row) {
     LaneScope scalar(1);
@@ -189,9 +190,14 @@ void KernelEmitter::emit_many_under_condition(const PackedPlan& plan, const Pack
   if_true.learn(*plan.row_condition, true);
   builder_.walk(first, last, [&](llvm::Value* row) {
     llvm::Value* end = ir_.CreateAdd(row, builder_.index(kRowsAtOnce));
-    llvm::Value* all_hold =
-        ir_.CreateAnd(holds_at(ir_.CreateSub(row, before)), holds_at(ir_.CreateAdd(end, after)));
+    llvm::Value* first_around = ir_.CreateSub(row, before);
+    llvm::Value* last_around = ir_.CreateAdd(end, after);
+    // The condition says nothing about rows that there are not, where rows are not padded.
+    llvm::Value* all_hold = ir_.CreateAnd(ir_.CreateICmpSGE(first_around, builder_.index(0)),
+                                          ir_.CreateICmpSLT(last_around, rows));
     all_hold = ir_.CreateAnd(all_hold, ir_.CreateICmpSLE(end, last));
+    all_hold =
+        ir_.CreateAnd(all_hold, ir_.CreateAnd(holds_at(first_around), holds_at(last_around)));
     builder_.if_then_else(
         all_hold,
         [&] {

@@ -254,6 +254,17 @@ TEST(PackedRows, OfTheInsideOfSmallImages) {
   }
 }
 
+// Results that no cache holds are stored past them, if by whole vectors.
+TEST(PackedRows, OfTheInsideOfManyImages) {
+  const ConfigGuard guard;
+  const Tensor x = astype(randint(-9, 9, {24'000, 30, 30}), DType::kFloat32).eval();
+  const auto inside = [&] { return x.slice(1, 1, 29).slice(2, 1, 29); };
+  const Tensor y = inside().reshape({-1}).eval();
+  const auto shape = inside().shape();
+  expect_bits_of_interpreted("added", [&] { return inside() + y.reshape(shape); });
+  expect_bits_of_interpreted("copied", [&] { return inside().reshape({-1}); });
+}
+
 // Too few to be packed: bounds cut a vector once, or several do, and its lanes decide.
 TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
@@ -288,6 +299,8 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         expect_same([](const Tensor& in) { return pad(in, {{0, 0}, {1, 2}}); });
         expect_same([](const Tensor& in) { return pad(in, {{1, 1}, {0, 1}}); });
         expect_same([](const Tensor& in) { return pad(in, {{2, 1}, {3, 2}}); });
+        expect_same([](const Tensor& in) { return pad(in, {{0, 1}, {3, 2}}); });
+        expect_same([](const Tensor& in) { return pad(in, {{2, 0}, {3, 2}}); });
         expect_same([&](const Tensor& in) {
           return pad(in.reshape({420, 5, points}), {{0, 0}, {1, 1}, {1, 1}});
         });

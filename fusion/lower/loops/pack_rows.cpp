@@ -39,13 +39,13 @@ bool reads_narrow(const Program& program) {
 }
 
 // The rows in a run: along the dim before the packed ones.
-int64_t rows_before(const LoopNest& nest, int rank) {
+int64_t rows_in_run(const LoopNest& nest, int rank) {
   return nest.dims[nest.dims.size() - rank - 1].extent;
 }
 
 bool has_many_rows(const LoopNest& nest, int rank, int64_t least, int64_t least_in_all) {
   const size_t outer = nest.dims.size() - rank;
-  const int64_t rows = rows_before(nest, rank);
+  const int64_t rows = rows_in_run(nest, rank);
   int64_t rows_in_all = 1;
   for (size_t d = 0; d < outer; ++d) rows_in_all *= nest.dims[d].extent;
   return rows >= kMinRows || (rows >= least && rows_in_all >= least_in_all);
@@ -65,7 +65,7 @@ int packed_rank(const LoopNest& nest, const Program& program) {
   }
   if (rank == 0 || points < 2) return 0;
   if (!has_many_rows(nest, rank, kFillsVector, kMinRowsInAll)) return 0;
-  const int64_t rows = dims[outer - 1 - rank].extent;
+  const int64_t rows = rows_in_run(nest, rank);
   if (dims.back().extent % kWholeVector == 0 && !has_bounds(program)) return 0;
   if (rows < kLongRun && points >= kFewPoints && has_bounds(program) && reads_narrow(program)) {
     return 0;
@@ -135,7 +135,7 @@ bool pack_moved_rows(const LoopNest& nest, int64_t fewest, Program* program) {
     // if it is repeated a few times only.
     const bool is_least = rank == 1 || nest.dims[nest.dims.size() - rank].extent < kFillsVector;
     if (moves_rows(*program) && (is_least || fits_lanes(*program))) {
-      program->short_runs = rank == 1 && rows_before(nest, rank) < kLongRun;
+      program->short_runs = rank == 1 && rows_in_run(nest, rank) < kLongRun;
       return true;
     }
     unpack(program);
@@ -151,7 +151,7 @@ void pack_rows(const LoopNest& nest, Program* program) {
   if (const int rank = packed_rank(nest, *program); rank > 0) {
     pack(nest, rank, program);
     if (fits_lanes(*program)) {
-      program->short_runs = rows_before(nest, rank) < kFewRows;
+      program->short_runs = rows_in_run(nest, rank) < kFewRows;
       return;
     }
     unpack(program);

@@ -130,6 +130,8 @@ bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
     if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;
     if (access.lanes != StrideClass::kUnit) return false;
     if (program.packed_rank > 0) {
+      // Each row of a short run may be stored by itself, wherever it begins.
+      if (program.short_runs) return false;
       if (access.row_stride != program.packed_points()) return false;
       if (!is_consecutive_in_row(program, access)) return false;
       if (!fits_lanes(program) || picks_in_row(program)) return false;
