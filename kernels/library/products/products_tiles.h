@@ -159,8 +159,9 @@ struct Tiles {
   }
   template <typename L, int kVectors>
   static void run(const ProductTile& t) {
-    static constexpr auto kTiles = of_rows<L, kVectors>(
-        std::make_integer_sequence < int, kVectors == 1 ? kThinTileRows : kTileRows > ());
+    constexpr int kMostRows = kVectors == 1 ? kThinTileRows : kTileRows;
+    static constexpr auto kTiles =
+        of_rows<L, kVectors>(std::make_integer_sequence<int, kMostRows>());
     kTiles[t.rows - 1](t);
   }
 
