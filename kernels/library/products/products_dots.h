@@ -83,7 +83,9 @@ template <typename T, typename S>
 struct Dots {
   using Widest = Lanes<T, S>;
   static constexpr int kLanes = Widest::kCount;
-  static constexpr int kLines = kVectorBytes == 64 ? 4 : 2;  // at a time, as registers allow
+  // At a time, as registers allow.
+  static constexpr int kLines = kVectorBytes == 64 ? 4 : 2;
+  static constexpr int kLinesOfOne = 4;  // by one column
   using Vector = typename Widest::Vector;
   using Result = typename Widest::Result;
 
@@ -277,14 +279,15 @@ struct Dots {
     }
   }
 
-  // `count` lines, at most kLines, and kColumns columns.
+  // `count` lines, at most kLines (by one column kLinesOfOne), and kColumns columns.
   template <int kColumns>
   static void dots_of_lines(const ProductDots& d, int64_t line, int64_t count, int64_t column,
                             Vector* out) {
-    if (count == kLines) {
-      dots_of<kLines, kColumns, kColumns == 1 ? 2 : 1>(d, line, column, out);
-      return;
+    constexpr int kSums = kColumns == 1 ? 2 : 1;
+    if (kColumns == 1 && count == kLinesOfOne) {
+      return dots_of<kLinesOfOne, 1, kSums>(d, line, column, out);
     }
+    if (count == kLines) return dots_of<kLines, kColumns, kSums>(d, line, column, out);
     for (int64_t i = 0; i < count; ++i) {
       dots_of<1, kColumns, kColumns == 1 ? 8 : 1>(d, line + i, column, out + i);
     }
@@ -316,8 +319,9 @@ struct Dots {
         for (int64_t j = 0; j < columns; ++j) {
           for (int64_t i = 0; i < used; ++i) sums[j * kLanes + i] = Vector{};
         }
-        for (int64_t i = 0; i < count; i += kLines) {
-          const int64_t lines = count - i < kLines ? count - i : kLines;
+        const int64_t step = columns == 1 && count >= kLinesOfOne ? kLinesOfOne : kLines;
+        for (int64_t i = 0; i < count; i += step) {
+          const int64_t lines = count - i < step ? count - i : step;
           ProductDots part = d;
           for (int64_t p = 0; p < d.depth; p += block) {
             part.depth = d.depth - p < block ? d.depth - p : block;
