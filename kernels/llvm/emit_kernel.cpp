@@ -75,6 +75,7 @@ void KernelEmitter::emit() {
   });
   if (program_.nontemporal) builder_.fence_nontemporal_stores();
   ir_.CreateRetVoid();
+  builder_.end_function();
   llvm::BranchInst::Create(start, args_block_);
 }
 

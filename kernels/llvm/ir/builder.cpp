@@ -131,10 +131,10 @@ llvm::AllocaInst* Builder::stack(llvm::Type* type) {
 
 Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step,
                               const Values& carried, const LoopBody& body) {
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::Function* function = current_function();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(builder_.getContext(), "loop", function);
-  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, after);
 
   builder_.SetInsertPoint(head);
@@ -154,7 +154,7 @@ Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value*
   for (size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], latch);
   builder_.CreateCondBr(builder_.CreateICmpSLT(advanced, end), head, after);
 
-  builder_.SetInsertPoint(after);
+  begin_block(after);
   Values results;
   for (size_t k = 0; k < carried.size(); ++k) {
     llvm::PHINode* result = builder_.CreatePHI(carried[k]->getType(), 2);
@@ -167,10 +167,10 @@ Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value*
 
 void Builder::walk(llvm::Value* begin, llvm::Value* end,
                    const std::function<llvm::Value*(llvm::Value* i)>& body) {
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::Function* function = current_function();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(builder_.getContext(), "walk", function);
-  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, after);
   builder_.SetInsertPoint(head);
   llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
@@ -178,15 +178,15 @@ void Builder::walk(llvm::Value* begin, llvm::Value* end,
   llvm::Value* next = body(i);
   i->addIncoming(next, builder_.GetInsertBlock());
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, after);
-  builder_.SetInsertPoint(after);
+  begin_block(after);
 }
 
 llvm::Value* Builder::search(llvm::Value* begin, llvm::Value* step,
                              const std::function<llvm::Value*(llvm::Value* i)>& test) {
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::Function* function = current_function();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(builder_.getContext(), "search", function);
-  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateBr(head);
   builder_.SetInsertPoint(head);
   llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
@@ -194,7 +194,7 @@ llvm::Value* Builder::search(llvm::Value* begin, llvm::Value* step,
   llvm::Value* found = test(i);
   i->addIncoming(builder_.CreateAdd(i, step), builder_.GetInsertBlock());
   builder_.CreateCondBr(found, after, head);
-  builder_.SetInsertPoint(after);
+  begin_block(after);
   return i;
 }
 
@@ -215,18 +215,18 @@ void Builder::fence_nontemporal_stores() {
 
 void Builder::if_then_else(llvm::Value* condition, const std::function<void()>& then_body,
                            const std::function<void()>& else_body) {
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::Function* function = current_function();
   auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);
-  auto* otherwise = llvm::BasicBlock::Create(builder_.getContext(), "else", function);
-  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  auto* otherwise = llvm::BasicBlock::Create(builder_.getContext(), "else");
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateCondBr(condition, then, otherwise);
   builder_.SetInsertPoint(then);
   then_body();
   builder_.CreateBr(after);
-  builder_.SetInsertPoint(otherwise);
+  begin_block(otherwise);
   else_body();
   builder_.CreateBr(after);
-  builder_.SetInsertPoint(after);
+  begin_block(after);
 }
 
 Builder::Values Builder::choose(llvm::Value* condition, const std::function<Values()>& then_values,
@@ -259,16 +259,31 @@ llvm::Value* Builder::choose(llvm::Value* condition,
 }
 
 void Builder::if_then(llvm::Value* condition, bool likely, const std::function<void()>& body) {
-  llvm::Function* function = builder_.GetInsertBlock()->getParent();
+  llvm::Function* function = current_function();
   auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);
-  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after", function);
+  auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   llvm::MDNode* weights =
       likely ? nullptr : llvm::MDBuilder(builder_.getContext()).createBranchWeights(1, 1 << 20);
   builder_.CreateCondBr(condition, then, after, weights);
   builder_.SetInsertPoint(then);
   body();
   builder_.CreateBr(after);
-  builder_.SetInsertPoint(after);
+  if (!likely) {
+    for (auto block = then->getIterator(); block != function->end(); ++block) {
+      rare_.push_back(&*block);
+    }
+  }
+  begin_block(after);
+}
+
+void Builder::begin_block(llvm::BasicBlock* block) {
+  block->insertInto(current_function());
+  builder_.SetInsertPoint(block);
+}
+
+void Builder::end_function() {
+  for (llvm::BasicBlock* block : rare_) block->moveAfter(&current_function()->back());
+  rare_.clear();
 }
 
 }  // namespace sluice::kernels::ir

@@ -84,15 +84,21 @@ class Builder {
                 const std::function<Values()>& else_values);
   llvm::Value* choose(llvm::Value* condition, const std::function<llvm::Value*()>& then_value,
                       const std::function<llvm::Value*()>& else_value);
+  // Moves what is rarely run behind all else: blocks are laid out as they lie in the function.
+  void end_function();
 
  private:
   friend class LaneScope;
   friend class HalvesScope;
   // Whether masks are words in registers of their own, which arithmetic makes.
   bool has_mask_words() const;
+  llvm::Function* current_function() const { return builder_.GetInsertBlock()->getParent(); }
+  // Appends it to the function, and inserts there.
+  void begin_block(llvm::BasicBlock* block);
   llvm::IRBuilder<> builder_;
   int lanes_ = 1;
   bool halves_ = false;
+  std::vector<llvm::BasicBlock*> rare_;
   Builder* outer_;
 };
 

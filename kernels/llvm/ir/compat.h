@@ -40,6 +40,7 @@ inline void restrict_passes(llvm::LLVMContext& context, void (*before_pass)()) {
       before_pass();
       constexpr const char* kKept[] = {"Instruction Selection",
                                        "CodeGen Prepare",
+                                       "Control Flow Optimizer",
                                        "Loop Invariant Code Motion",
                                        "Machine Common Subexpression Elimination",
                                        "Remove dead machine instructions",
