@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fusion/ir/any_order.h"
+#include "fusion/ir/scan.h"
 #include "kernels/compiled/symbols.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
@@ -277,6 +278,18 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   return masked_loop(rest, last, after, body);
 }
 
+ir::Builder::Values KernelEmitter::step_loop(const RowPlan::Stage& pass, llvm::Value* first,
+                                             llvm::Value* last, const Values& carried,
+                                             const ir::Builder::LoopBody& body,
+                                             const ir::Builder::LoopBody& end_body) {
+  if (!has_row_end(pass)) return split_loop(first, last, carried, body);
+  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
+  llvm::Value* end = ir_.CreateAdd(first, whole);
+  body_->set_active(nullptr);
+  const Values after = builder_.loop(first, end, builder_.index(plan_.lanes), carried, body);
+  return emit_row_end(pass, end, last, after, end_body);
+}
+
 ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Value* first,
                                             llvm::Value* last, const Values& carried,
                                             const ir::Builder::LoopBody& body) {
@@ -288,6 +301,9 @@ ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Va
   };
   llvm::Value* length = extent(dims);
   llvm::Value* lanes = builder_.index(builder_.lanes());
+  // What nothing is summed of has no lanes of its own.
+  const bool is_by_element =
+      pass.reductions.empty() && pass.to_cache.empty() && !fusion::has_scans(program_);
   // Where the order is free a vector begins with the run. (What is cached is in whole vectors.)
   const bool is_free = fusion::takes_any_order(program_) && plan_.cached.empty();
   auto first_of_vector = [&](llvm::Value* i) {
@@ -332,7 +348,8 @@ ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Va
           });
     };
     const Values state(in.begin(), in.end() - dims);
-    Values next = repeats_in_runs(pass)
+    Values next = is_by_element ? step_loop(pass, begin, end, state, body, body)
+                  : repeats_in_runs(pass)
                       ? lane_loop(begin, end, state, body, /*may_repeat=*/true)
                       : builder_.loop(first_of_vector(begin), end, lanes, state, emit_vector);
     llvm::Value* carry = ir_.getTrue();

@@ -25,6 +25,8 @@ void KernelEmitter::allocate_row_cache() {
   if (lanes_reduced()) {
     vectors =
         ir_.CreateUDiv(ir_.CreateAdd(reduced_extent_, builder_.index(plan_.lanes - 1)), lanes);
+    // Runs begin anywhere: the last one's vector may go on beyond the row's last whole one.
+    if (program_.reduced_rank > 1) vectors = ir_.CreateAdd(vectors, builder_.index(1));
   }
   llvm::Value* elements = ir_.CreateMul(vectors, lanes);
   int64_t size = 0;
@@ -257,12 +259,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   if (follow_one_another && program_.one_leaf) prefetch_next_rows(pass, first);
   const Values start = flatten(leaf_start(pass.reductions));
   if (follow_one_another && has_row_end(pass)) {
-    llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
-    llvm::Value* end = ir_.CreateAdd(first, whole);
-    body_->set_active(nullptr);
-    const Values lanes =
-        builder_.loop(first, end, builder_.index(plan_.lanes), start, emit_elements);
-    return unflatten(pass.reductions, program_, emit_row_end(pass, end, last, lanes, add_elements));
+    return unflatten(pass.reductions, program_,
+                     step_loop(pass, first, last, start, emit_elements, add_elements));
   }
   auto longer = [&] {
     body_->splat_operands(pass.instrs, pass.stores);
