@@ -60,9 +60,13 @@ class ShortRows : public testing::TestWithParam<DType> {
 TEST_P(ShortRows, HaveTheBitsOfFewRows) {
   const ConfigGuard guard;
   std::mt19937_64 rng(21);
+  // Kernels of short integers take long to compile; those of unsigned ones differ little.
+  const bool is_sampled = kind_of(GetParam()) == DTypeKind::kUnsigned;
+  const std::vector<int64_t> lengths =
+      is_sampled ? std::vector<int64_t>{7, 16} : std::vector<int64_t>{3, 7, 16, 19};
   for (const CompileMode mode : {CompileMode::kOff, CompileMode::kBlocking}) {
     config().compile = mode;
-    for (const int64_t length : {3, 7, 16, 19}) {
+    for (const int64_t length : lengths) {
       const NdArray wide = random_array(rng, GetParam(), {kMany, length + 2}, 0.1);
       const Tensor sliced = to_tensor(wide).slice(1, 1, length + 1);
       const Tensor layouts[] = {sliced, (sliced + 0).eval(), sliced.T(),

@@ -13,11 +13,12 @@ namespace {
 struct Case {
   std::string name;
   Tensor (*f)(const Tensor& x, const std::vector<int>& axes);
+  bool of_all_dtypes = false;  // else of float32 alone: kernels take long to compile
 };
 
 const Case kCases[] = {
-    {"sum", [](const Tensor& x, const std::vector<int>& axes) { return sum(x, axes); }},
-    {"max", [](const Tensor& x, const std::vector<int>& axes) { return max(x, axes); }},
+    {"sum", [](const Tensor& x, const std::vector<int>& axes) { return sum(x, axes); }, true},
+    {"max", [](const Tensor& x, const std::vector<int>& axes) { return max(x, axes); }, true},
     // Zeros of either sign, and infinities and NaN.
     {"max of zeros",
      [](const Tensor& x, const std::vector<int>& axes) { return max(x * 0, axes); }},
@@ -36,8 +37,9 @@ const Case kCases[] = {
        return sum(astype(x * 60000, DType::kUInt16), axes);
      }},
     {"any", [](const Tensor& x, const std::vector<int>& axes) { return any(x > 2, axes); }},
-    {"var", [](const Tensor& x, const std::vector<int>& axes) { return var(x, axes); }},
-    {"argmin", [](const Tensor& x, const std::vector<int>& axes) { return argmin(x, axes[0]); }},
+    {"var", [](const Tensor& x, const std::vector<int>& axes) { return var(x, axes); }, true},
+    {"argmin", [](const Tensor& x, const std::vector<int>& axes) { return argmin(x, axes[0]); },
+     true},
     {"standardised",
      [](const Tensor& x, const std::vector<int>& axes) {
        return (x - mean(x, axes, true)) / (std(x, axes, true) + 1);
@@ -47,7 +49,8 @@ const Case kCases[] = {
      [](const Tensor& x, const std::vector<int>& axes) {
        const Tensor below = x - 10;
        return stack({sum(below, axes), max(below, axes), min(below, axes)});
-     }},
+     },
+     true},
     {"of two layouts",
      [](const Tensor& x, const std::vector<int>& axes) {
        return sum(x * randn(x.shape(), DType::kFloat32), axes);
@@ -149,6 +152,7 @@ TEST(TransposedReductions, HaveTheBitsOfThoseOfCopies) {
       copy.eval();
       for (const Case& test : kCases) {
         if (test.name == "argmin" && layout.axes.size() > 1) continue;
+        if (dtype != DType::kFloat32 && !test.of_all_dtypes) continue;
         auto work = [&](const Tensor& x, CompileMode mode) {
           config().compile = mode;
           manual_seed(8);
