@@ -282,10 +282,32 @@ class Scatter {
     for (int64_t k = 0; k < kCount; ++k) to[k] = results[k];
   }
   void put_run(T* to, const T* from, int64_t count) const {
-    int64_t j = 0;
-    for (; j + 16 <= count; j += 16) put_some<16>(to + j, from + j);
-    for (; j + 4 <= count; j += 4) put_some<4>(to + j, from + j);
-    for (; j < count; ++j) to[j] = combine_(to[j], from[j]);
+    if (count >= 16) return put_parts<16>(to, from, count);
+    if (count >= 8) return put_parts<8>(to, from, count);
+    if (count >= 4) return put_parts<4>(to, from, count);
+    for (int64_t j = 0; j < count; ++j) to[j] = combine_(to[j], from[j]);
+  }
+  template <int64_t kPart>
+  void put_parts(T* to, const T* from, int64_t count) const {
+    const int64_t rest = count % kPart;
+    if (rest == 0) return put_parts_and_last<kPart, 0>(to, from, count);
+    if constexpr (kPart > 4) {
+      if (rest <= 4) return put_parts_and_last<kPart, 4>(to, from, count);
+    }
+    if constexpr (kPart > 8) {
+      if (rest <= 8) return put_parts_and_last<kPart, 8>(to, from, count);
+    }
+    put_parts_and_last<kPart, kPart>(to, from, count);
+  }
+  // The last elements are computed before parts are put, which have some of them too, and stored
+  // after them: these have the same value twice.
+  template <int64_t kPart, int64_t kLast>
+  void put_parts_and_last(T* to, const T* from, int64_t count) const {
+    const int64_t last = count - kLast;
+    T results[kLast + 1];
+    for (int64_t k = 0; k < kLast; ++k) results[k] = combine_(to[last + k], from[last + k]);
+    for (int64_t j = 0; j + kPart <= count; j += kPart) put_some<kPart>(to + j, from + j);
+    for (int64_t k = 0; k < kLast; ++k) to[last + k] = results[k];
   }
 
   // Every NaN in memory is the canonical one: of all rows, or of fewer that something was added to.
