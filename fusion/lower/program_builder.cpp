@@ -8,6 +8,7 @@
 #include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
 #include "fusion/lower/loops/pack_rows.h"
+#include "fusion/lower/loops/split_planes.h"
 #include "fusion/lower/loops/unroll_planes.h"
 #include "fusion/lower/loops/widen_bounds.h"
 #include "fusion/lower/moved_bools.h"
@@ -254,6 +255,7 @@ void ProgramBuilder::find_dependence() {
 void ProgramBuilder::unroll_planes() {
   simplify_dims(&nest_);
   fusion::unroll_planes(&nest_, &call_);
+  split_planes(&nest_, &call_);
 }
 
 KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) && {

@@ -266,6 +266,35 @@ TEST(PackedRows, OfTheInsideOfManyImages) {
 }
 
 // Too few to be packed: bounds cut a vector once, or several do, and its lanes decide.
+// Patches of images as rows of pixels: their planes lie far apart, and of each only short runs
+// follow one another.
+TEST(PackedRows, OfPixelsOfPatches) {
+  const ConfigGuard guard;
+  struct Images {
+    int64_t count, planes, side, patch;
+  };
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
+    for (const auto& [count, planes, side, patch] :
+         {Images{8, 3, 32, 4}, {8, 3, 32, 2}, {8, 2, 64, 4}, {3, 4, 64, 8}, {4, 3, 96, 12},
+          {5, 3, 75, 5}, {8, 3, 32, 8}, {8, 4, 20, 5}, {300, 3, 12, 3}}) {
+      const Tensor x = astype(randn({count, planes, side, side}) * 50.f, dtype).eval();
+      const int64_t patches = side / patch;
+      const Tensor cut = permute(reshape(x, {count, planes, patches, patch, patches, patch}),
+                                 {0, 2, 4, 3, 5, 1});
+      const std::string what = std::string(name_of(dtype)) + to_string(x.shape()) + " by " +
+                               std::to_string(patch);
+      config().compile = CompileMode::kOff;
+      // One plane is moved as it is.
+      const std::vector<uint8_t> of_last = read_bytes(cut.slice(5, planes - 1, planes) + 0);
+      const Tensor rows = (cut + 0).eval();
+      EXPECT_EQ(read_bytes(rows.slice(5, planes - 1, planes) + 0), of_last) << what;
+      expect_bits_of_interpreted(what, [&] { return reshape(cut, {count, -1}); });
+      const Tensor scale = astype(randn({planes}) * 5.f, dtype).eval();
+      expect_bits_of_interpreted(what + ", computed", [&] { return abs(cut) + scale; });
+    }
+  }
+}
+
 TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
   const ConfigGuard guard;
   for (const int64_t points : {3, 11, 16, 28, 31, 45, 70, 130}) {

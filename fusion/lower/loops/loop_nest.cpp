@@ -44,13 +44,6 @@ void add_outer_dim(LoopNest* nest) {
   }
 }
 
-// Makes dim `from` dim `to`, which is not before it; those between move up.
-void move_dim(LoopNest* nest, size_t from, size_t to) {
-  auto rotate = [&](auto first) { std::rotate(first + from, first + from + 1, first + to + 1); };
-  rotate(nest->dims.begin());
-  for (Affine& address : nest->addresses) rotate(address.coefficient.begin());
-}
-
 // The first of the outer dims [0, end) for which count(d) is greatest and more than `least`, or
 // `end`.
 template <typename Count>
@@ -65,6 +58,12 @@ size_t find_best_dim(const LoopNest& nest, size_t end, int64_t least, const Coun
 }
 
 }  // namespace
+
+void move_dim(LoopNest* nest, size_t from, size_t to) {
+  auto rotate = [&](auto first) { std::rotate(first + from, first + from + 1, first + to + 1); };
+  rotate(nest->dims.begin());
+  for (Affine& address : nest->addresses) rotate(address.coefficient.begin());
+}
 
 void simplify_dims(LoopNest* nest) {
   std::vector<Dim>& dims = nest->dims;

@@ -3,6 +3,7 @@
 #ifndef SLUICE_FUSION_LOWER_LOOP_NEST_H_
 #define SLUICE_FUSION_LOWER_LOOP_NEST_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct LoopNest {
 // Drops dims of extent 1, merges dims that every access walks as one. At least one outer dim is
 // left and, if there was any, one reduced dim.
 void simplify_dims(LoopNest* nest);
+
+// Makes dim `from` dim `to`, which is not before it; those between move up.
+void move_dim(LoopNest* nest, size_t from, size_t to);
 
 // For a program whose results do not depend on the order of reductions: orders the reduced dims as
 // memory has them, and turns those round along which all is read backwards. To be called before

@@ -17,9 +17,9 @@ constexpr int64_t kWholeVector = 16;
 constexpr int64_t kShortDim = 64;
 // Fewer rows take no time worth a kernel of their own for every length: along the dim before the
 // packed ones, or in all, if there are enough along that dim to fill a vector.
-constexpr int64_t kMinRows = 128, kMinRowsInAll = 2048, kFillsVector = 8;
+constexpr int64_t kMinRows = 128, kMinRowsInAll = 2048;
 // Rows that are only moved gain more, and long ones need not be many along one dim.
-constexpr int64_t kMinMovedRows = 2048, kFewMovedRows = 4;
+constexpr int64_t kFewMovedRows = 4;
 // At the ends of a run of rows, lanes are gathered, which hardware does of wider elements only. But
 // rows of so few points would leave most lanes of their own vectors empty.
 constexpr int64_t kLongRun = 256, kFewPoints = 8;
