@@ -356,6 +356,8 @@ def movement():
             count = MILLION // length
             yield row(f"take rows of {length} f32, {order}", "take", given("f32", count, length),
                       indices(count, count), args=(0,))
+        yield row(f"scatter add rows of 5 f32, {order}", "scatter_add", given("f32", 10_000, 5),
+                  indices(100_000, 10_000), given("f32", 100_000, 5))
         yield row(f"scatter add rows of 8 f32, {order}", "scatter_add", given("f32", 10_000, 8),
                   indices(100_000, 10_000), given("f32", 100_000, 8))
         yield row(f"scatter add f32 100000, {order}", "scatter_add", given("f32", 10_000),

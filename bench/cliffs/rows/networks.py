@@ -44,10 +44,13 @@ def networks(Row, given):
     for dtype, length in (("f32", 1024), ("f32", 64), ("bf16", 768)):
         yield from rows(f"layer norm with weights {dtype}, rows of {length}", "layer_norm_affine",
                         given(dtype, 1_000_000 // length, length), *norm(length, dtype=dtype))
-    yield from rows("group norm f32 8x64x28x28", "group_norm", given("f32", 8, 64, 28, 28),
-                    *norm(64), args=(8,))
-    yield from rows("batch norm with weights f32 32x64x14x14", "batch_norm_affine",
-                    given("f32", 32, 64, 14, 14), *norm(64))
+    for n, extent in ((8, 28), (32, 7)):
+        yield from rows(f"group norm f32 {n}x64x{extent}x{extent}", "group_norm",
+                        given("f32", n, 64, extent, extent), *norm(64), args=(8,))
+    for dtype, extent in (("f32", 14), ("f16", 7)):
+        yield from rows(f"batch norm with weights {dtype} 32x64x{extent}x{extent}",
+                        "batch_norm_affine", given(dtype, 32, 64, extent, extent),
+                        *norm(64, dtype=dtype))
     for length in (10, 1000):
         yield from rows(f"softmax alone f32, rows of {length}", "softmax_last",
                         given("f32", 1_000_000 // length, length))
@@ -63,6 +66,6 @@ def networks(Row, given):
     for words, width, count in ((10_000, 64, 4096), (1000, 16, 100_000)):
         yield from rows(f"embedding f32 {words}x{width}, {count} words", "embedding",
                         given("f32", words, width), given("i64", count, between=(0, words)))
-    for n, classes in ((4096, 1000), (64, 10)):
+    for n, classes in ((4096, 1000), (1000, 30), (64, 10)):
         yield from rows(f"cross entropy f32 {n}x{classes}", "cross_entropy",
                         given("f32", n, classes), given("i64", n, between=(0, classes)))

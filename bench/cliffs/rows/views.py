@@ -37,6 +37,7 @@ def views(Row, given):
         yield row(f"interleaved {dtype} 300000", "interleaved", x(300_000), x(300_000))
         yield row(f"space to depth {dtype} 16x3x64x64", "space_to_depth", x(16, 3, 64, 64))
         yield row(f"patches {dtype} 8x3x224x224 of 16x16", "patches", x(8, 3, 224, 224), args=(16,))
+        yield row(f"patches {dtype} 16x3x64x64 of 4x4", "patches", x(16, 3, 64, 64), args=(4,))
         yield row(f"rotated by slices {dtype} 1000x1001", "rotated_by_slices", x(1000, 1001))
         yield row(f"pad by 2, 3 {dtype} 30000x17", "pad_by", x(30_000, 17), args=(2, 3))
         yield row(f"take {dtype} 100000 of 20000", "take", x(20_000),
