@@ -273,16 +273,17 @@ TEST(PackedRows, OfPixelsOfPatches) {
   struct Images {
     int64_t count, planes, side, patch;
   };
+  const Images images[] = {{8, 3, 32, 4}, {8, 3, 32, 2},  {8, 2, 64, 4},
+                           {3, 4, 64, 8}, {4, 3, 96, 12}, {5, 3, 75, 5},
+                           {8, 3, 32, 8}, {8, 4, 20, 5},  {300, 3, 12, 3}};
   for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
-    for (const auto& [count, planes, side, patch] :
-         {Images{8, 3, 32, 4}, {8, 3, 32, 2}, {8, 2, 64, 4}, {3, 4, 64, 8}, {4, 3, 96, 12},
-          {5, 3, 75, 5}, {8, 3, 32, 8}, {8, 4, 20, 5}, {300, 3, 12, 3}}) {
+    for (const auto& [count, planes, side, patch] : images) {
       const Tensor x = astype(randn({count, planes, side, side}) * 50.f, dtype).eval();
       const int64_t patches = side / patch;
-      const Tensor cut = permute(reshape(x, {count, planes, patches, patch, patches, patch}),
-                                 {0, 2, 4, 3, 5, 1});
-      const std::string what = std::string(name_of(dtype)) + to_string(x.shape()) + " by " +
-                               std::to_string(patch);
+      const Tensor cut =
+          permute(reshape(x, {count, planes, patches, patch, patches, patch}), {0, 2, 4, 3, 5, 1});
+      const std::string what =
+          std::string(name_of(dtype)) + to_string(x.shape()) + " by " + std::to_string(patch);
       config().compile = CompileMode::kOff;
       // One plane is moved as it is.
       const std::vector<uint8_t> of_last = read_bytes(cut.slice(5, planes - 1, planes) + 0);
@@ -351,6 +352,10 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
             return stack({inside.reshape({-1}), (inside + inside).reshape({-1})});
           });
         }
+        expect_same([&](const Tensor& in) {
+          const Tensor planes = in.reshape({3, 35, 2, 2 * points, 5});
+          return permute(planes, {1, 3, 2, 4, 0}).reshape({-1});
+        });
         // Short runs of rows, one from each array.
         expect_same([&](const Tensor& in) {
           const Tensor runs = in.reshape({70, 30, points});

@@ -14,10 +14,10 @@
 namespace sluice::fusion {
 namespace {
 
-constexpr int64_t kMaxPlanes = 4;
-constexpr size_t kMaxInstrs = 16;
+constexpr int64_t kMaxSplitPlanes = 4;
+constexpr size_t kMaxSplitInstrs = 16;
 // Longer runs are packed as they are.
-constexpr int64_t kShortRun = 16;
+constexpr int64_t kShortRunOfPlane = 16;
 // Planes that lie nearer are picked from the same vectors (is_picked_in_row()).
 constexpr int64_t kNear = std::numeric_limits<int8_t>::max();
 
@@ -49,7 +49,7 @@ bool has_short_runs(const LoopNest& nest) {
   if (nest.dims.size() < 3) return false;
   const size_t lane = nest.dims.size() - 1;
   const int64_t planes = nest.dims[lane].extent, run = nest.dims[lane - 1].extent;
-  return planes <= kMaxPlanes && run < kShortRun && planes * run <= kMaxPackedPoints;
+  return planes <= kMaxSplitPlanes && run < kShortRunOfPlane && planes * run <= kMaxPackedPoints;
 }
 
 // The longest dim along which what is read lies near enough for rows to share vectors, or the lanes
@@ -75,7 +75,7 @@ size_t find_rows(const LoopNest& nest, const std::vector<bool>& split) {
 
 void split_planes(LoopNest* nest, KernelCall* call) {
   Program& program = call->program;
-  if (program.schedule != Schedule::kPointwise || program.body.size() > kMaxInstrs) return;
+  if (program.schedule != Schedule::kPointwise || program.body.size() > kMaxSplitInstrs) return;
   if (!has_short_runs(*nest)) return;
   const size_t lane = nest->dims.size() - 1;
   const std::vector<bool> split = find_split(*nest, program);
