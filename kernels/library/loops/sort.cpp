@@ -30,6 +30,7 @@ constexpr int64_t kShortLine = std::is_same_v<Word, WideWord> ? 16 : 64;
 constexpr int64_t kFewLines = 4;
 // Of a line that is at least so many times as long the first are selected; else it is sorted.
 constexpr int64_t kSelected = 4;
+constexpr int64_t kShortSelected = 64;
 
 bool is_selection(const SortAttributes& a) {
   return a.result != SortResult::kValues && a.count <= a.lines.length / kSelected;
@@ -325,7 +326,12 @@ void sort(const SortAttributes& attributes, void* const* buffers) {
       return Sort<Values<Order>>(attributes, buffers).run();
     }
     if constexpr (sizeof(Bits) == 8) {
-      if (!is_selection(attributes)) return Sort<Packed<Order>>(attributes, buffers).run();
+      // Short lines are sorted side by side in less time than a few words are found in each.
+      const auto& lines = attributes.lines;
+      const bool is_short = lines.length <= kShortSelected && lines.lines >= kFewLines;
+      if (is_short || !is_selection(attributes)) {
+        return Sort<Packed<Order>>(attributes, buffers).run();
+      }
     } else if (attributes.lines.length <= std::numeric_limits<uint32_t>::max()) {
       return Sort<Positions<Order, uint64_t>>(attributes, buffers).run();
     }
