@@ -131,6 +131,21 @@ program(name="bincount")(lambda xp, a, x: xp.bincount(x, minlength=a[0]))
 program("jax", name="bincount")(lambda xp, a, x: xp.bincount(x, length=a[0]))
 
 
+# As programs/linalg.cpp has them.
+EINSUMS = """
+    ij,jk->ik ij,kj->ik ji,jk->ik bij,bjk->bik bij,bkj->bik ij,ij->i ij,ij-> bij,bij->b i,j->ij ii->i
+    bii->b ijk->kji ijk->j ijk,k->ij ijk,ik->ij bn,nm,bm->b nchw,kc->nkhw bhqd,bhkd->bhqk
+    bqhd,bkhd->bhqk bhqk,bkhd->bqhd abc,bcd->ad
+"""
+for form in EINSUMS.split():
+    program(name=f"einsum:{form}")(lambda xp, _, *xs, form=form: xp.einsum(form, *xs))
+    # Views are stored, as the others do.
+    program("numpy", name=f"einsum:{form}")(
+        lambda xp, _, *xs, form=form: xp.ascontiguousarray(xp.einsum(form, *xs, optimize=True)))
+    program("torch", name=f"einsum:{form}")(
+        lambda xp, _, *xs, form=form: xp.einsum(form, *xs).contiguous())
+
+
 @program()
 def rotated(xp, _, p):
     x, y = p[..., :1], p[..., 1:]

@@ -68,6 +68,24 @@ def everyday(Row, given):
         for dtype in ("f32", "i8"):
             yield row(f"diff {dtype} 1000x1001 over {axis}", "diff",
                       given(dtype, 1000, 1001, between=(-50, 50)), args=(axis,))
+    for form, *shapes in (
+            ("ij,jk->ik", (300, 200), (200, 400)), ("ij,kj->ik", (300, 200), (400, 200)),
+            ("ji,jk->ik", (200, 300), (200, 400)), ("bij,bjk->bik", (64, 50, 40), (64, 40, 60)),
+            ("bij,bkj->bik", (64, 50, 40), (64, 60, 40)), ("ij,ij->i", (10_000, 100), (10_000, 100)),
+            ("ij,ij->", (1000, 1000), (1000, 1000)), ("bij,bij->b", (100, 60, 70), (100, 60, 70)),
+            ("i,j->ij", (1000,), (777,)), ("ii->i", (3000, 3000)), ("bii->b", (500, 40, 40)),
+            ("ijk->kji", (100, 90, 80)), ("ijk->j", (100, 90, 80)), ("ijk,k->ij", (100, 90, 80), (80,)),
+            ("ijk,ik->ij", (100, 90, 80), (100, 80)),
+            ("bn,nm,bm->b", (1000, 64), (64, 48), (1000, 48)),
+            ("nchw,kc->nkhw", (8, 32, 28, 28), (64, 32)),
+            ("bhqd,bhkd->bhqk", (4, 8, 100, 32), (4, 8, 100, 32)),
+            ("bqhd,bkhd->bhqk", (4, 100, 8, 32), (4, 100, 8, 32)),
+            ("bhqk,bkhd->bqhd", (4, 8, 100, 100), (4, 100, 8, 32)),
+            ("abc,bcd->ad", (100, 20, 30), (20, 30, 90))):
+        for dtype in ("f32", "f64"):
+            size = ", ".join("x".join(map(str, shape)) for shape in shapes)
+            yield row(f"einsum {form} {dtype} {size}", f"einsum:{form}",
+                      *(given(dtype, *shape) for shape in shapes))
     yield row("diagonal f32 1000x1000", "diagonal", given("f32", 1000, 1000))
     yield row("outer f32 1000x1000", "outer", given("f32", 1000), given("f32", 1000))
     yield row("outer i64 1000x1000", "outer", given("i64", 1000), given("i64", 1000))
