@@ -137,15 +137,15 @@ class KernelEmitter {
   // Runs of bytes are too short for it, in vectors, where masks are free.
   bool repeats_in_runs(const RowPlan::Stage& pass) const;
 
+  // Likewise along several reduced dims, of which the last is walked run by run: vectors begin at
+  // multiples of the lanes, and of one that several runs share, each run's lanes are active in
+  // turn. Where a pass reduces nothing they begin with the run.
+  Values run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                  const Values& carried, const ir::Builder::LoopBody& body);
   // Whole steps, then what they leave, by `end_body`, in as many vectors of the hardware as it has.
   Values step_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                    const Values& carried, const ir::Builder::LoopBody& body,
                    const ir::Builder::LoopBody& end_body);
-  // Likewise along several reduced dims, of which the last is walked run by run: vectors begin at
-  // multiples of the lanes, and of one that several runs share, each run's lanes are active in
-  // turn.
-  Values run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
-                  const Values& carried, const ir::Builder::LoopBody& body);
   // What whole steps leave of a row (emit_row_ends.cpp), by vectors of so many lanes.
   int lanes_of_row_end(const RowPlan::Stage& pass) const;
   bool has_row_end(const RowPlan::Stage& pass) const {
