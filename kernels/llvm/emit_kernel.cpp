@@ -290,6 +290,27 @@ ir::Builder::Values KernelEmitter::step_loop(const RowPlan::Stage& pass, llvm::V
   return emit_row_end(pass, end, last, after, end_body);
 }
 
+ir::Builder::Values KernelEmitter::emit_between(llvm::Value* i, llvm::Value* first,
+                                                llvm::Value* last, const Values& carried,
+                                                const ir::Builder::LoopBody& body,
+                                                const std::function<Values()>& cut) {
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* lanes = builder_.index(builder_.lanes());
+  llvm::Value* from = ir_.CreateSub(first, i);
+  llvm::Value* to = ir_.CreateSub(last, i);
+  return builder_.choose(
+      ir_.CreateAnd(ir_.CreateICmpSLE(from, zero), ir_.CreateICmpSGE(to, lanes)),
+      [&] {
+        body_->set_active(nullptr);
+        return body(i, carried);
+      },
+      [&] {
+        if (cut) return cut();
+        set_active_between(builder_.max(from, zero), builder_.min(to, lanes));
+        return body(i, carried);
+      });
+}
+
 ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Value* first,
                                             llvm::Value* last, const Values& carried,
                                             const ir::Builder::LoopBody& body) {
@@ -327,25 +348,12 @@ ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Va
     llvm::Value* begin = builder_.max(run, first);
     llvm::Value* end = builder_.min(ir_.CreateAdd(run, length), last);
     auto emit_vector = [&](llvm::Value* i, const Values& before) {
-      llvm::Value* from = ir_.CreateSub(begin, i);
-      llvm::Value* to = ir_.CreateSub(end, i);
-      llvm::Value* whole =
-          ir_.CreateAnd(ir_.CreateICmpSLE(from, builder_.index(0)), ir_.CreateICmpSGE(to, lanes));
-      return builder_.choose(
-          whole,
-          [&] {
-            body_->set_active(nullptr);
-            return body(i, before);
-          },
-          [&] {
-            // The run has elements in the vector: it begins before the last lane's end.
-            if (has_row_end(pass)) {
-              return emit_cut_step(pass, i, builder_.max(begin, i),
-                                   builder_.min(end, ir_.CreateAdd(i, lanes)), before, body);
-            }
-            set_active_between(builder_.max(from, builder_.index(0)), builder_.min(to, lanes));
-            return body(i, before);
-          });
+      if (!has_row_end(pass)) return emit_between(i, begin, end, before, body);
+      // The run has elements in the vector: it begins before the last lane's end.
+      return emit_between(i, begin, end, before, body, [&] {
+        return emit_cut_step(pass, i, builder_.max(begin, i),
+                             builder_.min(end, ir_.CreateAdd(i, lanes)), before, body);
+      });
     };
     const Values state(in.begin(), in.end() - dims);
     Values next = is_by_element ? step_loop(pass, begin, end, state, body, body)

@@ -146,6 +146,11 @@ class KernelEmitter {
   Values step_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                    const Values& carried, const ir::Builder::LoopBody& body,
                    const ir::Builder::LoopBody& end_body);
+  // `body` of the elements [first, last) that the vector at `i` has: if these are not all of its
+  // lanes, by `cut`, or under a mask.
+  Values emit_between(llvm::Value* i, llvm::Value* first, llvm::Value* last, const Values& carried,
+                      const ir::Builder::LoopBody& body,
+                      const std::function<Values()>& cut = nullptr);
   // What whole steps leave of a row (emit_row_ends.cpp), by vectors of so many lanes.
   int lanes_of_row_end(const RowPlan::Stage& pass) const;
   bool has_row_end(const RowPlan::Stage& pass) const {

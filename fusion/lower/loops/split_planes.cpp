@@ -119,6 +119,7 @@ void split_planes(LoopNest* nest, KernelCall* call) {
     is_of_plane.push_back(emit(is_equal));
   }
 
+  // No two loads share an access: equal ones are one.
   std::vector<ValueId> value_of;
   for (Instr instr : std::exchange(program.body, {})) {
     for (int k = 0; k < instr.num_operands; ++k) instr.operands[k] = value_of[instr.operands[k]];

@@ -131,13 +131,12 @@ llvm::AllocaInst* Builder::stack(llvm::Type* type) {
 
 Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step,
                               const Values& carried, const LoopBody& body) {
-  llvm::Function* function = current_function();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
-  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "loop", function);
+  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "loop");
   auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, after);
 
-  builder_.SetInsertPoint(head);
+  begin_block(head);
   llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
   i->addIncoming(begin, before);
   std::vector<llvm::PHINode*> phis;
@@ -167,12 +166,11 @@ Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value*
 
 void Builder::walk(llvm::Value* begin, llvm::Value* end,
                    const std::function<llvm::Value*(llvm::Value* i)>& body) {
-  llvm::Function* function = current_function();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
-  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "walk", function);
+  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "walk");
   auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, after);
-  builder_.SetInsertPoint(head);
+  begin_block(head);
   llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
   i->addIncoming(begin, before);
   llvm::Value* next = body(i);
@@ -183,12 +181,11 @@ void Builder::walk(llvm::Value* begin, llvm::Value* end,
 
 llvm::Value* Builder::search(llvm::Value* begin, llvm::Value* step,
                              const std::function<llvm::Value*(llvm::Value* i)>& test) {
-  llvm::Function* function = current_function();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
-  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "search", function);
+  auto* head = llvm::BasicBlock::Create(builder_.getContext(), "search");
   auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateBr(head);
-  builder_.SetInsertPoint(head);
+  begin_block(head);
   llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
   i->addIncoming(begin, before);
   llvm::Value* found = test(i);
@@ -215,12 +212,11 @@ void Builder::fence_nontemporal_stores() {
 
 void Builder::if_then_else(llvm::Value* condition, const std::function<void()>& then_body,
                            const std::function<void()>& else_body) {
-  llvm::Function* function = current_function();
-  auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);
+  auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then");
   auto* otherwise = llvm::BasicBlock::Create(builder_.getContext(), "else");
   auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateCondBr(condition, then, otherwise);
-  builder_.SetInsertPoint(then);
+  begin_block(then);
   then_body();
   builder_.CreateBr(after);
   begin_block(otherwise);
@@ -259,19 +255,17 @@ llvm::Value* Builder::choose(llvm::Value* condition,
 }
 
 void Builder::if_then(llvm::Value* condition, bool likely, const std::function<void()>& body) {
-  llvm::Function* function = current_function();
-  auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then", function);
+  auto* then = llvm::BasicBlock::Create(builder_.getContext(), "then");
   auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   llvm::MDNode* weights =
       likely ? nullptr : llvm::MDBuilder(builder_.getContext()).createBranchWeights(1, 1 << 20);
   builder_.CreateCondBr(condition, then, after, weights);
-  builder_.SetInsertPoint(then);
+  begin_block(then);
   body();
   builder_.CreateBr(after);
   if (!likely) {
-    for (auto block = then->getIterator(); block != function->end(); ++block) {
-      rare_.push_back(&*block);
-    }
+    const auto end = current_function()->end();
+    for (auto block = then->getIterator(); block != end; ++block) rare_.push_back(&*block);
   }
   begin_block(after);
 }

@@ -78,20 +78,7 @@ ir::Builder::Values KernelEmitter::emit_cut_step(const RowPlan::Stage& pass, llv
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(first, step), ir_.CreateNeg(lanes));
   llvm::Value* begin = ir_.CreateAdd(step, whole);
   return emit_parts(pass, begin, last, step, carried, [&](llvm::Value* i, const Values& before) {
-    llvm::Value* to = ir_.CreateSub(last, i);
-    llvm::Value* is_whole =
-        ir_.CreateAnd(ir_.CreateICmpSLE(first, i), ir_.CreateICmpSGE(to, lanes));
-    return builder_.choose(
-        is_whole,
-        [&] {
-          body_->set_active(nullptr);
-          return body(i, before);
-        },
-        [&] {
-          llvm::Value* from = builder_.max(ir_.CreateSub(first, i), builder_.index(0));
-          set_active_between(from, builder_.min(to, lanes));
-          return body(i, before);
-        });
+    return emit_between(i, first, last, before, body);
   });
 }
 
