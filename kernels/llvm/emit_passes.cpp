@@ -257,6 +257,10 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   LaneScope wide(plan_.lanes);
   body_->splat_operands(pass.instrs, pass.stores);
   if (follow_one_another && program_.one_leaf) prefetch_next_rows(pass, first);
+  if (scans_rows(pass)) {
+    emit_scanned_row(pass, first, last, emit_elements);
+    return {};
+  }
   const Values start = flatten(leaf_start(pass.reductions));
   if (follow_one_another && has_row_end(pass)) {
     return unflatten(pass.reductions, program_,

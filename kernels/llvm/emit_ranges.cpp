@@ -13,12 +13,6 @@ namespace sluice::kernels {
 using fusion::ValueId;
 using ir::LaneScope;
 
-namespace {
-
-constexpr int kLightWeight = 12;  // of a few ops
-
-}  // namespace
-
 void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
   const RowPlan::Ranges& ranges = plan_.ranges;
   if (ranges.values.empty()) return emit_versions(first, last, Outcomes(program_));

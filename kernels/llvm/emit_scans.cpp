@@ -1,6 +1,8 @@
 // Scans: what lanes along a row, or rows side by side, carry from one element to the next, in the
 // order of kernels/scan.h.
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <vector>
 
 #include "fusion/ir/scan.h"
@@ -66,6 +68,18 @@ llvm::Value* KernelEmitter::join_lanes(ValueId id, llvm::Value* lanes) {
     lanes = ir_.CreateSelect(llvm::ConstantVector::get(joins), combine_scanned(id, before, lanes),
                              lanes);
   }
+  // Likewise parts of a step. A lane is joined to the one before it by its lowest clear bit.
+  std::map<int, llvm::Value*>& last_lanes = scans_.at(id).last_lanes;
+  if (lane_of_step_ == 0) last_lanes.clear();
+  const int last = lane_of_step_ + count - 1;
+  for (int group = count; group < plan_.lanes; group *= 2) {
+    if ((last & (group - 1)) == group - 1) {
+      last_lanes[last] = ir_.CreateExtractElement(lanes, static_cast<uint64_t>(count - 1));
+    }
+    if ((lane_of_step_ & group) == 0) continue;
+    llvm::Value* before = last_lanes.at((lane_of_step_ & -(2 * group)) + group - 1);
+    lanes = combine_scanned(id, builder_.splat(before, count), lanes);
+  }
   return lanes;
 }
 
@@ -94,6 +108,47 @@ void KernelEmitter::end_leaf_of_scan(ValueId id, llvm::Value* number, llvm::Valu
   write_scan(id, builder_.index(kLeaf), read_scan(id, builder_.index(kNothing)));
 }
 
+bool KernelEmitter::scans_rows(const RowPlan::Stage& pass) const {
+  return lanes_reduced() && program_.reduced_rank == 1 && pass.reductions.empty() &&
+         weight_of(pass.instrs) <= kLightWeight &&
+         std::any_of(pass.instrs.begin(), pass.instrs.end(),
+                     [&](ValueId id) { return fusion::is_scan(program_.body[id].op); });
+}
+
+void KernelEmitter::emit_scanned_row(const RowPlan::Stage& pass, llvm::Value* first,
+                                     llvm::Value* last, const ir::Builder::LoopBody& body) {
+  constexpr int kLanesOfPart = 8;
+  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
+  llvm::Value* end = ir_.CreateAdd(first, whole);
+  body_->set_active(nullptr);
+  builder_.loop(first, end, builder_.index(plan_.lanes), {}, body);
+  LaneScope narrow(kLanesOfPart);
+  body_->splat_operands(pass.instrs, pass.stores);
+  llvm::Value* count = ir_.CreateSub(last, end);
+  const std::function<void(int)> emit_from = [&](int lane) {
+    lane_of_step_ = lane;
+    llvm::Value* begin = ir_.CreateAdd(end, builder_.index(lane));
+    auto masked = [&] {
+      builder_.if_then(ir_.CreateICmpSLT(begin, last), /*likely=*/true, [&] {
+        set_active_below(begin, last);
+        body(begin, {});
+        body_->set_active(nullptr);
+      });
+    };
+    // The rest of a row is less than a step.
+    const int next = lane + kLanesOfPart;
+    if (next == plan_.lanes) return masked();
+    auto whole_part = [&] {
+      body(begin, {});
+      emit_from(next);
+      lane_of_step_ = lane;
+    };
+    builder_.if_then_else(ir_.CreateICmpSGE(count, builder_.index(next)), whole_part, masked);
+  };
+  emit_from(0);
+  lane_of_step_ = 0;
+}
+
 void KernelEmitter::emit_scan(ValueId id, llvm::Value* r) {
   const fusion::Instr& instr = program_.body[id];
   llvm::Value* element = body_->value(instr.operands[0]);
@@ -105,8 +160,8 @@ void KernelEmitter::emit_scan(ValueId id, llvm::Value* r) {
   } else {
     element = join_lanes(id, element);
     const int lanes = builder_.lanes();
-    llvm::Value* earlier = nullptr;
-    {
+    llvm::Value*& earlier = scans_.at(id).earlier;
+    if (lane_of_step_ == 0) {
       LaneScope scalar(1);
       llvm::Value* leaf_slot = builder_.index(kLeaf);
       const int64_t size = fusion::leaf_size(program_.schedule);
@@ -122,8 +177,11 @@ void KernelEmitter::emit_scan(ValueId id, llvm::Value* r) {
       }
       llvm::Value* vectors = read_scan(id, leaf_slot);
       earlier = combine_scanned(id, read_scan(id, builder_.index(kBefore)), vectors);
-      llvm::Value* last = ir_.CreateExtractElement(element, static_cast<uint64_t>(lanes - 1));
-      write_scan(id, leaf_slot, combine_scanned(id, vectors, last));
+      // Behind a part of a step nothing follows.
+      if (lanes == plan_.lanes) {
+        llvm::Value* last = ir_.CreateExtractElement(element, static_cast<uint64_t>(lanes - 1));
+        write_scan(id, leaf_slot, combine_scanned(id, vectors, last));
+      }
     }
     result = combine_scanned(id, builder_.splat(earlier, lanes), element);
   }

@@ -54,6 +54,7 @@ class KernelEmitter {
   void emit_versions(llvm::Value* first, llvm::Value* last, const Outcomes& known);
   void emit_version(llvm::Value* first, llvm::Value* last, const Outcomes& known,
                     const std::vector<ValueId>& instrs);
+  static constexpr int kLightWeight = 12;  // of a few ops
   int weight_of(const std::vector<ValueId>& instrs) const;
   // Whether `instrs`, in several lane counts, are less code and faster than under a mask.
   bool has_narrow_tail(const std::vector<ValueId>& instrs) const;
@@ -280,8 +281,10 @@ class KernelEmitter {
   struct ScanState {
     llvm::Type* type;
     llvm::Value* memory;
-    llvm::Value* before = nullptr;  // lanes across columns: of the leaf at hand
-    llvm::Value* leaf = nullptr;    // likewise: so far
+    llvm::Value* before = nullptr;                // lanes across columns: of the leaf at hand
+    llvm::Value* leaf = nullptr;                  // likewise: so far
+    llvm::Value* earlier = nullptr;               // along a row: what came before the step at hand
+    std::map<int, llvm::Value*> last_lanes = {};  // of the parts of a step, by lane
   };
   enum ScanSlot : int64_t {
     kBefore,
@@ -320,6 +323,11 @@ class KernelEmitter {
   // Lanes across columns: the elements [first, last) of a leaf.
   Accumulators emit_leaf_of_columns(const RowPlan::Stage& pass, llvm::Value* first,
                                     llvm::Value* last);
+  // A pass that only scans a row, whose end is taken by parts of a step, as many as have elements.
+  // Of much code it would be too much.
+  bool scans_rows(const RowPlan::Stage& pass) const;
+  void emit_scanned_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
+                        const ir::Builder::LoopBody& body);
   void emit_scan(ValueId id, llvm::Value* r);
   // `leaf` combined, leaf `number`, is complete, and another begins.
   void end_leaf_of_scan(ValueId id, llvm::Value* number, llvm::Value* leaf);
@@ -443,10 +451,11 @@ class KernelEmitter {
   llvm::Value* reduced_extent_ = nullptr;
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
-  std::map<ValueId, llvm::Value*> caches_;   // the arrays
-  llvm::Value* cached_columns_ = nullptr;    // of a panel, if there are panels that cache
-  llvm::Value* panel_column_ = nullptr;      // the vector of columns at hand, counted in the panel
-  std::map<ValueId, ScanState> scans_;       // of the pass at hand
+  std::map<ValueId, llvm::Value*> caches_;  // the arrays
+  llvm::Value* cached_columns_ = nullptr;   // of a panel, if there are panels that cache
+  llvm::Value* panel_column_ = nullptr;     // the vector of columns at hand, counted in the panel
+  std::map<ValueId, ScanState> scans_;      // of the pass at hand
+  int lane_of_step_ = 0;  // where the lanes are, of a part of a step that is scanned
   std::map<uint16_t, llvm::Value*> panels_;  // by access: memory for a panel, or a leaf of columns
   size_t version_instrs_ = 0;                // of all loops that emit_versions() has made
 };

@@ -168,6 +168,15 @@ TEST_P(Scan, EveryAxis) {
   }
 }
 
+// What whole steps of 32 leave is taken by parts of 8.
+TEST_P(Scan, EveryEndOfARow) {
+  for (int64_t length = 17; length <= 72; ++length) {
+    for (const Kind kind : {Kind::kSum, Kind::kProduct}) {
+      check(kind, sample({5, length}, GetParam()), 1);
+    }
+  }
+}
+
 // On a GPU of many pieces, and of few.
 TEST(LongScans, OfSumsAndProducts) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt64}) {
