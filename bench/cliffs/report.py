@@ -196,7 +196,9 @@ def text_of(result):
                      [e for e in slower if exception_of(e) is None])
     excepted = [e for e in slower if exception_of(e) is not None]
     lines += section(f"Above {LIMIT} of the best peer, for a reason", table, excepted)
-    lines += [f"  {e['name']}: {exception_of(e)}" for e in excepted]
+    for reason in dict.fromkeys(map(exception_of, excepted)):
+        names = "; ".join(e["name"] for e in excepted if exception_of(e) == reason)
+        lines.append(f"  {names}: {reason}")
     busy = [mode for mode in modes if mode.endswith("busy")]
 
     def held_up(entry):

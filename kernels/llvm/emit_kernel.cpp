@@ -248,14 +248,19 @@ ir::Builder::Values KernelEmitter::masked_loop(llvm::Value* first, llvm::Value* 
                        });
 }
 
-ir::Builder::Values KernelEmitter::split_loop(llvm::Value* first, llvm::Value* last,
-                                              const Values& carried,
-                                              const ir::Builder::LoopBody& body) {
+llvm::Value* KernelEmitter::whole_loop(llvm::Value* first, llvm::Value* last, Values* carried,
+                                       const ir::Builder::LoopBody& body) {
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
   llvm::Value* rest = ir_.CreateAdd(first, whole);
   body_->set_active(nullptr);
-  const Values after = builder_.loop(first, rest, builder_.index(builder_.lanes()), carried, body);
-  return masked_loop(rest, last, after, body);
+  *carried = builder_.loop(first, rest, builder_.index(builder_.lanes()), *carried, body);
+  return rest;
+}
+
+ir::Builder::Values KernelEmitter::split_loop(llvm::Value* first, llvm::Value* last, Values carried,
+                                              const ir::Builder::LoopBody& body) {
+  llvm::Value* rest = whole_loop(first, last, &carried, body);
+  return masked_loop(rest, last, carried, body);
 }
 
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,
@@ -279,15 +284,12 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
 }
 
 ir::Builder::Values KernelEmitter::step_loop(const RowPlan::Stage& pass, llvm::Value* first,
-                                             llvm::Value* last, const Values& carried,
+                                             llvm::Value* last, Values carried,
                                              const ir::Builder::LoopBody& body,
                                              const ir::Builder::LoopBody& end_body) {
-  if (!has_row_end(pass)) return split_loop(first, last, carried, body);
-  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
-  llvm::Value* end = ir_.CreateAdd(first, whole);
-  body_->set_active(nullptr);
-  const Values after = builder_.loop(first, end, builder_.index(plan_.lanes), carried, body);
-  return emit_row_end(pass, end, last, after, end_body);
+  if (!has_row_end(pass)) return split_loop(first, last, std::move(carried), body);
+  llvm::Value* rest = whole_loop(first, last, &carried, body);
+  return emit_row_end(pass, rest, last, carried, end_body);
 }
 
 ir::Builder::Values KernelEmitter::emit_between(llvm::Value* i, llvm::Value* first,

@@ -118,10 +118,8 @@ bool KernelEmitter::scans_rows(const RowPlan::Stage& pass) const {
 void KernelEmitter::emit_scanned_row(const RowPlan::Stage& pass, llvm::Value* first,
                                      llvm::Value* last, const ir::Builder::LoopBody& body) {
   constexpr int kLanesOfPart = 8;
-  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{plan_.lanes});
-  llvm::Value* end = ir_.CreateAdd(first, whole);
-  body_->set_active(nullptr);
-  builder_.loop(first, end, builder_.index(plan_.lanes), {}, body);
+  Values carried;
+  llvm::Value* end = whole_loop(first, last, &carried, body);
   LaneScope narrow(kLanesOfPart);
   body_->splat_operands(pass.instrs, pass.stores);
   llvm::Value* count = ir_.CreateSub(last, end);

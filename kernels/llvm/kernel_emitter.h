@@ -126,8 +126,11 @@ class KernelEmitter {
   // of split_loop(), in what whole vectors leave only.
   Values masked_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
                      const ir::Builder::LoopBody& body);
-  Values split_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
+  Values split_loop(llvm::Value* first, llvm::Value* last, Values carried,
                     const ir::Builder::LoopBody& body);
+  // Whole vectors of it, without a mask, and where they end.
+  llvm::Value* whole_loop(llvm::Value* first, llvm::Value* last, Values* carried,
+                          const ir::Builder::LoopBody& body);
   // The one that is better for rows. If `body` `may_repeat` points, a loop without free masks needs
   // none from a vector's lanes on.
   Values lane_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
@@ -145,7 +148,7 @@ class KernelEmitter {
                   const Values& carried, const ir::Builder::LoopBody& body);
   // Whole steps, then what they leave, by `end_body`, in as many vectors of the hardware as it has.
   Values step_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
-                   const Values& carried, const ir::Builder::LoopBody& body,
+                   Values carried, const ir::Builder::LoopBody& body,
                    const ir::Builder::LoopBody& end_body);
   // `body` of the elements [first, last) that the vector at `i` has: if these are not all of its
   // lanes, by `cut`, or under a mask.

@@ -178,6 +178,48 @@ BodyEmitter::IndexComparison BodyEmitter::index_comparison(ValueId comparison) {
   return {k, start, index.access, values_[instr.operands[1 - k]]};
 }
 
+llvm::Value* BodyEmitter::first_index(ValueId id) {
+  const Instr& instr = program_.body[id];
+  if (instr.op == Op::kCoordinate) {
+    const Address at = address(instr.aux, instr.level);
+    if (at.lanes != StrideClass::kUnit) return nullptr;
+    return at.scalar == nullptr ? at.base : ir_.CreateAdd(at.base, at.scalar);
+  }
+  if (instr.op != Op::kAdd && instr.op != Op::kSub) return nullptr;
+  for (int k = 0; k < (instr.op == Op::kAdd ? 2 : 1); ++k) {
+    llvm::Value* distance = values_[instr.operands[1 - k]];
+    if (distance == nullptr || distance->getType()->isVectorTy()) continue;
+    llvm::Value* first = first_index(instr.operands[k]);
+    if (first == nullptr) continue;
+    return instr.op == Op::kAdd ? ir_.CreateAdd(first, distance) : ir_.CreateSub(first, distance);
+  }
+  return nullptr;
+}
+
+llvm::Value* BodyEmitter::emit_index_comparison(const Instr& instr) {
+  if (builder_.lanes() == 1 || packed_.plan != nullptr ||
+      program_.body[instr.operands[0]].dtype != DType::kInt64) {
+    return nullptr;
+  }
+  llvm::Type* word = ir_.getInt32Ty();
+  for (int k = 0; k < 2; ++k) {
+    llvm::Value* bound = values_[instr.operands[1 - k]];
+    if (bound == nullptr || bound->getType()->isVectorTy()) continue;
+    llvm::Value* first = first_index(instr.operands[k]);
+    if (first == nullptr) continue;
+    // How many lanes are below the bound, or not above it; it may be any integer.
+    llvm::Value* lanes = builder_.index(builder_.lanes());
+    llvm::Value* count = builder_.max(bound, ir_.CreateSub(first, builder_.index(1)));
+    count = ir_.CreateSub(builder_.min(count, ir_.CreateAdd(first, lanes)), first);
+    if ((instr.op == Op::kLessEqual) == (k == 0)) count = ir_.CreateAdd(count, builder_.index(1));
+    count = builder_.max(count, builder_.index(0));
+    llvm::Value* below = ir_.CreateICmpULT(
+        builder_.iota(word), builder_.splat(ir_.CreateTrunc(count, word), builder_.lanes()));
+    return k == 0 ? below : ir_.CreateNot(below);
+  }
+  return nullptr;
+}
+
 llvm::Value* BodyEmitter::compare_index(ValueId comparison, llvm::Value* lane_index) {
   LaneScope scalar(1);
   const IndexComparison parts = index_comparison(comparison);
@@ -373,6 +415,13 @@ void BodyEmitter::emit(ValueId id) {
       values_[id] = ir_.CreateAdd(builder_.splat(first, builder_.lanes()), lane_indices(at));
       return;
     }
+    case Op::kLess:
+    case Op::kLessEqual:
+      if (llvm::Value* outcome = emit_index_comparison(instr)) {
+        values_[id] = outcome;
+        return;
+      }
+      break;
     case Op::kMul:
       // What has AVX-512's conversions of such integers has their products.
       if (builder_.lanes() == 1 || host().converts_int64 || !is_distance(program_, instr)) break;

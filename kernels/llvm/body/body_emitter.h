@@ -114,6 +114,11 @@ class BodyEmitter {
   llvm::Value* element_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   llvm::Value* base(uint16_t access);
   Address address(uint16_t access, fusion::Level level);
+  // Of an index that is one more from lane to lane, that of the first lane; else null.
+  llvm::Value* first_index(fusion::ValueId id);
+  // A comparison of such an index with what is the same in all lanes: by lanes of 32 bits, however
+  // wide the index is. Null for another.
+  llvm::Value* emit_index_comparison(const fusion::Instr& instr);
   Address packed_address(uint16_t access);
   // Of each lane's row and column, in vector `v` of a block of packed rows.
   llvm::Value* packed_offsets(uint16_t access, int v);
