@@ -25,6 +25,8 @@ constexpr double kWorthWaking = 60e3;  // ns
 constexpr int64_t kStaysAwake = 60e3;  // ns
 // Threads take points in units of this many: whole cache lines of every dtype, and whole vectors.
 constexpr int64_t kUnit = kNontemporalUnit;
+// Of no more columns than that, which are reduced in several passes: parts of cache lines.
+constexpr int64_t kFewColumns = 8;
 // The rows of a column reduction that one work item takes, if there are enough for all threads.
 // They are side by side in memory.
 constexpr int64_t kColumnRange = 1024;
@@ -61,6 +63,9 @@ struct Work {
           block, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kStagedRuns * run))));
     }
     blocks = std::max<int64_t>(ceil_div(reduced, block), 1);
+    const bool is_of_columns = program.reduced_rank > 0 && !program.lanes_reduced();
+    if (is_of_columns && rows <= kUnit && !program.nontemporal && !splits_rows())
+      unit = kFewColumns;
   }
 
   double cost() const { return row_cost * static_cast<double>(rows); }

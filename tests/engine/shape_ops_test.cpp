@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "tests/support/test_util.h"
 
@@ -442,6 +443,16 @@ TEST(ShapeOps, Triangles) {
           counted(shape), [&](const Tensor& t) { return triu(t, k); },
           [&](const NdArray& a) { return oracle::triu(a, k); });
     }
+  }
+  // Of rows that are reduced, with bounds at the ends of int64.
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min(), kLast = -(kFirst + 1);
+  for (int64_t k : {kFirst, kFirst + 1, int64_t{-40}, int64_t{-1}, int64_t{31}, kLast - 1, kLast}) {
+    check(
+        counted(Shape{3, 70, 70}), [&](const Tensor& t) { return sum(tril(t, k), {-1}); },
+        [&](const NdArray& a) { return oracle::reduce("sum", oracle::tril(a, k), {-1}, false); });
+    check(
+        counted(Shape{3, 70, 70}), [&](const Tensor& t) { return sum(triu(t, k), {-1}); },
+        [&](const NdArray& a) { return oracle::reduce("sum", oracle::triu(a, k), {-1}, false); });
   }
   // What is masked away leaves no trace.
   const Tensor nan = full({2, 2}, NAN);
