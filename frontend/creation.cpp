@@ -135,7 +135,9 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, std::optional<DType> dtype
     return astype(
         astype(std::move(index), DType::kFloat64) * step.as<double>() + start.as<double>(), result);
   }
-  return astype(std::move(index) * step.as<int64_t>() + start.as<int64_t>(), result);
+  // Mostly one by one: then an element is an index, whatever the start.
+  if (step.as<int64_t>() != 1) index = std::move(index) * step.as<int64_t>();
+  return astype(std::move(index) + start.as<int64_t>(), result);
 }
 
 Tensor linspace(Scalar start, Scalar stop, int64_t num, DType dtype, std::optional<Device> device,

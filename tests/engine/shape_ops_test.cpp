@@ -459,6 +459,35 @@ TEST(ShapeOps, Triangles) {
   EXPECT_EQ(tril(nan, -5).to_vector<float>(), (std::vector<float>{0, 0, 0, 0}));
 }
 
+TEST(ShapeOps, IndicesAreComparedWithAnyBound) {
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> bounds = {kFirst, kFirst + 1, -1, 0, 31, 32, 69, 70, kLast - 1, kLast};
+  const int64_t rows = std::ssize(bounds);
+  const Tensor bound = Tensor::from(bounds, {rows, 1});
+  for (const int64_t start : {0, -33}) {
+    const Tensor index = arange(start, start + 70);
+    auto counts = [&](const Tensor& holds) {
+      return sum(astype(holds, kFloat32) * full({rows, 70}, 1.f), {1}).to_vector<float>();
+    };
+    auto wanted = [&](auto holds) {
+      std::vector<float> result;
+      for (const int64_t b : bounds) {
+        float count = 0;
+        for (int64_t i = start; i < start + 70; ++i) count += holds(i, b) ? 1.f : 0.f;
+        result.push_back(count);
+      }
+      return result;
+    };
+    EXPECT_EQ(counts(index < bound), wanted(std::less<int64_t>()));
+    EXPECT_EQ(counts(index <= bound), wanted(std::less_equal<int64_t>()));
+    EXPECT_EQ(counts(index > bound), wanted(std::greater<int64_t>()));
+    EXPECT_EQ(counts(index >= bound), wanted(std::greater_equal<int64_t>()));
+    EXPECT_EQ(counts(index == bound), wanted(std::equal_to<int64_t>()));
+    EXPECT_EQ(counts(index != bound), wanted(std::not_equal_to<int64_t>()));
+  }
+}
+
 TEST(ShapeOps, TakeOverEveryDType) {
   const NdArray rows(DType::kInt64, Shape{5}, {2, -1, 0, -200, 199});
   for (DType dtype : all_dtypes()) {

@@ -207,15 +207,21 @@ llvm::Value* BodyEmitter::emit_index_comparison(const Instr& instr) {
     if (bound == nullptr || bound->getType()->isVectorTy()) continue;
     llvm::Value* first = first_index(instr.operands[k]);
     if (first == nullptr) continue;
-    // How many lanes are below the bound, or not above it; it may be any integer.
+    // The lane whose index is the bound, which may be any integer; one beside the lanes if none is.
     llvm::Value* lanes = builder_.index(builder_.lanes());
-    llvm::Value* count = builder_.max(bound, ir_.CreateSub(first, builder_.index(1)));
-    count = ir_.CreateSub(builder_.min(count, ir_.CreateAdd(first, lanes)), first);
-    if ((instr.op == Op::kLessEqual) == (k == 0)) count = ir_.CreateAdd(count, builder_.index(1));
-    count = builder_.max(count, builder_.index(0));
-    llvm::Value* below = ir_.CreateICmpULT(
-        builder_.iota(word), builder_.splat(ir_.CreateTrunc(count, word), builder_.lanes()));
-    return k == 0 ? below : ir_.CreateNot(below);
+    llvm::Value* at = builder_.max(bound, ir_.CreateSub(first, builder_.index(1)));
+    at = ir_.CreateSub(builder_.min(at, ir_.CreateAdd(first, lanes)), first);
+    auto compared = [&](llvm::CmpInst::Predicate predicate) {
+      return ir_.CreateICmp(predicate, builder_.iota(word),
+                            builder_.splat(ir_.CreateTrunc(at, word), builder_.lanes()));
+    };
+    using Compare = llvm::CmpInst;
+    switch (instr.op) {
+      case Op::kEqual: return compared(Compare::ICMP_EQ);
+      case Op::kNotEqual: return compared(Compare::ICMP_NE);
+      case Op::kLess: return compared(k == 0 ? Compare::ICMP_SLT : Compare::ICMP_SGT);
+      default: return compared(k == 0 ? Compare::ICMP_SLE : Compare::ICMP_SGE);
+    }
   }
   return nullptr;
 }
@@ -415,6 +421,8 @@ void BodyEmitter::emit(ValueId id) {
       values_[id] = ir_.CreateAdd(builder_.splat(first, builder_.lanes()), lane_indices(at));
       return;
     }
+    case Op::kEqual:
+    case Op::kNotEqual:
     case Op::kLess:
     case Op::kLessEqual:
       if (llvm::Value* outcome = emit_index_comparison(instr)) {
