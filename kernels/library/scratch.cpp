@@ -1,5 +1,7 @@
 #include "kernels/library/scratch.h"
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -11,6 +13,7 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kMaxKept = 4;                      // blocks of a thread
 constexpr size_t kMaxKeptBytes = size_t{64} << 20;  // of one
+constexpr size_t kHugePage = size_t{2} << 20;       // of larger ones, whose pages are always fresh
 
 struct Block {
   char* data;
@@ -39,9 +42,12 @@ Scratch::Scratch(size_t bytes) {
     if (bytes_ >= bytes) return;
     std::free(std::exchange(data_, nullptr));
   }
-  bytes_ = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  data_ = static_cast<char*>(std::aligned_alloc(kAlignment, bytes_));
+  const bool is_huge = bytes > kMaxKeptBytes;
+  const size_t alignment = is_huge ? kHugePage : kAlignment;
+  bytes_ = (bytes + alignment - 1) / alignment * alignment;
+  data_ = static_cast<char*>(std::aligned_alloc(alignment, bytes_));
   if (data_ == nullptr) throw std::bad_alloc();
+  if (is_huge) madvise(data_, bytes_, MADV_HUGEPAGE);
 }
 
 Scratch::~Scratch() {

@@ -146,6 +146,12 @@ class KernelEmitter {
   // turn. Where a pass reduces nothing they begin with the run.
   Values run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                   const Values& carried, const ir::Builder::LoopBody& body);
+  // Whether vectors begin with each run all the same, and the lanes' states are rotated by what it
+  // leaves of its last vector: which lane is which does not matter as long as they stay in a
+  // circle, since they are folded by halving.
+  bool rotates_lanes(const RowPlan::Stage& pass) const;
+  // After `count` elements.
+  Values rotated_lanes(const Values& states, llvm::Value* count);
   // Whole steps, then what they leave, by `end_body`, in as many vectors of the hardware as it has.
   Values step_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                    Values carried, const ir::Builder::LoopBody& body,

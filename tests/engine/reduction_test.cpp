@@ -273,6 +273,20 @@ TEST_P(EverySubsetOfAxes, IsTheSameWhateverTheLayout) {
   }
 }
 
+// A run begins at any lane, and leaves end in it anywhere.
+TEST_P(EverySubsetOfAxes, RunsOfAnyLength) {
+  std::mt19937_64 rng(23);
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16}) {
+    for (int64_t length = 2; length <= 145; length += length < 70 ? 1 : 15) {
+      const Tensor x = to_tensor(random_array(rng, dtype, {40, 2, length}, 0));
+      const Tensor rows = reshape(swapaxes(x, 0, 1) * Scalar(1), {2, 40 * length});
+      rows.eval();
+      EXPECT_EQ(read_bytes(sum(x, {0, 2})), read_bytes(sum(rows, 1))) << length << dtype;
+      EXPECT_EQ(read_bytes(var(x, {0, 2})), read_bytes(var(rows, 1))) << length << dtype;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, EverySubsetOfAxes,
                          testing::Values(CompileMode::kOff, CompileMode::kBlocking));
 
