@@ -258,7 +258,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   body_->splat_operands(pass.instrs, pass.stores);
   if (follow_one_another && program_.one_leaf) prefetch_next_rows(pass, first);
   if (scans_rows(pass)) {
-    emit_scanned_row(pass, first, last, emit_elements);
+    Values nothing;
+    llvm::Value* rest = whole_loop(first, last, &nothing, emit_elements);
+    emit_short_row_end(pass, kScannedLanes, rest, last, nothing, add_elements);
     return {};
   }
   const Values start = flatten(leaf_start(pass.reductions));

@@ -1,7 +1,6 @@
 // Scans: what lanes along a row, or rows side by side, carry from one element to the next, in the
 // order of kernels/scan.h.
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <vector>
 
@@ -113,38 +112,6 @@ bool KernelEmitter::scans_rows(const RowPlan::Stage& pass) const {
          weight_of(pass.instrs) <= kLightWeight &&
          std::any_of(pass.instrs.begin(), pass.instrs.end(),
                      [&](ValueId id) { return fusion::is_scan(program_.body[id].op); });
-}
-
-void KernelEmitter::emit_scanned_row(const RowPlan::Stage& pass, llvm::Value* first,
-                                     llvm::Value* last, const ir::Builder::LoopBody& body) {
-  constexpr int kLanesOfPart = 8;
-  Values carried;
-  llvm::Value* end = whole_loop(first, last, &carried, body);
-  LaneScope narrow(kLanesOfPart);
-  body_->splat_operands(pass.instrs, pass.stores);
-  llvm::Value* count = ir_.CreateSub(last, end);
-  const std::function<void(int)> emit_from = [&](int lane) {
-    lane_of_step_ = lane;
-    llvm::Value* begin = ir_.CreateAdd(end, builder_.index(lane));
-    auto masked = [&] {
-      builder_.if_then(ir_.CreateICmpSLT(begin, last), /*likely=*/true, [&] {
-        set_active_below(begin, last);
-        body(begin, {});
-        body_->set_active(nullptr);
-      });
-    };
-    // The rest of a row is less than a step.
-    const int next = lane + kLanesOfPart;
-    if (next == plan_.lanes) return masked();
-    auto whole_part = [&] {
-      body(begin, {});
-      emit_from(next);
-      lane_of_step_ = lane;
-    };
-    builder_.if_then_else(ir_.CreateICmpSGE(count, builder_.index(next)), whole_part, masked);
-  };
-  emit_from(0);
-  lane_of_step_ = 0;
 }
 
 void KernelEmitter::emit_scan(ValueId id, llvm::Value* r) {

@@ -146,8 +146,8 @@ class KernelEmitter {
   // turn. Where a pass reduces nothing they begin with the run.
   Values run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                   const Values& carried, const ir::Builder::LoopBody& body);
-  // Whether vectors begin with each run all the same, and the lanes' states are rotated by what it
-  // leaves of its last vector: which lane is which does not matter as long as they stay in a
+  // Whether vectors begin with each run all the same, and the lanes' states are rotated by as many
+  // lanes as its last vector fills: which lane is which does not matter as long as they stay in a
   // circle, since they are folded by halving.
   bool rotates_lanes(const RowPlan::Stage& pass) const;
   // After `count` elements.
@@ -169,8 +169,10 @@ class KernelEmitter {
   // `carried` is of the lanes of a step, `body` takes as many as an end's vector has.
   Values emit_row_end(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                       const Values& carried, const ir::Builder::LoopBody& body);
-  Values emit_short_row_end(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
-                            const Values& carried, const ir::Builder::LoopBody& body);
+  // By vectors of `lanes`.
+  Values emit_short_row_end(const RowPlan::Stage& pass, int lanes, llvm::Value* first,
+                            llvm::Value* last, const Values& carried,
+                            const ir::Builder::LoopBody& body);
   Values emit_long_row_end(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                            const Values& carried, const ir::Builder::LoopBody& body);
   // The elements [first, last) of the step that begins at `step`.
@@ -335,8 +337,7 @@ class KernelEmitter {
   // A pass that only scans a row, whose end is taken by parts of a step, as many as have elements.
   // Of much code it would be too much.
   bool scans_rows(const RowPlan::Stage& pass) const;
-  void emit_scanned_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
-                        const ir::Builder::LoopBody& body);
+  static constexpr int kScannedLanes = 8;  // of a part
   void emit_scan(ValueId id, llvm::Value* r);
   // `leaf` combined, leaf `number`, is complete, and another begins.
   void end_leaf_of_scan(ValueId id, llvm::Value* number, llvm::Value* leaf);

@@ -35,8 +35,9 @@ int KernelEmitter::lanes_of_row_end(const RowPlan::Stage& pass) const {
 ir::Builder::Values KernelEmitter::emit_row_end(const RowPlan::Stage& pass, llvm::Value* first,
                                                 llvm::Value* last, const Values& carried,
                                                 const ir::Builder::LoopBody& body) {
-  return has_narrow_tail(pass.instrs) ? emit_short_row_end(pass, first, last, carried, body)
-                                      : emit_long_row_end(pass, first, last, carried, body);
+  return has_narrow_tail(pass.instrs)
+             ? emit_short_row_end(pass, lanes_of_row_end(pass), first, last, carried, body)
+             : emit_long_row_end(pass, first, last, carried, body);
 }
 
 // Of much code: as many vectors as half a step has, half as many and so on, as far as the bits of
@@ -134,11 +135,10 @@ ir::Builder::Values KernelEmitter::end_parts(const PartsOfStep& parts) {
   return result;
 }
 
-ir::Builder::Values KernelEmitter::emit_short_row_end(const RowPlan::Stage& pass,
+ir::Builder::Values KernelEmitter::emit_short_row_end(const RowPlan::Stage& pass, int lanes,
                                                       llvm::Value* first, llvm::Value* last,
                                                       const Values& carried,
                                                       const ir::Builder::LoopBody& body) {
-  const int lanes = lanes_of_row_end(pass);
   const int parts = plan_.lanes / lanes;
   const size_t width = carried.size();
   LaneScope narrow(lanes);
@@ -152,6 +152,7 @@ ir::Builder::Values KernelEmitter::emit_short_row_end(const RowPlan::Stage& pass
   body_->splat_operands(pass.instrs, pass.stores);
   llvm::Value* count = ir_.CreateSub(last, first);
   auto with_part = [&](int part, llvm::Value* begin, Values before) {
+    lane_of_step_ = part * lanes;
     const auto at = before.begin() + static_cast<std::ptrdiff_t>(part * width);
     const Values next = body(begin, Values(at, at + static_cast<std::ptrdiff_t>(width)));
     std::copy(next.begin(), next.end(), at);
@@ -176,6 +177,7 @@ ir::Builder::Values KernelEmitter::emit_short_row_end(const RowPlan::Stage& pass
         [&] { return emit_from(part + 1, with_part(part, begin, before)); }, masked);
   };
   states = emit_from(0, states);
+  lane_of_step_ = 0;
   Values result;
   for (size_t k = 0; k < width; ++k) {
     std::vector<llvm::Value*> vectors;
