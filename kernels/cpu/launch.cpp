@@ -31,8 +31,8 @@ constexpr int64_t kFewColumns = 8;
 // They are side by side in memory.
 constexpr int64_t kColumnRange = 1024;
 // Runs of a row read through panels that a block takes: several panels, as each line of memory that
-// a block has a part of is read for it.
-constexpr int64_t kStagedRuns = 256;
+// a block has a part of is read for it, and wide ones, if threads have so many blocks each.
+constexpr int64_t kStagedRuns = 256, kManyStagedRuns = 1024, kBlocksOfThread = 4;
 // Works side by side (are_side_by_side) are run in turns of this many points, which leaves what
 // they write of a cache line or page in the caches from one to the next.
 constexpr int64_t kTurn = 256;
@@ -59,8 +59,10 @@ struct Work {
     block = block_size(program.schedule);
     if (program.tiled && program.lanes_reduced()) {
       const int64_t run = std::max<int64_t>(call.args.extents[program.rank() - 1], 1);
-      block = std::max(
-          block, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kStagedRuns * run))));
+      const int64_t runs = std::clamp(reduced / run / (kBlocksOfThread * num_threads()),
+                                      kStagedRuns, kManyStagedRuns);
+      block =
+          std::max(block, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(runs * run))));
     }
     blocks = std::max<int64_t>(ceil_div(reduced, block), 1);
     const bool is_of_columns = program.reduced_rank > 0 && !program.lanes_reduced();

@@ -315,8 +315,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
   };
   auto emit_unlevel = [&] {
     if (!suits_skewed_runs(pass)) return stage_panels();
-    builder_.if_then_else(
-        are_skewed_runs(pass), [&] { emit_skewed_runs(pass, tree, begin, last); }, stage_panels);
+    emit_skewed_runs(pass, tree, begin, last, stage_panels);
   };
   if (suits_level_runs(pass)) {
     builder_.if_then_else(

@@ -235,10 +235,11 @@ class KernelEmitter {
                        llvm::Value* last);
   // Where leaves begin anywhere in runs (emit_skewed_runs.cpp).
   bool suits_skewed_runs(const RowPlan::Stage& pass) const;
-  int skewed_runs_of_vector(const RowPlan::Stage& pass) const;
-  llvm::Value* are_skewed_runs(const RowPlan::Stage& pass);
+  int skewed_runs_of_vector(const RowPlan::Stage& pass, bool has_masks) const;
+  class SkewedRuns;
+  // `others`: by another way.
   void emit_skewed_runs(const RowPlan::Stage& pass, const Tree& tree, llvm::Value* begin,
-                        llvm::Value* last);
+                        llvm::Value* last, const std::function<void()>& others);
   // The indices along all reduced dims of where a run begins.
   Values indices_of_run(llvm::Value* run);
   void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);
@@ -365,6 +366,8 @@ class KernelEmitter {
     int columns;
   };
   Slots make_slots(const std::vector<ValueId>& reductions, int columns);
+  llvm::Value* slot_pointer(const Slots& slots, size_t plane, llvm::Value* column,
+                            llvm::Value* lane);
   void write_slot(const Slots& slots, llvm::Value* column, llvm::Value* lane,
                   const Accumulators& state);
   Accumulators read_slot(const RowPlan::Stage& pass, const Slots& slots, llvm::Value* column,

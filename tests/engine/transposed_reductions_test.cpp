@@ -85,6 +85,7 @@ const Layout kLayouts[] = {
     {{1024, 288}, {1, 0}, {0, 1}},
     {{3, 512, 32}, {0, 2, 1}, {0, 1, 2}},
     {{512, 1024}, {1, 0}, {0, 1}},
+    {{1024, 576}, {1, 0}, {0, 1}},
     // Runs side by side in which leaves begin anywhere: of several panels, of rows and outer dims
     // that end in one, of blocks that begin within a run.
     {{513, 32}, {1, 0}, {0, 1}},
@@ -99,6 +100,7 @@ const Layout kLayouts[] = {
     {{2050, 128}, {1, 0}, {0, 1}},
     {{3, 2304, 97}, {0, 2, 1}, {0, 1, 2}},
     {{2, 2600, 35}, {0, 2, 1}, {1, 2}},
+    {{1100, 700}, {1, 0}, {0, 1}},
     // Short runs, of a row that ends in a leaf or after several; two dims beside the runs.
     {{3, 7, 1}, {0, 1, 2}, {0, 2}},
     {{21, 5, 3}, {0, 1, 2}, {0, 2}},

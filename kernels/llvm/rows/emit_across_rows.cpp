@@ -24,22 +24,26 @@ KernelEmitter::Slots KernelEmitter::make_slots(const std::vector<ValueId>& reduc
   return slots;
 }
 
+llvm::Value* KernelEmitter::slot_pointer(const Slots& slots, size_t plane, llvm::Value* column,
+                                         llvm::Value* lane) {
+  llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(lane, builder_.index(slots.columns)), column);
+  return ir_.CreateGEP(slots.planes[plane].type, slots.planes[plane].memory, at);
+}
+
 void KernelEmitter::write_slot(const Slots& slots, llvm::Value* column, llvm::Value* lane,
                                const Accumulators& state) {
-  llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(lane, builder_.index(slots.columns)), column);
   const Values values = flatten(state);
   for (size_t k = 0; k < slots.planes.size(); ++k) {
-    const Slots::Plane& plane = slots.planes[k];
-    ir_.CreateStore(builder_.to_memory(values[k]), ir_.CreateGEP(plane.type, plane.memory, at));
+    ir_.CreateStore(builder_.to_memory(values[k]), slot_pointer(slots, k, column, lane));
   }
 }
 
 KernelEmitter::Accumulators KernelEmitter::read_slot(const RowPlan::Stage& pass, const Slots& slots,
                                                      llvm::Value* column, llvm::Value* lane) {
-  llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(lane, builder_.index(slots.columns)), column);
   Values values;
-  for (const Slots::Plane& plane : slots.planes) {
-    llvm::Value* stored = ir_.CreateLoad(plane.type, ir_.CreateGEP(plane.type, plane.memory, at));
+  for (size_t k = 0; k < slots.planes.size(); ++k) {
+    const Slots::Plane& plane = slots.planes[k];
+    llvm::Value* stored = ir_.CreateLoad(plane.type, slot_pointer(slots, k, column, lane));
     values.push_back(builder_.from_memory(plane.dtype, stored));
   }
   return unflatten(pass.reductions, program_, values);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fusion/ir/scan.h"
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
@@ -13,12 +14,16 @@ namespace {
 using fusion::ValueId;
 using ir::LaneScope;
 
-// Runs of a vector, and vectors of a panel, which is as much of each line of memory as the hardware
-// foresees.
-constexpr int kRuns = kLanes;
+// Vectors of a panel, whose part of a line of memory is long enough for the hardware to foresee.
 constexpr int kVectors = 8;
-// Whose results fit where panels are.
-constexpr size_t kMostReductions = 8;
+// Elements that a lane takes at a time. Each has a load of its own, which is then foreseen to go
+// along a line.
+constexpr int kGroup = 8;
+// Whose results fit where panels are, and whose lanes fit a small stack.
+constexpr size_t kMostReductions = 4;
+
+// Of a vector.
+int num_runs() { return std::max(int{kLanes}, host().vector_bytes); }
 
 }  // namespace
 
@@ -38,7 +43,7 @@ llvm::Value* KernelEmitter::are_level_runs(llvm::Value* begin, llvm::Value* last
     return ir_.CreateICmpEQ(ir_.CreateURem(value, of), builder_.index(0));
   };
   llvm::Value* are = is_multiple(builder_.index(fusion::leaf_size(program_.schedule)), length);
-  are = ir_.CreateAnd(are, is_multiple(builder_.index(kRuns), side));
+  are = ir_.CreateAnd(are, is_multiple(builder_.index(num_runs()), side));
   are = ir_.CreateAnd(are, is_multiple(length, begin));
   return ir_.CreateAnd(are, is_multiple(length, last));
 }
@@ -46,6 +51,8 @@ llvm::Value* KernelEmitter::are_level_runs(llvm::Value* begin, llvm::Value* last
 void KernelEmitter::emit_level_runs(const RowPlan::Stage& pass, const Tree& tree,
                                     llvm::Value* begin, llvm::Value* last) {
   const int64_t size = fusion::leaf_size(program_.schedule);
+  const int64_t runs_of_vector = num_runs();
+  const int64_t panel_width = runs_of_vector * kVectors;
   const std::vector<uint16_t> accesses = tiles_of(pass);
   llvm::Value* zero = builder_.index(0);
   llvm::Value* one = builder_.index(1);
@@ -56,56 +63,71 @@ void KernelEmitter::emit_level_runs(const RowPlan::Stage& pass, const Tree& tree
   // which are larger.
   llvm::Value* results = panels_.at(accesses[0]);
   auto result_pointer = [&](size_t k, llvm::Value* leaf, llvm::Value* run) {
-    constexpr int64_t kWidth = int64_t{kRuns} * kVectors, kWidest = sizeof(int64_t);
-    const auto planes = static_cast<int64_t>(k) * kWidth * kWidest;
+    constexpr int64_t kWidest = sizeof(int64_t);
+    const auto planes = static_cast<int64_t>(k) * panel_width * kWidest;
     llvm::Value* plane =
         ir_.CreateGEP(ir_.getInt8Ty(), results, ir_.CreateMul(leaves, builder_.index(planes)));
-    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(leaf, builder_.index(kWidth)), run);
+    llvm::Value* at = ir_.CreateAdd(ir_.CreateMul(leaf, builder_.index(panel_width)), run);
     return ir_.CreateGEP(builder_.memory_type(type_of(pass.reductions[k])), plane, at);
   };
   llvm::Value* runs = ir_.CreateUDiv(last, length);
   builder_.walk(ir_.CreateUDiv(begin, length), runs, [&](llvm::Value* run) {
-    llvm::Value* count = builder_.min(ir_.CreateSub(side, ir_.CreateURem(run, side)),
-                                      builder_.index(int64_t{kRuns} * kVectors));
+    llvm::Value* count =
+        builder_.min(ir_.CreateSub(side, ir_.CreateURem(run, side)), builder_.index(panel_width));
     count = builder_.min(count, ir_.CreateSub(runs, run));
     std::vector<llvm::Value*> starts;
     for (const uint16_t access : accesses) {
       starts.push_back(body_->pointer_in_row(access, indices_of_run(run)));
     }
     {
-      LaneScope wide(kRuns);
+      LaneScope wide(num_runs());
       body_->splat_operands(pass.instrs, pass.stores);
       const Slots slots = make_slots(pass.reductions, kVectors);
-      llvm::Value* width = ir_.CreateUDiv(count, builder_.index(kRuns));
-      auto sum_lane = [&](llvm::Value* from, llvm::Value* lane, llvm::Value* column) {
-        llvm::Value* to = ir_.CreateAdd(from, builder_.index(size));
-        const Values state = builder_.loop(
-            ir_.CreateAdd(from, lane), to, builder_.index(kLanes),
-            flatten(leaf_start(pass.reductions)), [&](llvm::Value* r, const Values& in) {
-              for (size_t a = 0; a < accesses.size(); ++a) {
-                llvm::Value* stride = body_->lane_stride(accesses[a]);
-                llvm::Value* at = ir_.CreateMul(r, ir_.CreateSub(stride, one));
-                at = ir_.CreateAdd(at, ir_.CreateMul(column, builder_.index(kRuns)));
-                llvm::Type* element = builder_.memory_type(program_.accesses[accesses[a]].dtype);
-                body_->set_tile(accesses[a], ir_.CreateGEP(element, starts[a], at));
-              }
-              const Accumulators before = unflatten(pass.reductions, program_, in);
-              return flatten(add_element(pass, r, from, before));
-            });
-        write_slot(slots, column, lane, unflatten(pass.reductions, program_, state));
+      llvm::Value* width = ir_.CreateUDiv(count, builder_.index(runs_of_vector));
+      auto sum_group = [&](llvm::Value* first, llvm::Value* is_first, llvm::Value* from,
+                           llvm::Value* lane, llvm::Value* column) {
+        Values state = flatten(read_slot(pass, slots, column, lane));
+        const Values start = flatten(leaf_start(pass.reductions));
+        for (size_t k = 0; k < state.size(); ++k) {
+          state[k] = ir_.CreateSelect(is_first, start[k], state[k]);
+        }
+        Accumulators sums = unflatten(pass.reductions, program_, state);
+        for (int i = 0; i < kGroup; ++i) {
+          llvm::Value* r = ir_.CreateAdd(first, builder_.index(int64_t{i} * kLanes));
+          for (size_t a = 0; a < accesses.size(); ++a) {
+            llvm::Value* stride = body_->lane_stride(accesses[a]);
+            llvm::Value* at = ir_.CreateMul(r, ir_.CreateSub(stride, one));
+            at = ir_.CreateAdd(at, ir_.CreateMul(column, builder_.index(runs_of_vector)));
+            llvm::Type* element = builder_.memory_type(program_.accesses[accesses[a]].dtype);
+            body_->set_tile(accesses[a], ir_.CreateGEP(element, starts[a], at));
+          }
+          sums = add_element(pass, r, from, sums);
+        }
+        write_slot(slots, column, lane, sums);
+      };
+      auto sum_lane = [&](llvm::Value* from, llvm::Value* lane) {
+        llvm::Value* begin = ir_.CreateAdd(from, lane);
+        llvm::Value* end = ir_.CreateAdd(from, builder_.index(size));
+        builder_.loop(begin, end, builder_.index(kGroup * kLanes), {},
+                      [&](llvm::Value* first, const Values&) {
+                        llvm::Value* is_first = ir_.CreateICmpEQ(first, begin);
+                        builder_.loop(zero, width, one, {},
+                                      [&](llvm::Value* column, const Values&) {
+                                        sum_group(first, is_first, from, lane, column);
+                                        return Values{};
+                                      });
+                        return Values{};
+                      });
       };
       builder_.loop(zero, leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
         llvm::Value* from = ir_.CreateMul(leaf, builder_.index(size));
         builder_.loop(zero, builder_.index(kLanes), one, {}, [&](llvm::Value* lane, const Values&) {
-          builder_.loop(zero, width, one, {}, [&](llvm::Value* column, const Values&) {
-            sum_lane(from, lane, column);
-            return Values{};
-          });
+          sum_lane(from, lane);
           return Values{};
         });
         builder_.loop(zero, width, one, {}, [&](llvm::Value* column, const Values&) {
           const Accumulators sums = fold_slots(pass, slots, column);
-          llvm::Value* first = ir_.CreateMul(column, builder_.index(kRuns));
+          llvm::Value* first = ir_.CreateMul(column, builder_.index(runs_of_vector));
           for (size_t k = 0; k < sums.size(); ++k) {
             ir_.CreateAlignedStore(builder_.to_memory(sums[k].value),
                                    result_pointer(k, leaf, first), llvm::Align(1));
