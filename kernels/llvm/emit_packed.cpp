@@ -62,33 +62,63 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
   llvm::Value* readable = ir_.getTrue();
   for (llvm::Value* any : wanted) readable = ir_.CreateAnd(readable, any);
   if (plan.row_condition) return emit_rows_under_condition(plan, columns, first, last, readable);
-  llvm::Value* rows = body_->extent(program_.packed_row_dim());
-  llvm::Value* lanes = builder_.index(plan.lanes);
-  const auto [before, after] = rows_around(plan);
-  builder_.loop(
-      first, last, builder_.index(plan.block_rows()), {}, [&](llvm::Value* row, const Values&) {
-        const Outcomes nothing(program_);
-        llvm::Value* is_whole =
-            plan.by_row ? ir_.getTrue() : ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
-        if (has_windows) {
-          llvm::Value* is_before_end = ir_.CreateICmpSLE(ir_.CreateAdd(row, after), rows);
-          is_whole = ir_.CreateAnd(ir_.CreateAnd(is_whole, readable), is_before_end);
-          is_whole = ir_.CreateAnd(is_whole, ir_.CreateICmpSGE(row, before));
-        }
-        auto emit_whole = [&] {
-          emit_packed_block(plan, columns, row, nullptr, /*windows=*/has_windows, nothing);
-        };
-        if (plan.by_row && !has_windows) {
-          emit_whole();
-          return Values{};
-        }
-        builder_.if_then_else(is_whole, emit_whole, [&] {
-          llvm::Value* left = builder_.min(ir_.CreateSub(last, row), lanes);
-          llvm::Value* count = plan.by_row ? nullptr : left;
-          emit_packed_block(plan, columns, row, count, /*windows=*/false, nothing);
-        });
-        return Values{};
-      });
+  llvm::Value* step = builder_.index(plan.block_rows());
+  auto emit_blocks = [&](llvm::Value* begin, llvm::Value* end,
+                         const std::function<void(llvm::Value*)>& emit_block) {
+    builder_.loop(begin, end, step, {}, [&](llvm::Value* row, const Values&) {
+      emit_block(row);
+      return Values{};
+    });
+  };
+  auto emit_whole = [&](llvm::Value* row) {
+    emit_packed_block(plan, columns, row, nullptr, has_windows, Outcomes(program_));
+  };
+  llvm::Value* one = builder_.index(1);
+  llvm::Value* lanes = plan.by_row ? one : builder_.index(plan.lanes);
+  auto emit_other = [&](llvm::Value* row) {
+    llvm::Value* count = plan.by_row ? nullptr : builder_.min(ir_.CreateSub(last, row), lanes);
+    emit_packed_block(plan, columns, row, count, /*windows=*/false, Outcomes(program_));
+  };
+  if (plan.by_row && !has_windows) {
+    emit_blocks(first, last, emit_whole);
+    return body_->set_active(nullptr);
+  }
+  // Whole blocks, which are far enough from the ends of the rows, begin at rows of [begin, end).
+  llvm::Value* begin = first;
+  llvm::Value* end = ir_.CreateSub(last, ir_.CreateSub(lanes, one));
+  if (has_windows) {
+    const auto [before, after] = rows_around(plan);
+    llvm::Value* rows = body_->extent(program_.packed_row_dim());
+    begin = builder_.max(begin, before);
+    end = builder_.min(end, ir_.CreateAdd(ir_.CreateSub(rows, after), one));
+    end = ir_.CreateSelect(readable, end, begin);
+  }
+  if (program_.short_runs) {
+    llvm::Value* length = builder_.max(ir_.CreateSub(end, begin), zero);
+    emit_blocks(first, last, [&](llvm::Value* row) {
+      builder_.if_then_else(
+          ir_.CreateICmpULT(ir_.CreateSub(row, begin), length), [&] { emit_whole(row); },
+          [&] { emit_other(row); });
+    });
+  } else {
+    auto round_up = [&](llvm::Value* rows) {
+      rows = ir_.CreateAdd(builder_.max(rows, zero), ir_.CreateSub(step, one));
+      return ir_.CreateSub(rows, ir_.CreateURem(rows, step));
+    };
+    begin = builder_.min(ir_.CreateAdd(first, round_up(ir_.CreateSub(begin, first))), last);
+    end = ir_.CreateAdd(begin, round_up(ir_.CreateSub(end, begin)));
+    // What comes before them, they, and the rest.
+    builder_.loop(zero, builder_.index(3), one, {}, [&](llvm::Value* part, const Values&) {
+      builder_.if_then_else(
+          ir_.CreateICmpEQ(part, one), [&] { emit_blocks(begin, end, emit_whole); },
+          [&] {
+            llvm::Value* is_first = ir_.CreateICmpEQ(part, zero);
+            emit_blocks(ir_.CreateSelect(is_first, first, end),
+                        ir_.CreateSelect(is_first, begin, last), emit_other);
+          });
+      return Values{};
+    });
+  }
   body_->set_active(nullptr);
 }
 
@@ -147,7 +177,7 @@ std::pair<llvm::Value*, llvm::Value*> KernelEmitter::rows_around(const PackedPla
     llvm::Value* distance = builder_.max(stride, ir_.CreateNeg(stride));
     llvm::Value* none = ir_.CreateICmpEQ(distance, builder_.index(0));
     distance = builder_.max(distance, builder_.index(1));
-    llvm::Value* rounded = ir_.CreateAdd(builder_.index(plan.points - 1), distance);
+    llvm::Value* rounded = ir_.CreateAdd(builder_.index(plan.whole_points() - 1), distance);
     llvm::Value* rows = ir_.CreateUDiv(rounded, distance);
     before = builder_.max(before, ir_.CreateSelect(none, builder_.index(kNever), rows));
   }

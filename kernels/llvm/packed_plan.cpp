@@ -192,7 +192,7 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
   }
   find_chosen(program);
   if (by_row) {
-    if (!host().masked_vectors) find_whole_reads(program, variation);
+    find_whole_reads(program, variation);
     return;
   }
   for (const ValueId id : both) {

@@ -45,6 +45,8 @@ struct PackedPlan {
   }
   // Where each row is a block.
   int first_of(int v) const { return overlaps ? std::min(v * lanes, points - lanes) : v * lanes; }
+  // How many points of a row its whole vectors are.
+  int whole_points() const { return first_of(vectors - 1) + lanes; }
   int block_rows() const { return by_row ? 1 : lanes; }
 
   bool by_row;

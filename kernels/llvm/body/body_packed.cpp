@@ -258,7 +258,7 @@ llvm::Value* BodyEmitter::reads_one_page() {
       llvm::Value* address = ir_.CreatePtrToInt(pointer, ir_.getInt64Ty());
       llvm::Value* in_page = ir_.CreateAnd(address, kPage - 1);
       llvm::Value* fits =
-          ir_.CreateICmpULE(in_page, builder_.index(kPage - size * packed_.plan->points));
+          ir_.CreateICmpULE(in_page, builder_.index(kPage - size * packed_.plan->whole_points()));
       result = ir_.CreateAnd(result, fits);
     };
     if (instr.op == fusion::Op::kLoad) {
