@@ -219,6 +219,7 @@ void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* co
       builder_.loop(zero, here, one, {}, [&](llvm::Value* j, const Values&) {
         llvm::Value* from = ir_.CreateGEP(element, source, ir_.CreateMul(j, stride));
         llvm::Value* place = ir_.CreateGEP(element, target, ir_.CreateMul(j, length));
+        prefetch_next_runs(access, from, length);
         auto move = [&](llvm::Value* at) {
           llvm::Value* offset = builder_.lanes() > 1 ? at : ir_.CreateMul(at, step);
           llvm::Value* moved =

@@ -149,6 +149,9 @@ class KernelEmitter {
   // Whether vectors begin with each run all the same, and the lanes' states are rotated by as many
   // lanes as its last vector fills: which lane is which does not matter as long as they stay in a
   // circle, since they are folded by halving.
+  // Where the next row has its run behind this one, which is `length` long: that of a row further
+  // on. Runs of a row lie far apart, so that the hardware foresees none.
+  void prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length);
   bool rotates_lanes(const RowPlan::Stage& pass) const;
   // After `count` elements.
   Values rotated_lanes(const Values& states, llvm::Value* count);
