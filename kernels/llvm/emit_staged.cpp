@@ -145,7 +145,7 @@ void KernelEmitter::transpose_runs(uint16_t access, llvm::Value* run, llvm::Valu
   // overlap well enough.
   constexpr int kLanesAhead = 16;
   std::optional<Ahead> ahead;
-  if (!host().masked_vectors || size_of(program_.accesses[access].dtype) == 4) {
+  if (size_of(program_.accesses[access].dtype) >= 4) {
     ahead = Ahead{is_far(), kLanesAhead};
   }
   llvm::Value* length = body_->extent(program_.rank() - 1);
