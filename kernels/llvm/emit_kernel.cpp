@@ -146,11 +146,14 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
     }
   };
   auto emit_vectors = [&](llvm::Value* from) {
-    lane_loop(from, last, {}, [&](llvm::Value* i, const Values&) {
+    const auto body = [&](llvm::Value* i, const Values&) {
       body_->set_lane_start(i);
       emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));
       return Values{};
-    });
+    };
+    const bool turns = std::any_of(plan_.passes.begin(), plan_.passes.end(),
+                                   [&](const RowPlan::Stage& pass) { return turns_leaves(pass); });
+    turns ? split_loop(from, last, {}, body) : lane_loop(from, last, {}, body);
     body_->set_active(nullptr);
   };
   auto emit_wide = [&] {

@@ -257,6 +257,7 @@ class KernelEmitter {
   // Where a leaf of columns is transposed in registers (emit_leaf_of_columns.cpp): its lanes, from
   // `start` on.
   bool turns_leaves(const RowPlan::Stage& pass) const;
+  llvm::Value* keeps_lines(const RowPlan::Stage& pass);
   Values emit_turned_leaf(const RowPlan::Stage& pass, llvm::Value* first, const Values& start);
 
   void emit_stage(const RowPlan::Stage& stage);

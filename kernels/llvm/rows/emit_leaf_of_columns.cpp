@@ -44,8 +44,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
   Values end;
   if (turns_leaves(pass) && body_->active() == nullptr) {
     llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
+    llvm::Value* is_whole = ir_.CreateICmpEQ(ir_.CreateSub(last, first), size);
     end = builder_.choose(
-        ir_.CreateICmpEQ(ir_.CreateSub(last, first), size),
+        ir_.CreateAnd(is_whole, keeps_lines(pass)),
         [&] { return emit_turned_leaf(pass, first, start); }, emit_elements);
   } else {
     end = emit_elements();
@@ -64,11 +65,11 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
 bool KernelEmitter::turns_leaves(const RowPlan::Stage& pass) const {
   // What a pass computes is emitted for each element of a leaf.
   constexpr size_t kMostInstrs = 4;
-  if (!program_.tiled || program_.schedule != fusion::Schedule::kColumn || host().masked_vectors) {
+  if (!program_.tiled || program_.schedule != fusion::Schedule::kColumn) {
     return false;
   }
   if (program_.reduced_rank != 1 || has_scans(program_)) return false;
-  if (pass.instrs.size() > kMostInstrs || !has_narrow_tail(pass.instrs)) return false;
+  if (pass.instrs.size() > kMostInstrs || weight_of(pass.instrs) > kLightWeight) return false;
   const bool is_plain = !pass.reductions.empty() && pass.stores.empty() && pass.to_cache.empty() &&
                         pass.from_cache.empty();
   const std::vector<uint16_t> accesses = tiles_of(pass);
@@ -78,6 +79,21 @@ bool KernelEmitter::turns_leaves(const RowPlan::Stage& pass) const {
            return size == static_cast<int>(size_of(program_.accesses[accesses[0]].dtype)) &&
                   size >= 4 && host().vector_bytes / size <= plan_.lanes;
          });
+}
+
+// A turned leaf reads each line of memory by parts. As many as a long vector has columns do not
+// stay in the first-level cache if they are whole pages apart, and then come from afar again.
+llvm::Value* KernelEmitter::keeps_lines(const RowPlan::Stage& pass) {
+  constexpr int64_t kPage = 4096;
+  if (!host().masked_vectors) return ir_.getTrue();
+  llvm::Value* are_apart = ir_.getTrue();
+  for (const uint16_t access : tiles_of(pass)) {
+    const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+    llvm::Value* in_page =
+        ir_.CreateAnd(body_->lane_stride(access), builder_.index(kPage / size - 1));
+    are_apart = ir_.CreateAnd(are_apart, ir_.CreateICmpNE(in_page, builder_.index(0)));
+  }
+  return ir_.CreateOr(are_apart, ir_.CreateNot(is_far()));
 }
 
 ir::Builder::Values KernelEmitter::emit_turned_leaf(const RowPlan::Stage& pass, llvm::Value* first,
