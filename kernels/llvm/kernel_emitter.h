@@ -256,6 +256,9 @@ class KernelEmitter {
 
   // Where a leaf of columns is transposed in registers (emit_leaf_of_columns.cpp): its lanes, from
   // `start` on.
+  // Whether each row of a leaf has loads of its own, which the hardware then foresees to go along
+  // it.
+  bool has_streams_of_rows(const RowPlan::Stage& pass) const;
   bool turns_leaves(const RowPlan::Stage& pass) const;
   llvm::Value* keeps_lines(const RowPlan::Stage& pass);
   Values emit_turned_leaf(const RowPlan::Stage& pass, llvm::Value* first, const Values& start);

@@ -30,16 +30,28 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
   }
   auto emit_elements = [&] {
     if (program_.tiled) stage_columns(pass, first, last);
-    return builder_.loop(
-        first, last, builder_.index(1), start, [&](llvm::Value* r, const Values& in) {
-          size_t next = reduced;
-          for (auto& [id, scan] : scans_) scan.leaf = in[next++];
-          const Values state(in.begin(), in.begin() + reduced);
-          Values out =
-              flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, state)));
-          for (auto& [id, scan] : scans_) out.push_back(scan.leaf);
-          return out;
-        });
+    auto add = [&](llvm::Value* r, const Values& in) {
+      size_t next = reduced;
+      for (auto& [id, scan] : scans_) scan.leaf = in[next++];
+      const Values state(in.begin(), in.begin() + reduced);
+      Values out =
+          flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, state)));
+      for (auto& [id, scan] : scans_) out.push_back(scan.leaf);
+      return out;
+    };
+    auto add_all = [&] { return builder_.loop(first, last, builder_.index(1), start, add); };
+    if (!has_streams_of_rows(pass)) return add_all();
+    const int64_t size = fusion::leaf_size(program_.schedule);
+    return builder_.choose(
+        ir_.CreateICmpEQ(ir_.CreateSub(last, first), builder_.index(size)),
+        [&] {
+          Values state = start;
+          for (int64_t i = 0; i < size; ++i) {
+            state = add(ir_.CreateAdd(first, builder_.index(i)), state);
+          }
+          return state;
+        },
+        add_all);
   };
   Values end;
   if (turns_leaves(pass) && body_->active() == nullptr) {
@@ -60,6 +72,12 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
   Accumulators result = unflatten(pass.reductions, program_, end);
   widen_leaf(first, &result, pass.reductions);
   return result;
+}
+
+bool KernelEmitter::has_streams_of_rows(const RowPlan::Stage& pass) const {
+  constexpr size_t kMostInstrs = 4;
+  return host().masked_vectors && !program_.tiled && pass.instrs.size() <= kMostInstrs &&
+         !has_scans(program_);
 }
 
 bool KernelEmitter::turns_leaves(const RowPlan::Stage& pass) const {
