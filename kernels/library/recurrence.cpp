@@ -2,6 +2,7 @@
 #include "fusion/library/recurrence.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <new>
 
@@ -21,6 +22,9 @@ using fusion::RecurrenceOperand;
 
 // Elements of gates that are worth a task.
 constexpr int64_t kGrain = 8192;
+// Rows do not depend on each other. Where a step has no more products than that, threads take all
+// steps of some rows each, of so many at least: to divide a step among them would take too long.
+constexpr int64_t kShortStep = 16 << 20, kMinRows = 8;
 // Where a weight of so few elements is turned over for products with so few rows, step after step.
 constexpr int64_t kFewRows = 2, kManySteps = 8, kMaxTurned = 65536;
 
@@ -78,19 +82,21 @@ class Recurrence {
     const auto step =
         library_loops()
             .recurrence_step[sizeof(T) == sizeof(double)][a_.flags.cell][planes > states()];
-    for (int64_t i = 0; i < a_.length; ++i) {
-      const int64_t at = place(i);
-      multiply(by_state);
-      RecurrenceStep of{.hidden = hidden_,
-                        .product = {product, gates_, hidden_},
-                        .inputs = inputs.at(at),
-                        .input_bias = input_bias,
-                        .bias = bias,
-                        .state = {before, hidden_},
-                        .cell = {cells, hidden_},
-                        .result = {result + at * hidden_, a_.length * hidden_, plane()}};
-      for_rows(&of, step);
-    }
+    for_groups(by_state, [&](int64_t begin, int64_t end) {
+      for (int64_t i = 0; i < a_.length; ++i) {
+        const int64_t at = place(i);
+        multiply(rows_of(by_state, begin, end));
+        RecurrenceStep of{.hidden = hidden_,
+                          .product = {product, gates_, hidden_},
+                          .inputs = inputs.at(at),
+                          .input_bias = input_bias,
+                          .bias = bias,
+                          .state = {before, hidden_},
+                          .cell = {cells, hidden_},
+                          .result = {result + at * hidden_, a_.length * hidden_, plane()}};
+        for_rows(begin, end, of, step);
+      }
+    });
   }
 
   void gradient() {
@@ -114,24 +120,27 @@ class Recurrence {
     to_state.c = by_product;
     const auto step =
         library_loops().recurrence_gradient_step[sizeof(T) == sizeof(double)][a_.flags.cell];
-    for (int64_t i = a_.length; i-- > 0;) {
-      const int64_t at = place(i);
-      RecurrenceGradientStep of{.hidden = hidden_,
-                                .result = result.at(at),
-                                .gradients = asked.at(at),
-                                .state = i == 0 ? hidden : result.at(place(i - 1)),
-                                .cell = i == 0 ? cell : result.at(place(i - 1), 1),
-                                .carried = {carried, hidden_},
-                                .carried_cell = {carried_cell, hidden_},
-                                .of_inputs = {of_inputs + at * gates_, row},
-                                .of_product = {of_product + at * gates_, row}};
-      for_rows(&of, step);
-      to_state.a.data = of_product + at * gates_;
-      multiply(to_state);
-      for (int64_t k = 0; is_gru && k < rows_ * hidden_; ++k) {
-        carried[k] = math::canonical_nan(carried[k] + by_product[k]);
+    for_groups(to_state, [&](int64_t begin, int64_t end) {
+      for (int64_t i = a_.length; i-- > 0;) {
+        const int64_t at = place(i);
+        RecurrenceGradientStep of{.hidden = hidden_,
+                                  .result = result.at(at),
+                                  .gradients = asked.at(at),
+                                  .state = i == 0 ? hidden : result.at(place(i - 1)),
+                                  .cell = i == 0 ? cell : result.at(place(i - 1), 1),
+                                  .carried = {carried, hidden_},
+                                  .carried_cell = {carried_cell, hidden_},
+                                  .of_inputs = {of_inputs + at * gates_, row},
+                                  .of_product = {of_product + at * gates_, row}};
+        for_rows(begin, end, of, step);
+        MatrixProduct product = to_state;
+        product.a.data = of_product + at * gates_;
+        multiply(rows_of(product, begin, end));
+        for (int64_t k = begin * hidden_; is_gru && k < end * hidden_; ++k) {
+          carried[k] = math::canonical_nan(carried[k] + by_product[k]);
+        }
       }
-    }
+    });
   }
 
  private:
@@ -235,12 +244,41 @@ class Recurrence {
     return {lines, gates_, 1};
   }
 
+  static MatrixProduct rows_of(const MatrixProduct& product, int64_t begin, int64_t end) {
+    MatrixProduct some = product;
+    some.m = end - begin;
+    some.is_part = some.m < product.m;
+    some.a.data = static_cast<const T*>(product.a.data) + begin * product.a.line_stride;
+    some.c = static_cast<T*>(product.c) + begin * product.n;
+    return some;
+  }
+
+  // All steps, whose products are like this one, of some rows at a time.
+  template <typename Steps>
+  void for_groups(const MatrixProduct& product, const Steps& steps) const {
+    const bool is_short = rows_ * gates_ * hidden_ <= kShortStep;
+    const int64_t groups = std::min<int64_t>(rows_ / kMinRows, num_threads());
+    if (groups <= 1 || !is_short || !has_parts(product)) return steps(0, rows_);
+    std::atomic<bool> has_memory = true;
+    parallel_for(groups, 1, [&](int64_t first, int64_t last) {
+      try {
+        for (int64_t group = first; group < last; ++group) {
+          steps(group * rows_ / groups, (group + 1) * rows_ / groups);
+        }
+      } catch (const std::bad_alloc&) {
+        has_memory = false;
+      }
+    });
+    if (!has_memory) throw std::bad_alloc();
+  }
+
+  // A step of the rows [begin, end).
   template <typename Step, typename Run>
-  void for_rows(Step* of, Run run) const {
-    parallel_for(rows_, 1 + kGrain / gates_, [&](int64_t begin, int64_t end) {
-      Step part = *of;
-      part.begin = begin;
-      part.end = end;
+  void for_rows(int64_t begin, int64_t end, const Step& of, Run run) const {
+    parallel_for(end - begin, 1 + kGrain / gates_, [&](int64_t first, int64_t last) {
+      Step part = of;
+      part.begin = begin + first;
+      part.end = begin + last;
       run(part);
     });
   }

@@ -27,6 +27,7 @@ struct MatrixProduct {
   void* c = nullptr;
   bool rounds = false;       // to halves, which c has
   void* packed_b = nullptr;  // b as pack_b() packs it; null: it is packed if need be
+  bool is_part = false;      // some rows of a product that has_parts(), summed as it is
 };
 
 // What a product takes, in multiplications: it reads and writes elements too. And how much is worth

@@ -171,6 +171,7 @@ void multiply_and_round(const MatrixProduct& x) {
 }  // namespace
 
 void multiply(const MatrixProduct& x) {
+  if (x.is_part) return multiply_one(x);
   if (is_small(x)) return x.rounds ? multiply_and_round(x) : multiply_small(x);
   if (const std::optional<VectorProducts> of_vectors = VectorProducts::of(x)) {
     return x.rounds ? multiply_and_round(x) : of_vectors->run();
@@ -200,6 +201,10 @@ void multiply(const MatrixProduct& x) {
       mirror(static_cast<uint64_t*>(one.c), x.n);
     }
   }
+}
+
+bool has_parts(const MatrixProduct& x) {
+  return x.count == 1 && x.n > 1 && !is_small(x) && !VectorProducts::of(x);
 }
 
 size_t packed_bytes_of_b(const MatrixProduct& x) {

@@ -12,6 +12,9 @@ namespace sluice::kernels {
 // what a call takes.
 void multiply(const MatrixProduct& product);
 
+// Whether rows of c have the same bits if some are computed at a time (MatrixProduct::is_part).
+bool has_parts(const MatrixProduct& product);
+
 // For products by one b, one after another: what it takes in memory as multiply() packs it. 0 if
 // that doesn't, or it would take too much.
 size_t packed_bytes_of_b(const MatrixProduct& product);
