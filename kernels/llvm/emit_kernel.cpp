@@ -159,7 +159,12 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
   auto emit_wide = [&] {
     LaneScope wide(plan_.lanes);
     splat_operands();
-    if (program_.schedule == fusion::Schedule::kPointwise) return emit_ranges(first, last);
+    if (program_.schedule == fusion::Schedule::kPointwise) {
+      if (program_.outer_rank > 1) {
+        prefetch_picked_rows(program_.outer_rank - 2, 1, ir_.CreateSub(last, first));
+      }
+      return emit_ranges(first, last);
+    }
     if (overlaps_columns()) return emit_panels(first, last, row);
     llvm::Value* rest = first;  // of what panels leave
     if (has_panels() || has_panels_across_rows()) {

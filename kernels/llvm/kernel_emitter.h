@@ -97,6 +97,10 @@ class KernelEmitter {
   // Pointwise with packed rows.
   void emit_packed();
   void emit_packed_run(const PackedPlan& plan, llvm::Value* first, llvm::Value* last);
+  // Of rows whose elements an index picks, those after the next `rows` are asked for: a gather
+  // takes so many instructions that the processor does not reach the next row before they have
+  // come.
+  void prefetch_picked_rows(int dim, int64_t rows, llvm::Value* points);
   // The block of rows at `row`; of its rows only so many, if `count` is not null. `windows`: what
   // PackedPlan::windows says may be loaded whole.
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
