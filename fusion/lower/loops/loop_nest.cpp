@@ -234,6 +234,16 @@ size_t tile_dim_of_reduction(const Program& program, const LoopNest& nest, size_
   return elements > few ? lane - 1 : lane;
 }
 
+// Of shorter elements than that, rows of kMinTileSide are better interleaved, as shorter ones are.
+int64_t min_tile_row(const Program& program) {
+  constexpr size_t kLongElement = 8;
+  const bool has_long =
+      std::any_of(program.accesses.begin(), program.accesses.end(), [](const Access& access) {
+        return access.buffer != kNoBuffer && size_of(access.dtype) >= kLongElement;
+      });
+  return has_long ? kMinTileSide : kMinTileSide + 1;
+}
+
 }  // namespace
 
 std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest) {
@@ -250,7 +260,7 @@ std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest) {
   size_t best = lane;
   if (program.schedule != Schedule::kPointwise) {
     best = tile_dim_of_reduction(program, *nest, lane);
-  } else if (lane > 0 && nest->dims[lane].extent >= kMinTileSide) {
+  } else if (lane > 0 && nest->dims[lane].extent >= min_tile_row(program)) {
     best = find_best_dim(*nest, lane, 0, [&](size_t d) {
       int64_t count = 0;
       for (size_t i = 0; i < addresses.size(); ++i) count += suits(i, d);

@@ -9,8 +9,8 @@
 namespace sluice::fusion {
 namespace {
 
-// More planes are read by tiles, whose transpositions need more of short elements.
-constexpr int64_t kMaxPlanes = 7, kMaxPlanesOfShort = 8;
+// More planes are read by tiles.
+constexpr int64_t kMaxPlanes = 8;
 // Of all planes together: their vectors are in registers at once.
 constexpr size_t kMaxInstrs = 64;
 // Shorter planes have no vectors that are worth shuffling.
@@ -29,12 +29,6 @@ std::vector<bool> find_varying(const LoopNest& nest, const Program& program, siz
     }
   }
   return varying;
-}
-
-bool moves_short(const Program& program) {
-  return std::all_of(program.accesses.begin(), program.accesses.end(), [](const Access& access) {
-    return access.buffer == kNoBuffer || size_of(access.dtype) < 4;
-  });
 }
 
 bool reads_anywhere(const Program& program) {
@@ -85,10 +79,9 @@ bool shares_work(const LoopNest& nest, const Program& program, size_t dim) {
 size_t find_planes(const LoopNest& nest, const Program& program) {
   const size_t lane = nest.dims.size() - 1;
   if (nest.dims[lane].extent < kMinPoints) return lane;
-  const int64_t most = moves_short(program) ? kMaxPlanesOfShort : kMaxPlanes;
   for (size_t d = 0; d < lane; ++d) {
     const int64_t extent = nest.dims[d].extent;
-    if (extent < 2 || extent > most) continue;
+    if (extent < 2 || extent > kMaxPlanes) continue;
     if (is_of_planes(nest, program, d) || shares_work(nest, program, d)) return d;
   }
   return lane;
