@@ -185,26 +185,6 @@ ir::Builder::Values KernelEmitter::run_loop(const RowPlan::Stage& pass, llvm::Va
   return result;
 }
 
-void KernelEmitter::prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length) {
-  constexpr int64_t kBytesAhead = 1024, kLine = 64, kCached = 16 << 20;
-  if (!host().masked_vectors || program_.outer_rank == 0) return;
-  llvm::Value* stride = body_->stride(access, program_.outer_rank - 1);
-  llvm::Value* is_behind = ir_.CreateICmpEQ(stride, length);
-  const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-  llvm::Value* is_wanted = ir_.CreateAnd(is_far(kCached / size), is_behind);
-  builder_.if_then(is_wanted, /*likely=*/false, [&] {
-    llvm::Value* bytes = ir_.CreateMul(length, builder_.index(size));
-    llvm::Value* rows = ir_.CreateUDiv(builder_.index(kBytesAhead), bytes);
-    llvm::Value* distance = ir_.CreateMul(ir_.CreateAdd(rows, builder_.index(1)), bytes);
-    llvm::Value* start = ir_.CreateGEP(ir_.getInt8Ty(), run, distance);
-    builder_.loop(builder_.index(0), bytes, builder_.index(kLine), {},
-                  [&](llvm::Value* at, const Values&) {
-                    builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, at));
-                    return Values{};
-                  });
-  });
-}
-
 bool KernelEmitter::rotates_lanes(const RowPlan::Stage& pass) const {
   return has_row_end(pass) && !pass.reductions.empty() && plan_.cached.empty() &&
          !fusion::takes_any_order(program_) && !fusion::has_scans(program_) &&

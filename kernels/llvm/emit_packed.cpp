@@ -264,39 +264,6 @@ void KernelEmitter::emit_row_under_condition(const PackedPlan& plan, const Packe
       [&] { emit_packed_block(plan, columns, row, nullptr, /*windows=*/false, if_false); });
 }
 
-void KernelEmitter::prefetch_picked_rows(int dim, int64_t rows, llvm::Value* points) {
-  // Longer rows are not worth it; shorter ones in all are in a cache.
-  constexpr int64_t kMostOfPoint = 8, kCached = 4 << 20, kBytesAhead = 1024, kLine = 64;
-  if (!host().masked_vectors) return;
-  std::vector<uint16_t> accesses;
-  for (const fusion::Instr& instr : program_.body) {
-    if (instr.op != fusion::Op::kGather) continue;
-    const fusion::Access& access = program_.accesses[instr.aux];
-    if (access.varies_along_outer && access.lanes == fusion::StrideClass::kZero) {
-      accesses.push_back(instr.aux);
-    }
-  }
-  for (const uint16_t access : accesses) {
-    const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-    llvm::Value* stride = body_->stride(access, dim);
-    llvm::Value* all = ir_.CreateMul(stride, body_->extent(dim));
-    llvm::Value* most = ir_.CreateMul(points, builder_.index(kMostOfPoint));
-    llvm::Value* is_wanted = ir_.CreateAnd(ir_.CreateICmpSGT(all, builder_.index(kCached / size)),
-                                           ir_.CreateICmpSLE(stride, most));
-    builder_.if_then(is_wanted, /*likely=*/false, [&] {
-      llvm::Value* bytes = ir_.CreateMul(stride, builder_.index(rows * size));
-      llvm::Value* blocks = ir_.CreateUDiv(builder_.index(kBytesAhead), bytes);
-      llvm::Value* ahead = ir_.CreateMul(ir_.CreateAdd(blocks, builder_.index(1)), bytes);
-      llvm::Value* from = ir_.CreateGEP(ir_.getInt8Ty(), body_->row_pointer(access), ahead);
-      builder_.loop(builder_.index(0), bytes, builder_.index(kLine), {},
-                    [&](llvm::Value* at, const Values&) {
-                      builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), from, at));
-                      return Values{};
-                    });
-    });
-  }
-}
-
 void KernelEmitter::prepare_chooser(const fusion::Instr& gather) {
   const std::vector<fusion::Variation> variation = fusion::find_variation(program_);
   if (!variation[gather.operands[0]].in_row) return;

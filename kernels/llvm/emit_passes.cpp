@@ -297,37 +297,6 @@ std::vector<uint16_t> KernelEmitter::reads_along_rows(const RowPlan::Stage& pass
   return reads;
 }
 
-std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) const {
-  constexpr size_t kMaxInstrs = 8, kLeastSize = 4;
-  // What has no AVX-512 foresees them itself, and is held up (Zen 3, by a fifth).
-  if (!host().masked_vectors || program_.one_leaf || program_.body.size() > kMaxInstrs) return {};
-  std::vector<uint16_t> streams = reads_along_rows(pass);
-  std::erase_if(streams,
-                [&](uint16_t a) { return size_of(program_.accesses[a].dtype) < kLeastSize; });
-  return streams;
-}
-
-void KernelEmitter::prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first) {
-  constexpr int64_t kShort = 256;
-  if (!host().masks_slow_streams || may_repeat(pass)) return;
-  std::vector<uint16_t> streams = reads_along_rows(pass);
-  std::erase_if(streams, [&](uint16_t a) { return !program_.accesses[a].varies_along_outer; });
-  builder_.if_then(ir_.CreateICmpSLE(reduced_extent_, builder_.index(kShort)), /*likely=*/true,
-                   [&] { prefetch_streams(streams, first); });
-}
-
-void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r) {
-  // The hardware foresees lines of the page at hand only.
-  constexpr int64_t kBytesAhead = 4096, kLine = 64;
-  for (const uint16_t access : streams) {
-    const int64_t size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-    llvm::Value* start = body_->pointer_in_row(access, {r});
-    for (int64_t at = 0; at < builder_.lanes() * size; at += kLine) {
-      builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, builder_.index(kBytesAhead + at)));
-    }
-  }
-}
-
 ReductionState KernelEmitter::fold(ValueId reduction, ReductionState state) const {
   // Extremes of floats are operations on bits, which leave the vector registers if they are
   // scalars.

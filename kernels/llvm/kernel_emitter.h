@@ -97,10 +97,6 @@ class KernelEmitter {
   // Pointwise with packed rows.
   void emit_packed();
   void emit_packed_run(const PackedPlan& plan, llvm::Value* first, llvm::Value* last);
-  // Of rows whose elements an index picks, those after the next `rows` are asked for: a gather
-  // takes so many instructions that the processor does not reach the next row before they have
-  // come.
-  void prefetch_picked_rows(int dim, int64_t rows, llvm::Value* points);
   // The block of rows at `row`; of its rows only so many, if `count` is not null. `windows`: what
   // PackedPlan::windows says may be loaded whole.
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
@@ -153,9 +149,6 @@ class KernelEmitter {
   // Whether vectors begin with each run all the same, and the lanes' states are rotated by as many
   // lanes as its last vector fills: which lane is which does not matter as long as they stay in a
   // circle, since they are folded by halving.
-  // Where the next row has its run behind this one, which is `length` long: that of a row further
-  // on. Runs of a row lie far apart, so that the hardware foresees none.
-  void prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length);
   bool rotates_lanes(const RowPlan::Stage& pass) const;
   // After `count` elements.
   Values rotated_lanes(const Values& states, llvm::Value* count);
@@ -329,11 +322,20 @@ class KernelEmitter {
                       const Values& start, const ir::Builder::LoopBody& body);
   // What a pass loads of consecutive elements of a row.
   std::vector<uint16_t> reads_along_rows(const RowPlan::Stage& pass) const;
-  // Memory that a pass over a long row reads from end to end.
+  // What is asked for ahead (emit_prefetches.cpp). Memory that a pass over a long row reads from
+  // end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
   // Of short rows most is read under masks, and Zen 5 foresees nothing of what is.
   void prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first);
+  // Where the next row has its run behind this one, which is `length` long: the run of a row
+  // further on. Runs of a row lie far apart, so that the hardware foresees none.
+  void prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length);
+  // Of rows whose elements an index picks, those after the next `rows`: a gather takes so many
+  // instructions that the processor does not reach the next row before this one's have come.
+  void prefetch_picked_rows(int dim, int64_t rows, llvm::Value* points);
+  // So many bytes, a few times as many behind `from`.
+  void prefetch_ahead(llvm::Value* from, llvm::Value* bytes);
   // Whether positions are searched for once extremes are known (emit_selections.cpp).
   bool searches_positions(const RowPlan::Stage& pass) const;
   Accumulators emit_searched_row(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
