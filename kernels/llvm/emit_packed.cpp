@@ -26,12 +26,13 @@ void KernelEmitter::emit_packed() {
       [&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value*) {
         body_->set_outer(outer);
         llvm::Value* points = builder_.index(plan.points);
-        emit_packed_run(plan, ir_.CreateUDiv(first, points), ir_.CreateUDiv(last, points));
+        emit_packed_run(plan, outer, ir_.CreateUDiv(first, points), ir_.CreateUDiv(last, points));
       },
       1 + program_.packed_rank);
 }
 
-void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, llvm::Value* last) {
+void KernelEmitter::emit_packed_run(const PackedPlan& plan, const Values& outer, llvm::Value* first,
+                                    llvm::Value* last) {
   llvm::Value* zero = builder_.index(0);
   body_->set_packed_rows(&plan, zero);
   for (const ValueId id : plan.run) body_->emit(id);
@@ -95,11 +96,31 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
   }
   if (program_.short_runs) {
     llvm::Value* length = builder_.max(ir_.CreateSub(end, begin), zero);
-    emit_blocks(first, last, [&](llvm::Value* row) {
+    auto emit_all = [&] {
+      emit_blocks(first, last, [&](llvm::Value* row) {
+        builder_.if_then_else(
+            ir_.CreateICmpULT(ir_.CreateSub(row, begin), length), [&] { emit_whole(row); },
+            [&] { emit_other(row); });
+      });
+    };
+    llvm::Value* has_neighbours = has_windows ? has_runs_around(plan, outer) : nullptr;
+    if (has_neighbours == nullptr) {
+      emit_all();
+    } else {
       builder_.if_then_else(
-          ir_.CreateICmpULT(ir_.CreateSub(row, begin), length), [&] { emit_whole(row); },
-          [&] { emit_other(row); });
-    });
+          has_neighbours,
+          [&] {
+            emit_blocks(first, last, [&](llvm::Value* row) {
+              builder_.if_then_else(
+                  ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last), [&] { emit_whole(row); },
+                  [&] {
+                    emit_packed_block(plan, columns, row, ir_.CreateSub(last, row),
+                                      /*windows=*/true, Outcomes(program_));
+                  });
+            });
+          },
+          emit_all);
+    }
   } else {
     auto round_up = [&](llvm::Value* rows) {
       rows = ir_.CreateAdd(builder_.max(rows, zero), ir_.CreateSub(step, one));
@@ -120,6 +141,36 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, llvm::Value* first, 
     });
   }
   body_->set_active(nullptr);
+}
+
+// Whether runs before this one and after it lie around all that its windows may read; null if that
+// does not tell.
+llvm::Value* KernelEmitter::has_runs_around(const PackedPlan& plan, const Values& outer) {
+  if (outer.empty() || plan.by_row || !host().masked_vectors) return nullptr;
+  const int dim = program_.packed_row_dim() - 1;
+  llvm::Value* one = builder_.index(1);
+  llvm::Value* rows = body_->extent(dim + 1);
+  llvm::Value* result = ir_.getTrue();
+  for (const ValueId id : plan.both) {
+    if (!plan.windows[id]) continue;
+    const fusion::Instr& instr = program_.body[id];
+    // Under a condition a run may be nowhere.
+    if (instr.op != fusion::Op::kLoad || instr.num_operands > 0) return nullptr;
+    const int64_t row_stride = program_.accesses[instr.aux].row_stride;
+    llvm::Value* stride = body_->stride(instr.aux, dim);
+    llvm::Value* safe_stride = builder_.max(stride, one);
+    auto runs_of = [&](llvm::Value* of_rows) {
+      llvm::Value* elements = ir_.CreateMul(of_rows, builder_.index(row_stride));
+      return ir_.CreateUDiv(ir_.CreateAdd(elements, ir_.CreateSub(safe_stride, one)), safe_stride);
+    };
+    llvm::Value* before = runs_of(builder_.index(plan.rows_before));
+    llvm::Value* after = runs_of(ir_.CreateAdd(rows, builder_.index(plan.rows_after)));
+    llvm::Value* last_run = ir_.CreateAdd(outer.back(), after);
+    result = ir_.CreateAnd(result, ir_.CreateICmpSGT(stride, builder_.index(0)));
+    result = ir_.CreateAnd(result, ir_.CreateICmpSGE(outer.back(), before));
+    result = ir_.CreateAnd(result, ir_.CreateICmpSLT(last_run, body_->extent(dim)));
+  }
+  return result;
 }
 
 // What is read in windows must be wanted at some point of each row, else the row may be nowhere.

@@ -96,7 +96,9 @@ class KernelEmitter {
   void emit_tile_rows(const std::map<uint16_t, llvm::Value*>& staged, const Tile& tile);
   // Pointwise with packed rows.
   void emit_packed();
-  void emit_packed_run(const PackedPlan& plan, llvm::Value* first, llvm::Value* last);
+  void emit_packed_run(const PackedPlan& plan, const Values& outer, llvm::Value* first,
+                       llvm::Value* last);
+  llvm::Value* has_runs_around(const PackedPlan& plan, const Values& outer);
   // The block of rows at `row`; of its rows only so many, if `count` is not null. `windows`: what
   // PackedPlan::windows says may be loaded whole.
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
