@@ -28,6 +28,8 @@ BodyEmitter::Interleaved* BodyEmitter::interleaved(uint16_t access) {
   // Vectors under a mask are slow where the host does not mask them in hardware.
   const bool is_counted = active_ == nullptr || active_count_ != nullptr;
   if (it == interleaved_of_.end() || builder_.lanes() == 1 || !is_counted) return nullptr;
+  // What is read from a tile is consecutive there.
+  if (tiles_.contains(access)) return nullptr;
   Interleaved* const group = &interleaved_[it->second];
   return active_ != nullptr && !host().masked_vectors ? nullptr : group;
 }
