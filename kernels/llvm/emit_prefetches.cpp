@@ -10,7 +10,6 @@ namespace sluice::kernels {
 namespace {
 
 using fusion::Instr;
-using fusion::Op;
 
 // A page, of which the hardware foresees lines of the one at hand only; or, of rows and runs that
 // lie apart, a few lines.
