@@ -350,18 +350,19 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
           expect_same([&](const Tensor& in) {
             const Tensor inside = in.reshape({70, 30, points}).slice(1, 1, 29).slice(2, 1, points);
             return stack({inside.reshape({-1}), (inside + inside).reshape({-1})});
-            // Runs of a few rows, around which others lie.
-            for (const auto& [planes, height] : {std::pair{420, 5}, std::pair{150, 14}}) {
-              for (const auto& [from, to] : {std::pair{1, 0}, std::pair{0, 1}, std::pair{1, 1}}) {
-                expect_same([&](const Tensor& in) {
-                  const Tensor inside = in.reshape({planes, height, points})
-                                            .slice(1, from, height - to)
-                                            .slice(2, from, points - to);
-                  return stack({inside.reshape({-1}), (inside + inside).reshape({-1})});
-                });
-              }
-            }
           });
+          // Runs of a few rows, around which others lie.
+          for (const auto& [planes, height] : {std::pair{420, 5}, std::pair{150, 14}}) {
+            for (const auto& [from, to] : {std::pair{1, 0}, std::pair{0, 1}, std::pair{1, 1}}) {
+              expect_same(
+                  [&, planes = planes, height = height, from = from, to = to](const Tensor& in) {
+                    const Tensor inside = in.reshape({planes, height, points})
+                                              .slice(1, from, height - to)
+                                              .slice(2, from, points - to);
+                    return stack({inside.reshape({-1}), (inside + inside).reshape({-1})});
+                  });
+            }
+          }
         }
         expect_same([&](const Tensor& in) {
           const Tensor planes = in.reshape({3, 35, 2, 2 * points, 5});
