@@ -59,10 +59,18 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, const Values& outer,
   }
   const Values wanted = find_wanted(plan, columns);
   hold_conditions(plan, &columns);
-  const bool has_windows = !wanted.empty();
   llvm::Value* readable = ir_.getTrue();
   for (llvm::Value* any : wanted) readable = ir_.CreateAnd(readable, any);
   if (plan.row_condition) return emit_rows_under_condition(plan, columns, first, last, readable);
+  emit_packed_blocks(plan, columns, outer, first, last, wanted.empty() ? nullptr : readable);
+  body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_packed_blocks(const PackedPlan& plan, const PackedColumns& columns,
+                                       const Values& outer, llvm::Value* first, llvm::Value* last,
+                                       llvm::Value* readable) {
+  const bool has_windows = readable != nullptr;
+  llvm::Value* zero = builder_.index(0);
   llvm::Value* step = builder_.index(plan.block_rows());
   auto emit_blocks = [&](llvm::Value* begin, llvm::Value* end,
                          const std::function<void(llvm::Value*)>& emit_block) {
@@ -80,10 +88,7 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, const Values& outer,
     llvm::Value* count = plan.by_row ? nullptr : builder_.min(ir_.CreateSub(last, row), lanes);
     emit_packed_block(plan, columns, row, count, /*windows=*/false, Outcomes(program_));
   };
-  if (plan.by_row && !has_windows) {
-    emit_blocks(first, last, emit_whole);
-    return body_->set_active(nullptr);
-  }
+  if (plan.by_row && !has_windows) return emit_blocks(first, last, emit_whole);
   // Whole blocks, which are far enough from the ends of the rows, begin at rows of [begin, end).
   llvm::Value* begin = first;
   llvm::Value* end = ir_.CreateSub(last, ir_.CreateSub(lanes, one));
@@ -123,8 +128,7 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, const Values& outer,
     }
   } else {
     auto round_up = [&](llvm::Value* rows) {
-      rows = ir_.CreateAdd(builder_.max(rows, zero), ir_.CreateSub(step, one));
-      return ir_.CreateSub(rows, ir_.CreateURem(rows, step));
+      return ir_.CreateMul(builder_.ceil_div(builder_.max(rows, zero), step), step);
     };
     begin = builder_.min(ir_.CreateAdd(first, round_up(ir_.CreateSub(begin, first))), last);
     end = ir_.CreateAdd(begin, round_up(ir_.CreateSub(end, begin)));
@@ -140,15 +144,11 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, const Values& outer,
       return Values{};
     });
   }
-  body_->set_active(nullptr);
 }
 
-// Whether runs before this one and after it lie around all that its windows may read; null if that
-// does not tell.
 llvm::Value* KernelEmitter::has_runs_around(const PackedPlan& plan, const Values& outer) {
   if (outer.empty() || plan.by_row || !host().masked_vectors) return nullptr;
   const int dim = program_.packed_row_dim() - 1;
-  llvm::Value* one = builder_.index(1);
   llvm::Value* rows = body_->extent(dim + 1);
   llvm::Value* result = ir_.getTrue();
   for (const ValueId id : plan.both) {
@@ -158,10 +158,9 @@ llvm::Value* KernelEmitter::has_runs_around(const PackedPlan& plan, const Values
     if (instr.op != fusion::Op::kLoad || instr.num_operands > 0) return nullptr;
     const int64_t row_stride = program_.accesses[instr.aux].row_stride;
     llvm::Value* stride = body_->stride(instr.aux, dim);
-    llvm::Value* safe_stride = builder_.max(stride, one);
     auto runs_of = [&](llvm::Value* of_rows) {
       llvm::Value* elements = ir_.CreateMul(of_rows, builder_.index(row_stride));
-      return ir_.CreateUDiv(ir_.CreateAdd(elements, ir_.CreateSub(safe_stride, one)), safe_stride);
+      return builder_.ceil_div(elements, builder_.max(stride, builder_.index(1)));
     };
     llvm::Value* before = runs_of(builder_.index(plan.rows_before));
     llvm::Value* after = runs_of(ir_.CreateAdd(rows, builder_.index(plan.rows_after)));

@@ -61,16 +61,22 @@ llvm::Value* KernelEmitter::width_of_panels() {
   return ir_.CreateSelect(are_interleaved, builder_.index(kRows), builder_.index(1));
 }
 
+llvm::Value* KernelEmitter::leaves_page(uint16_t access, llvm::Value* stride) {
+  constexpr int64_t kPage = 4096;
+  const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+  llvm::Value* in_page = ir_.CreateAnd(stride, builder_.index(kPage / size - 1));
+  return ir_.CreateICmpNE(in_page, builder_.index(0));
+}
+
 llvm::Value* KernelEmitter::streams_columns() {
-  constexpr int64_t kPage = 4096, kPointsOfCache = 4 << 20;
+  constexpr int64_t kPointsOfCache = 4 << 20;
   llvm::Value* streams = is_far(kPointsOfCache);
   for (size_t a = 0; a < num_accesses(); ++a) {
     const fusion::Access& access = program_.accesses[a];
     if (!access.varies_along_reduced) continue;
-    llvm::Value* stride = body_->stride(static_cast<uint16_t>(a), program_.rank() - 1);
-    const auto size = static_cast<int64_t>(size_of(access.dtype));
-    llvm::Value* in_page = ir_.CreateAnd(stride, builder_.index(kPage / size - 1));
-    streams = ir_.CreateOr(streams, ir_.CreateICmpNE(in_page, builder_.index(0)));
+    const auto number = static_cast<uint16_t>(a);
+    llvm::Value* stride = body_->stride(number, program_.rank() - 1);
+    streams = ir_.CreateOr(streams, leaves_page(number, stride));
   }
   return streams;
 }
@@ -78,14 +84,11 @@ llvm::Value* KernelEmitter::streams_columns() {
 void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   const auto [begin, end] = element_range();
   llvm::Value* one = builder_.index(1);
-  auto ceil_div = [&](llvm::Value* a, llvm::Value* b) {
-    return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one)), b);
-  };
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
   if (lanes_reduced() && is_in_any_order(plan_.passes[0])) {
     // Whole runs, whose ends cut vectors.
     llvm::Value* run = builder_.max(body_->extent(program_.rank() - 1), one);
-    size = ir_.CreateMul(run, ceil_div(size, run));
+    size = ir_.CreateMul(run, builder_.ceil_div(size, run));
   }
   if (lanes_reduced() && turns_runs(plan_.passes[0])) {
     llvm::Value* runs =
@@ -102,7 +105,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     size = builder_.index(kRows);
     most = builder_.index(kWidestPanel);
   }
-  llvm::Value* leaves = ceil_div(ir_.CreateSub(end, begin), size);
+  llvm::Value* leaves = builder_.ceil_div(ir_.CreateSub(end, begin), size);
   // Of one leaf a turn would be over before the hardware foresees what it reads.
   constexpr int kLeavesOfTurn = 4;
   llvm::Value* turn = lanes_reduced() && !is_free ? builder_.index(kLeavesOfTurn) : one;
@@ -116,7 +119,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
   }
   bool are_whole = false;  // the vectors of a panel
   auto emit_panel = [&](llvm::Value* panel, const Values&) {
-    llvm::Value* width = builder_.min(ceil_div(ir_.CreateSub(last, panel), lanes), most);
+    llvm::Value* width = builder_.min(builder_.ceil_div(ir_.CreateSub(last, panel), lanes), most);
     for (size_t p = 0; p < passes; ++p) {
       const RowPlan::Stage& pass = plan_.passes[p];
       auto take_turns = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
@@ -275,7 +278,7 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
     add_to_tree(tree, zero, group, subtrees[0], kLevel);
     return Values{};
   });
-  llvm::Value* leaves = ir_.CreateUDiv(ir_.CreateAdd(elements, ir_.CreateSub(size, one)), size);
+  llvm::Value* leaves = builder_.ceil_div(elements, size);
   llvm::Value* rest = ir_.CreateMul(groups, builder_.index(kLeaves));
   builder_.loop(rest, leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
     llvm::Value* from = begin_of(leaf);

@@ -57,7 +57,7 @@ llvm::Value* KernelEmitter::columns_of_cache(llvm::Value* bytes_of_vector) {
   llvm::Value* one = builder_.index(1);
   llvm::Value* lanes = builder_.index(plan_.lanes);
   llvm::Value* columns = body_->extent(program_.outer_rank - 1);
-  llvm::Value* vectors = ir_.CreateUDiv(ir_.CreateAdd(columns, ir_.CreateSub(lanes, one)), lanes);
+  llvm::Value* vectors = builder_.ceil_div(columns, lanes);
   llvm::Value* most = ir_.CreateUDiv(builder_.index(kCached), builder_.max(bytes_of_vector, one));
   return ir_.CreateMul(builder_.max(builder_.min(most, vectors), one), lanes);
 }

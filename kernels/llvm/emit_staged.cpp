@@ -272,8 +272,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_staged_rows(const RowPlan::Stage
   llvm::Value* side = body_->extent(program_.rank() - 2);
   const auto [begin, last] = element_range();
   llvm::Value* first_run = ir_.CreateUDiv(begin, length);
-  llvm::Value* runs =
-      ir_.CreateUDiv(ir_.CreateAdd(last, ir_.CreateSub(length, builder_.index(1))), length);
+  llvm::Value* runs = builder_.ceil_div(last, length);
   llvm::Value* most = runs_of_panel();
   const Tree tree = make_tree(pass.reductions, 1);
   auto stage_panels = [&] {

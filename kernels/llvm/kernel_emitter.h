@@ -98,12 +98,17 @@ class KernelEmitter {
   void emit_packed();
   void emit_packed_run(const PackedPlan& plan, const Values& outer, llvm::Value* first,
                        llvm::Value* last);
-  llvm::Value* has_runs_around(const PackedPlan& plan, const Values& outer);
   // The block of rows at `row`; of its rows only so many, if `count` is not null. `windows`: what
   // PackedPlan::windows says may be loaded whole.
   using PackedColumns = std::vector<Values>;  // by vector of a block, then as PackedPlan::columns
   void emit_packed_block(const PackedPlan& plan, const PackedColumns& columns, llvm::Value* row,
                          llvm::Value* count, bool windows, const Outcomes& known);
+  // All blocks of a run. `readable`: whether windows are wanted; null if there are none.
+  void emit_packed_blocks(const PackedPlan& plan, const PackedColumns& columns, const Values& outer,
+                          llvm::Value* first, llvm::Value* last, llvm::Value* readable);
+  // Whether runs before this one and after it lie around all that its windows may read; null if
+  // that does not tell.
+  llvm::Value* has_runs_around(const PackedPlan& plan, const Values& outer);
   // Rows under PackedPlan::row_condition, and one of them.
   void emit_rows_under_condition(const PackedPlan& plan, const PackedColumns& columns,
                                  llvm::Value* first, llvm::Value* last, llvm::Value* readable);
@@ -253,13 +258,14 @@ class KernelEmitter {
   void copy_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void stage_columns(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
 
-  // Where a leaf of columns is transposed in registers (emit_leaf_of_columns.cpp): its lanes, from
-  // `start` on.
-  // Whether each row of a leaf has loads of its own, which the hardware then foresees to go along
-  // it.
+  // Whether each row of a leaf of columns (emit_leaf_of_columns.cpp) has loads of its own, which
+  // the hardware then foresees to go along it.
   bool has_streams_of_rows(const RowPlan::Stage& pass) const;
+  // Where a leaf is transposed in registers: its lanes, from `start` on.
   bool turns_leaves(const RowPlan::Stage& pass) const;
   llvm::Value* keeps_lines(const RowPlan::Stage& pass);
+  // Whether what lies so far apart is not at the same place of its page.
+  llvm::Value* leaves_page(uint16_t access, llvm::Value* stride);
   Values emit_turned_leaf(const RowPlan::Stage& pass, llvm::Value* first, const Values& start);
 
   void emit_stage(const RowPlan::Stage& stage);

@@ -208,7 +208,7 @@ bool has_parts(const MatrixProduct& x) {
 }
 
 size_t packed_bytes_of_b(const MatrixProduct& x) {
-  if (x.count > 1 || x.n == 1 || is_small(x) || VectorProducts::of(x) || reads_b(x)) return 0;
+  if (!has_parts(x) || reads_b(x)) return 0;
   const size_t bytes = packed_bytes_before(x, x.k);
   return bytes <= kMaxPackedBytes ? bytes : 0;
 }

@@ -48,9 +48,9 @@ class BodyEmitter {
   void set_read(uint16_t access, llvm::Value* lanes) { reads_[access] = lanes; }
   // The element of `access` at the indices of all outer dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
-  // The first lane's element of `access` in the current row at these indices along reduced dims.
   // Where the row, or the row of a block, begins.
   llvm::Value* row_pointer(uint16_t access);
+  // The first lane's element of `access` in the current row at these indices along reduced dims.
   llvm::Value* pointer_in_row(uint16_t access, const std::vector<llvm::Value*>& reduced);
   // Of a comparison between an index along the lanes and a value that is the same in all lanes: the
   // outcome at `lane_index`, and the first lane index whose outcome differs from all before it (0

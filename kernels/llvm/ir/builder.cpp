@@ -50,6 +50,10 @@ llvm::Value* Builder::min(llvm::Value* a, llvm::Value* b) {
   return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b);
 }
 
+llvm::Value* Builder::ceil_div(llvm::Value* a, llvm::Value* b) {
+  return builder_.CreateUDiv(builder_.CreateAdd(a, builder_.CreateSub(b, index(1))), b);
+}
+
 llvm::Value* Builder::max(llvm::Value* a, llvm::Value* b) {
   return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), b, a);
 }

@@ -40,6 +40,8 @@ class Builder {
   // Of signed integers.
   llvm::Value* min(llvm::Value* a, llvm::Value* b);
   llvm::Value* max(llvm::Value* a, llvm::Value* b);
+  // Of indices, which are not negative.
+  llvm::Value* ceil_div(llvm::Value* a, llvm::Value* b);
   // A value of scalar_type() as memory holds it, and back: they differ for bool and float16.
   llvm::Value* to_memory(llvm::Value* value);
   llvm::Value* from_memory(DType dtype, llvm::Value* stored);

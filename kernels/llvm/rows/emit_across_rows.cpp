@@ -115,7 +115,7 @@ void KernelEmitter::emit_panels_across_rows(llvm::Value* first, llvm::Value* las
   llvm::Value* lanes = builder_.index(kLanes);
   llvm::Value* vector = builder_.index(plan_.lanes);
   llvm::Value* elements = ir_.CreateSub(end, begin);
-  llvm::Value* leaves = ir_.CreateUDiv(ir_.CreateAdd(elements, ir_.CreateSub(size, one)), size);
+  llvm::Value* leaves = builder_.ceil_div(elements, size);
   const Tree tree = make_tree(pass.reductions, kVectors);
   const Slots slots = make_slots(pass.reductions, kVectors);
   builder_.loop(

@@ -17,6 +17,9 @@ namespace {
 using fusion::ValueId;
 using ir::LaneScope;
 
+// Of a pass that is emitted for each element of a leaf.
+constexpr size_t kMostInstrs = 4;
+
 }  // namespace
 
 KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::Stage& pass,
@@ -28,6 +31,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
     scan.before = read_scan(id, builder_.index(kBefore));
     start.push_back(read_scan(id, builder_.index(kNothing)));
   }
+  const int64_t size = fusion::leaf_size(program_.schedule);
+  llvm::Value* is_whole = ir_.CreateICmpEQ(ir_.CreateSub(last, first), builder_.index(size));
   auto emit_elements = [&] {
     if (program_.tiled) stage_columns(pass, first, last);
     auto add = [&](llvm::Value* r, const Values& in) {
@@ -41,9 +46,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
     };
     auto add_all = [&] { return builder_.loop(first, last, builder_.index(1), start, add); };
     if (!has_streams_of_rows(pass)) return add_all();
-    const int64_t size = fusion::leaf_size(program_.schedule);
     return builder_.choose(
-        ir_.CreateICmpEQ(ir_.CreateSub(last, first), builder_.index(size)),
+        is_whole,
         [&] {
           Values state = start;
           for (int64_t i = 0; i < size; ++i) {
@@ -55,15 +59,13 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
   };
   Values end;
   if (turns_leaves(pass) && body_->active() == nullptr) {
-    llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
-    llvm::Value* is_whole = ir_.CreateICmpEQ(ir_.CreateSub(last, first), size);
     end = builder_.choose(
         ir_.CreateAnd(is_whole, keeps_lines(pass)),
         [&] { return emit_turned_leaf(pass, first, start); }, emit_elements);
   } else {
     end = emit_elements();
   }
-  llvm::Value* number = ir_.CreateUDiv(first, builder_.index(fusion::leaf_size(program_.schedule)));
+  llvm::Value* number = ir_.CreateUDiv(first, builder_.index(size));
   size_t next = reduced;
   for (auto& [id, scan] : scans_) {
     if (!program_.one_leaf) end_leaf_of_scan(id, number, end[next++]);
@@ -75,14 +77,11 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf_of_columns(const RowPlan::S
 }
 
 bool KernelEmitter::has_streams_of_rows(const RowPlan::Stage& pass) const {
-  constexpr size_t kMostInstrs = 4;
   return host().masked_vectors && !program_.tiled && pass.instrs.size() <= kMostInstrs &&
          !has_scans(program_);
 }
 
 bool KernelEmitter::turns_leaves(const RowPlan::Stage& pass) const {
-  // What a pass computes is emitted for each element of a leaf.
-  constexpr size_t kMostInstrs = 4;
   if (!program_.tiled || program_.schedule != fusion::Schedule::kColumn) {
     return false;
   }
@@ -102,14 +101,10 @@ bool KernelEmitter::turns_leaves(const RowPlan::Stage& pass) const {
 // A turned leaf reads each line of memory by parts. As many as a long vector has columns do not
 // stay in the first-level cache if they are whole pages apart, and then come from afar again.
 llvm::Value* KernelEmitter::keeps_lines(const RowPlan::Stage& pass) {
-  constexpr int64_t kPage = 4096;
   if (!host().masked_vectors) return ir_.getTrue();
   llvm::Value* are_apart = ir_.getTrue();
   for (const uint16_t access : tiles_of(pass)) {
-    const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-    llvm::Value* in_page =
-        ir_.CreateAnd(body_->lane_stride(access), builder_.index(kPage / size - 1));
-    are_apart = ir_.CreateAnd(are_apart, ir_.CreateICmpNE(in_page, builder_.index(0)));
+    are_apart = ir_.CreateAnd(are_apart, leaves_page(access, body_->lane_stride(access)));
   }
   return ir_.CreateOr(are_apart, ir_.CreateNot(is_far()));
 }

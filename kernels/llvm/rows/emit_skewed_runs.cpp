@@ -69,11 +69,8 @@ class KernelEmitter::SkewedRuns {
   using PointerOf = std::function<llvm::Value*(size_t k)>;
 
   llvm::Value* index(int64_t value) { return builder_.index(value); }
-  llvm::Value* ceil_div(llvm::Value* a, llvm::Value* b) {
-    return ir_.CreateUDiv(ir_.CreateAdd(a, ir_.CreateSub(b, one_)), b);
-  }
   llvm::Value* leaves_before(llvm::Value* run) {
-    return ceil_div(ir_.CreateMul(run, length_), size_);
+    return builder_.ceil_div(ir_.CreateMul(run, length_), size_);
   }
   llvm::Value* splat(llvm::Value* value) {
     return builder_.splat(ir_.CreateTrunc(value, word_), lanes_of_runs_);
@@ -168,7 +165,7 @@ KernelEmitter::SkewedRuns::SkewedRuns(KernelEmitter& emitter, const RowPlan::Sta
   runs_of_vector_ = index(lanes_of_runs_);
   length_ = emitter.body_->extent(emitter.program_.rank() - 1);
   side_ = emitter.body_->extent(emitter.program_.rank() - 2);
-  parts_ = ceil_div(length_, size_);
+  parts_ = builder_.ceil_div(length_, size_);
   for (const ValueId id : pass.reductions) {
     llvm::Type* type = builder_.memory_type(emitter.type_of(id));
     carried_.push_back(builder_.stack(llvm::ArrayType::get(type, pitch_ * kLanes)));
@@ -396,7 +393,7 @@ void KernelEmitter::SkewedRuns::sum_panel(llvm::Value* run, llvm::Value* count) 
   ending_ = emitter_.make_slots(pass_.reductions, num_vectors_);
   if (in_order_) begun_ = emitter_.make_slots(pass_.reductions, num_vectors_);
   count_ = count;
-  width_ = ceil_div(count, runs_of_vector_);
+  width_ = builder_.ceil_div(count, runs_of_vector_);
   last_vector_ = ir_.CreateSub(count, runs_of_vector_);
   find_places(run);
   sum_part(Of::kBeginning, zero_);
@@ -425,8 +422,8 @@ void KernelEmitter::SkewedRuns::add_leaf(llvm::Value* number,
 
 void KernelEmitter::SkewedRuns::emit(llvm::Value* begin, llvm::Value* last) {
   first_leaf_ = ir_.CreateUDiv(begin, size_);
-  leaves_ = ceil_div(ir_.CreateSub(last, begin), size_);
-  llvm::Value* runs = ceil_div(last, length_);
+  leaves_ = builder_.ceil_div(ir_.CreateSub(last, begin), size_);
+  llvm::Value* runs = builder_.ceil_div(last, length_);
   // Without masks a panel has a vector's runs at least: it begins, or goes on, beyond those of the
   // block.
   llvm::Value* first_run = ir_.CreateUDiv(begin, length_);

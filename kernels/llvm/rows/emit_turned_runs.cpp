@@ -35,7 +35,7 @@ ir::Builder::Values KernelEmitter::turned_run_loop(const RowPlan::Stage& pass, l
   llvm::Value* zero = builder_.index(0);
   llvm::Value* one = builder_.index(1);
   llvm::Value* length = builder_.max(body_->extent(program_.rank() - 1), one);
-  llvm::Value* begin = ir_.CreateUDiv(ir_.CreateAdd(first, ir_.CreateSub(length, one)), length);
+  llvm::Value* begin = builder_.ceil_div(first, length);
   llvm::Value* end = ir_.CreateUDiv(last, length);
   llvm::Value* turns = ir_.CreateAnd(are_short_runs(), ir_.CreateICmpSLT(begin, end));
   // The parts of runs before and after whole ones, or all.
