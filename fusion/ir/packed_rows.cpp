@@ -60,6 +60,20 @@ bool is_picked_in_row(const Program& program, const Access& access) {
   return true;
 }
 
+std::optional<ConditionParts> parts_of_condition(const Program& program,
+                                                 const std::vector<Variation>& variation,
+                                                 ValueId condition) {
+  if (!variation[condition].along_rows) return ConditionParts{kNoValue, condition};
+  if (!variation[condition].in_row) return ConditionParts{condition, kNoValue};
+  const Instr& instr = program.body[condition];
+  if (instr.op != Op::kLogicalAnd) return std::nullopt;
+  const bool is_row_first = !variation[instr.operands[0]].in_row;
+  const ValueId of_row = instr.operands[is_row_first ? 0 : 1];
+  const ValueId of_points = instr.operands[is_row_first ? 1 : 0];
+  if (variation[of_row].in_row || variation[of_points].along_rows) return std::nullopt;
+  return ConditionParts{of_row, of_points};
+}
+
 std::optional<ValueId> chooser_of(const Program& program, const std::vector<Variation>& variation,
                                   ValueId index) {
   const Instr& instr = program.body[index];
@@ -100,12 +114,16 @@ namespace {
 
 enum class Reading : uint8_t { kNone, kLoaded, kOther };
 
-// By access: whether all that happens to it is loads without predicates.
-std::vector<Reading> find_readings(const Program& program) {
+// By access: whether all that happens to it is loads, if under predicates then of
+// parts_of_condition().
+std::vector<Reading> find_readings(const Program& program,
+                                   const std::vector<Variation>& variation) {
   std::vector<Reading> readings(program.accesses.size(), Reading::kNone);
   for (const Instr& instr : program.body) {
     if (!has_access(instr.op)) continue;
-    const bool is_plain = instr.op == Op::kLoad && instr.num_operands == 0;
+    const bool is_plain =
+        instr.op == Op::kLoad &&
+        (instr.num_operands == 0 || parts_of_condition(program, variation, instr.operands[0]));
     Reading& own = readings[instr.aux];
     own = is_plain && own != Reading::kOther ? Reading::kLoaded : Reading::kOther;
   }
@@ -148,7 +166,7 @@ std::optional<Movement> find_movement(const Program& program) {
     found.chooses = true;
     found.gathers_narrow |= size_of(instr.dtype) < 4;
   }
-  const std::vector<Reading> readings = find_readings(program);
+  const std::vector<Reading> readings = find_readings(program, variation);
   for (size_t a = 0; a < readings.size(); ++a) {
     const Access& access = program.accesses[a];
     if (access.buffer == kNoBuffer || !access.varies_in_row) continue;
@@ -187,6 +205,17 @@ bool picks_in_row(const Program& program) {
          std::any_of(program.accesses.begin(), program.accesses.end(), [&](const Access& access) {
            return access.buffer != kNoBuffer && access.varies_in_row &&
                   !is_consecutive_in_row(program, access);
+         });
+}
+
+bool picks_under_condition(const Program& program) {
+  const int points = program.packed_points();
+  return points <= kMaxPickedPoints && moves_rows(program) &&
+         std::any_of(program.body.begin(), program.body.end(), [&](const Instr& instr) {
+           if (instr.op != Op::kLoad || instr.num_operands == 0) return false;
+           const Access& access = program.accesses[instr.aux];
+           return is_picked_in_row(program, access) &&
+                  points * static_cast<int64_t>(size_of(access.dtype)) <= kMaxPickedBytes;
          });
 }
 

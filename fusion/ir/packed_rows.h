@@ -11,6 +11,9 @@ namespace sluice::fusion {
 
 // Rows of more points waste few lanes of their last vector, unless rows are only moved.
 inline constexpr int64_t kMaxPackedPoints = 40, kMaxMovedPoints = 128;
+// Small images under bounds, of which each line would waste lanes. More vectors of one row are too
+// long to compile.
+inline constexpr int64_t kMaxPickedPoints = 600, kMaxPickedBytes = 4 * kMaxPickedPoints;
 // Rows of so many points need not be many along one dim.
 inline constexpr int64_t kLongMovedRow = 32;
 // Of fewer points several rows in a vector are as few instructions as each for itself, unless lanes
@@ -30,11 +33,22 @@ bool is_consecutive_in_row(const Program& program, const Access& access);
 // vectors, as of a flipped row, one of repeated elements, or one with short dims exchanged.
 bool is_picked_in_row(const Program& program, const Access& access);
 
-// Whether some access is picked, of a program whose rows are moved.
+// Whether some access is picked, of a program whose rows are moved; and whether under a condition.
 bool picks_in_row(const Program& program);
+bool picks_under_condition(const Program& program);
 
 // The element of the row at a point of it, of an access whose strides in the row are known.
 int element_in_row(const Program& program, const Access& access, int point);
+
+// Of a condition: what of it varies along the rows only, and what in the row only. kNoValue:
+// nothing.
+struct ConditionParts {
+  ValueId of_row = kNoValue, of_points = kNoValue;
+};
+// Nothing of a condition that is not made of two such parts at most.
+std::optional<ConditionParts> parts_of_condition(const Program& program,
+                                                 const std::vector<Variation>& variation,
+                                                 ValueId condition);
 
 // Of an index: the condition that says which of two distances, each the same for the whole row, is
 // in it at a point, as a roll's does.

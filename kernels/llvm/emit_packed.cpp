@@ -223,11 +223,13 @@ std::pair<llvm::Value*, llvm::Value*> KernelEmitter::rows_around(const PackedPla
   llvm::Value* before = builder_.index(0);
   for (const ValueId id : plan.both) {
     if (!plan.windows[id]) continue;
-    llvm::Value* stride = body_->stride(program_.body[id].aux, program_.packed_row_dim());
+    const uint16_t access = program_.body[id].aux;
+    const int count = plan.reach_of(program_, program_.accesses[access]).count;
+    llvm::Value* stride = body_->stride(access, program_.packed_row_dim());
     llvm::Value* distance = builder_.max(stride, ir_.CreateNeg(stride));
     llvm::Value* none = ir_.CreateICmpEQ(distance, builder_.index(0));
     distance = builder_.max(distance, builder_.index(1));
-    llvm::Value* rounded = ir_.CreateAdd(builder_.index(plan.whole_points() - 1), distance);
+    llvm::Value* rounded = ir_.CreateAdd(builder_.index(count - 1), distance);
     llvm::Value* rows = ir_.CreateUDiv(rounded, distance);
     before = builder_.max(before, ir_.CreateSelect(none, builder_.index(kNever), rows));
   }

@@ -175,6 +175,19 @@ Window window_in_row(const PackedPlan& plan, int v, const Program& program, cons
   return window_around(std::move(elements), plan.lanes);
 }
 
+PackedPlan::Reach PackedPlan::reach_of(const Program& program, const Access& access) const {
+  Reach reach{0, first_of(vectors - 1) + lanes};
+  if (fusion::is_consecutive_in_row(program, access)) return reach;
+  int end = 0;
+  for (int v = 0; v < vectors; ++v) {
+    const Window window = window_in_row(*this, v, program, access);
+    reach.first = std::min(reach.first, window.first);
+    end = std::max(end, window.first + window.vectors * lanes);
+  }
+  reach.count = end - reach.first;
+  return reach;
+}
+
 PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instrs, int lanes)
     : by_row(packing_of(program) == Packing::kRow),
       overlaps(by_row && !host().masked_vectors && program.packed_points() % lanes != 0),
@@ -248,22 +261,21 @@ void PackedPlan::find_whole_reads(const Program& program,
   // By value, of a condition of the row and one that is the same in all rows: the latter.
   std::vector<ValueId> in_row_part(program.body.size(), fusion::kNoValue);
   for (const ValueId id : both) {
-    const Instr& instr = program.body[id];
-    if (instr.op != Op::kLogicalAnd) continue;
-    const bool is_row_first = !variation[instr.operands[0]].in_row;
-    const ValueId of_row = instr.operands[is_row_first ? 0 : 1];
-    const ValueId of_points = instr.operands[is_row_first ? 1 : 0];
-    if (variation[of_row].in_row || variation[of_points].along_rows) continue;
-    if (row_condition && *row_condition != of_row) continue;
-    row_condition = of_row;
-    in_row_part[id] = of_points;
+    if (program.body[id].op != Op::kLogicalAnd) continue;
+    const std::optional<fusion::ConditionParts> parts =
+        fusion::parts_of_condition(program, variation, id);
+    if (!parts || (row_condition && *row_condition != parts->of_row)) continue;
+    row_condition = parts->of_row;
+    in_row_part[id] = parts->of_points;
   }
   if (row_condition) row_bounds = fusion::parts_of_interval(program, variation, *row_condition);
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
     const bool is_load = instr.op == Op::kLoad && instr.num_operands > 0;
     if (!is_load && instr.op != Op::kGather) continue;
-    if (!fusion::is_consecutive_in_row(program, program.accesses[instr.aux])) continue;
+    const Access& access = program.accesses[instr.aux];
+    const bool is_picked = is_load && fusion::is_picked_in_row(program, access);
+    if (!is_picked && !fusion::is_consecutive_in_row(program, access)) continue;
     ValueId condition = instr.operands[0];
     if (!is_load) {
       if (!is_rolled(program, variation, instr)) continue;

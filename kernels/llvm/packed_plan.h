@@ -45,9 +45,13 @@ struct PackedPlan {
   }
   // Where each row is a block.
   int first_of(int v) const { return overlaps ? std::min(v * lanes, points - lanes) : v * lanes; }
-  // How many points of a row its whole vectors are.
-  int whole_points() const { return first_of(vectors - 1) + lanes; }
   int block_rows() const { return by_row ? 1 : lanes; }
+  // Where each row is a block: the elements that reading it by whole vectors reads, from the first
+  // one on, relative to the row's.
+  struct Reach {
+    int first, count;
+  };
+  Reach reach_of(const fusion::Program& program, const fusion::Access& access) const;
 
   bool by_row;
   bool overlaps;  // the last vector of a row and the one before it

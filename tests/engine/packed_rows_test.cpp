@@ -222,8 +222,10 @@ TEST(PackedRows, AlongDimsOfFewRows) {
 
 TEST(PackedRows, OfSmallImagesThatArePadded) {
   const ConfigGuard guard;
+  const auto permute_last = [](const Tensor& x) { return swapaxes(x, -1, -2); };
   for (const Shape& shape : {Shape{300, 4, 4, 4}, Shape{300, 4, 5, 5}, Shape{700, 3, 6},
-                             Shape{500, 2, 5, 11}, Shape{90, 62, 3}, Shape{40, 150, 7}}) {
+                             Shape{500, 2, 5, 11}, Shape{90, 62, 3}, Shape{40, 150, 7},
+                             Shape{300, 9, 12}, Shape{250, 10, 21, 10}, Shape{2500, 3, 3}}) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kFloat64}) {
       const Tensor x = astype(randint(-9, 9, shape), dtype).eval();
       const Tensor y = astype(randint(-9, 9, shape), dtype).eval();
@@ -233,6 +235,10 @@ TEST(PackedRows, OfSmallImagesThatArePadded) {
       const std::string name = to_string(shape) + " " + std::string(name_of(dtype));
       expect_bits_of_interpreted(name, [&] { return pad(x, widths); });
       expect_bits_of_interpreted(name, [&] { return pad(x + y, widths); });
+      expect_bits_of_interpreted(name, [&] { return pad(x.flip({-1, -2}), widths, 3); });
+      widths[0] = {1, 2};
+      expect_bits_of_interpreted(name, [&] { return pad(x, widths); });
+      expect_bits_of_interpreted(name, [&] { return pad(permute_last(x), widths); });
       expect_bits_of_interpreted(name, [&] { return pad(x, widths) - pad(y.flip(-2), widths); });
     }
   }
@@ -350,6 +356,18 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         expect_same([](const Tensor& in) { return pad(in, {{2, 0}, {3, 2}}); });
         expect_same([&](const Tensor& in) {
           return pad(in.reshape({420, 5, points}), {{0, 0}, {1, 1}, {1, 1}});
+        });
+        // Images that are rows of two dims.
+        expect_same([&](const Tensor& in) {
+          const Tensor images = in.reshape({420, 5, points});
+          const Tensor planes = permute(in.reshape({420, points, 5}), {0, 2, 1});
+          return concat({pad(images, {{1, 2}, {1, 1}, {1, 1}}),
+                         pad(images.flip(-1), {{0, 3}, {1, 1}, {1, 1}}),
+                         pad(planes.flip(0), {{3, 0}, {1, 1}, {1, 1}})},
+                        0);
+        });
+        expect_same([&](const Tensor& in) {
+          return pad(in.reshape({2100 / 15, 15, points}).flip({0, 1}), {{0, 0}, {20, 0}, {0, 1}});
         });
         expect_same([](const Tensor& in) { return in.flip({1}).reshape({-1}); });
         expect_same([](const Tensor& in) { return roll(in, 1, 1); });

@@ -125,16 +125,17 @@ bool pack_moved_rows(const LoopNest& nest, int64_t fewest, Program* program) {
   for (int rank = most; rank > 0; --rank) {
     int64_t points = 1;
     for (int d = 1; d <= rank; ++d) {
-      points *= std::min(nest.dims[nest.dims.size() - d].extent, kMaxMovedPoints + 1);
+      points *= std::min(nest.dims[nest.dims.size() - d].extent, kMaxPickedPoints + 1);
     }
-    if (points < 2 || points > kMaxMovedPoints) continue;
+    if (points < 2 || points > kMaxPickedPoints) continue;
     const int64_t least = rank == 1 && points >= kLongMovedRow ? 1 : fewest;
     if (!has_many_rows(nest, rank, least, kMinMovedRows)) continue;
     pack(nest, rank, program);
     // Without masks rows of several dims are no good but as lanes; less would not be packed either
     // if it is repeated a few times only.
     const bool is_least = rank == 1 || nest.dims[nest.dims.size() - rank].extent < kFillsVector;
-    if (moves_rows(*program) && (is_least || fits_lanes(*program))) {
+    const bool is_good = points <= kMaxMovedPoints && (is_least || fits_lanes(*program));
+    if (moves_rows(*program) && (is_good || picks_under_condition(*program))) {
       program->short_runs = rank == 1 && rows_in_run(nest, rank) < kLongRun;
       return true;
     }

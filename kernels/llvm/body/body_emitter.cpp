@@ -292,7 +292,7 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
     const Access& access = program_.accesses[instr.aux];
     if (packed_.plan->by_row && builder_.lanes() > 1 && access.varies_in_row &&
         fusion::is_picked_in_row(program_, access)) {
-      return load_picked(instr);
+      return load_picked(id);
     }
     const bool is_guarded = instr.num_operands > 0;
     llvm::Value* read = nullptr;

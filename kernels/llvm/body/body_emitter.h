@@ -130,7 +130,7 @@ class BodyEmitter {
   // vectors are read, wanted or not.
   llvm::Value* load_window(const fusion::Instr& instr, llvm::Value* distance, llvm::Value* wanted);
   // Lanes are elements of one row, picked from whole vectors of it.
-  llvm::Value* load_picked(const fusion::Instr& instr);
+  llvm::Value* load_picked(fusion::ValueId id);
   // Lanes are elements of one row, at one of two distances (fusion::chooser_of).
   llvm::Value* load_rolled(fusion::ValueId gather);
   // Consecutive lanes, wanted or not.

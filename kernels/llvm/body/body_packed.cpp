@@ -191,8 +191,12 @@ llvm::Value* BodyEmitter::load_window(const Instr& instr, llvm::Value* distance,
   return decode(instr.dtype, picked);
 }
 
-llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
+llvm::Value* BodyEmitter::load_picked(ValueId id) {
+  const Instr& instr = program_.body[id];
   const Access& info = program_.accesses[instr.aux];
+  const bool is_guarded = instr.num_operands > 0;
+  const bool is_whole = packed_.windows && packed_.plan->windows[id];
+  llvm::Value* holds = is_guarded ? value(instr.operands[0]) : nullptr;
   const Window window = window_in_row(*packed_.plan, packed_.vector, program_, info);
   llvm::Type* element = builder_.memory_type(instr.dtype);
   llvm::Value* start = builder_.index(window.first);
@@ -208,12 +212,15 @@ llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
   for (int k = 0; k < window.vectors; ++k) {
     const int elements = window.last - window.first + 1;
     // Without masks the last vector ends with the last element.
-    const bool ends = !host().masked_vectors && elements >= lanes;
+    const bool ends = !host().masked_vectors && elements >= lanes && !is_guarded;
     const int first = ends ? std::min(k * lanes, elements - lanes) : k * lanes;
     llvm::Value* from = ir_.CreateConstGEP1_64(element, pointer, first);
     const int count = elements - first;
     llvm::Value* vector = nullptr;
-    if (count >= lanes) {
+    if (is_guarded && !is_whole) {
+      vector = load_masked(type, from, instr.dtype,
+                           wanted_elements(window, window.first + first, holds));
+    } else if (is_whole || count >= lanes) {
       vector = ir_.CreateAlignedLoad(type, from, align);
     } else {
       vector = load_masked(type, from, instr.dtype, builder_.lanes_below(builder_.index(count)));
@@ -225,7 +232,9 @@ llvm::Value* BodyEmitter::load_picked(const Instr& instr) {
     }
     picked = ir_.CreateShuffleVector(picked == nullptr ? vector : picked, vector, mask);
   }
-  return decode(instr.dtype, picked);
+  llvm::Value* read = decode(instr.dtype, picked);
+  if (!is_guarded || packed_.plan->chosen[id]) return read;
+  return ir_.CreateSelect(holds, read, llvm::Constant::getNullValue(read->getType()));
 }
 
 llvm::Value* BodyEmitter::distance_if(bool holds, ValueId index) {
@@ -251,14 +260,16 @@ llvm::Value* BodyEmitter::reads_one_page() {
     const Instr& instr = program_.body[id];
     const auto size = static_cast<int64_t>(size_of(instr.dtype));
     auto check = [&](llvm::Value* distance) {
+      const PackedPlan::Reach reach =
+          packed_.plan->reach_of(program_, program_.accesses[instr.aux]);
       llvm::Value* pointer = scalar_pointer(packed_address(instr.aux), instr.dtype);
+      pointer = ir_.CreateConstGEP1_64(builder_.memory_type(instr.dtype), pointer, reach.first);
       if (distance != nullptr) {
         pointer = ir_.CreateGEP(builder_.memory_type(instr.dtype), pointer, distance);
       }
       llvm::Value* address = ir_.CreatePtrToInt(pointer, ir_.getInt64Ty());
       llvm::Value* in_page = ir_.CreateAnd(address, kPage - 1);
-      llvm::Value* fits =
-          ir_.CreateICmpULE(in_page, builder_.index(kPage - size * packed_.plan->whole_points()));
+      llvm::Value* fits = ir_.CreateICmpULE(in_page, builder_.index(kPage - size * reach.count));
       result = ir_.CreateAnd(result, fits);
     };
     if (instr.op == fusion::Op::kLoad) {
