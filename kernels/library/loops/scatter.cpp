@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/library/loops/combined_elements.h"
 #include "kernels/library/loops/loops.h"
 #include "runtime/cpu/parallel.h"
 
@@ -21,39 +22,6 @@ constexpr int64_t kLongRow = 256;
 // Shorter rows are one thread's: to tell in which range a random row is takes longer than adding
 // it.
 constexpr int64_t kShortRow = 32;
-
-template <typename T>
-bool is_negative(T a) {
-  if constexpr (std::is_floating_point_v<T>) return __builtin_signbit(a) != 0;
-  return false;  // equal integers are the same
-}
-
-struct Add {
-  // NaN is made canonical when all is added.
-  template <typename T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(a + b);
-  }
-};
-// As maximum() and minimum(): NaN wins, and +0 is greater than -0.
-struct Max {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return a < b || b != b || (a == b && is_negative(a)) ? b : a;
-  }
-};
-struct Min {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return b < a || b != b || (a == b && is_negative(b)) ? b : a;
-  }
-};
-struct Set {
-  template <typename T>
-  T operator()(T, T b) const {
-    return b;
-  }
-};
 
 template <typename T, typename Combine>
 class Scatter {
@@ -125,7 +93,17 @@ class Scatter {
         case 2: put_rows<2>(begin, end); break;
         case 3: put_rows<3>(begin, end); break;
         case 4: put_rows<4>(begin, end); break;
+        case 5: put_rows<5>(begin, end); break;
+        case 6: put_rows<6>(begin, end); break;
+        case 7: put_rows<7>(begin, end); break;
         case 8: put_rows<8>(begin, end); break;
+        case 9: put_rows<9>(begin, end); break;
+        case 10: put_rows<10>(begin, end); break;
+        case 11: put_rows<11>(begin, end); break;
+        case 12: put_rows<12>(begin, end); break;
+        case 13: put_rows<13>(begin, end); break;
+        case 14: put_rows<14>(begin, end); break;
+        case 15: put_rows<15>(begin, end); break;
         case 16: put_rows<16>(begin, end); break;
         default:
           for_each_row(begin, end, a_.columns, [&](T* to, const T* from) {
@@ -139,8 +117,9 @@ class Scatter {
     }
     if constexpr (kMakesNaN) make_canonical(begin, end, first, last);
   }
+  // Never inlined: among all the others each loop would want for registers.
   template <int64_t kColumns>
-  void put_rows(int64_t begin, int64_t end) const {
+  [[gnu::noinline]] void put_rows(int64_t begin, int64_t end) const {
     // Sums only: each is as many instantiations as there are dtypes.
     if constexpr (kColumns > 1 && std::is_same_v<Combine, Add>) {
       if (has_runs()) return put_runs<kColumns>(begin, end, 0, a_.count);
@@ -166,21 +145,21 @@ class Scatter {
   template <int64_t kColumns>
   void put_runs(int64_t begin, int64_t end, int64_t first, int64_t count) const {
     const int64_t step = a_.positions.row, stride = a_.updates.row;
+    const int64_t* const positions = positions_;
+    const T* const updates = updates_;
+    T* const y = y_;
     const auto rows = static_cast<uint64_t>(end - begin);
     for (int64_t i = first; i < count;) {
-      const int64_t row = positions_[i * step];
+      const int64_t row = positions[i * step];
       if (static_cast<uint64_t>(row - begin) >= rows) {
         ++i;
         continue;
       }
-      T* const to = y_ + row * kColumns;
-      T values[kColumns];
-      for (int64_t k = 0; k < kColumns; ++k) values[k] = to[k];
-      for (; i < count && positions_[i * step] == row; ++i) {
-        const T* const from = updates_ + i * stride;
-        for (int64_t k = 0; k < kColumns; ++k) values[k] = combine_(values[k], from[k]);
-      }
-      for (int64_t k = 0; k < kColumns; ++k) to[k] = values[k];
+      T* const to = y + row * kColumns;
+      Elements<T, Combine, kColumns> values;
+      values.load(to);
+      for (; i < count && positions[i * step] == row; ++i) values.combine(updates + i * stride);
+      values.store(to);
     }
   }
 
@@ -273,41 +252,36 @@ class Scatter {
     }
   }
 
-  // Through an array of their own: the compiler makes vectors of them. (With memcpy() GCC writes
-  // halves of vectors, and the next row of the same position waits until both are in the cache.)
+  // Through registers or an array of their own, of which the compiler makes vectors. (With memcpy()
+  // GCC writes halves of vectors, and the next row of the same position waits until both are in the
+  // cache.)
   template <int64_t kCount>
   void put_some(T* to, const T* from) const {
-    T results[kCount];
-    for (int64_t k = 0; k < kCount; ++k) results[k] = combine_(to[k], from[k]);
-    for (int64_t k = 0; k < kCount; ++k) to[k] = results[k];
+    if constexpr (kCount == 1 || std::is_same_v<Combine, Add>) {
+      Elements<T, Combine, kCount> values;
+      values.load(to);
+      values.combine(from);
+      values.store(to);
+    } else {
+      T results[kCount];
+      for (int64_t k = 0; k < kCount; ++k) results[k] = combine_(to[k], from[k]);
+      for (int64_t k = 0; k < kCount; ++k) to[k] = results[k];
+    }
   }
+  // Rows of the same length are cut into the same parts: what has just been written is read again
+  // as it was written, and no branch is a surprise.
   void put_run(T* to, const T* from, int64_t count) const {
-    if (count >= 16) return put_parts<16>(to, from, count);
-    if (count >= 8) return put_parts<8>(to, from, count);
-    if (count >= 4) return put_parts<4>(to, from, count);
-    for (int64_t j = 0; j < count; ++j) to[j] = combine_(to[j], from[j]);
-  }
-  template <int64_t kPart>
-  void put_parts(T* to, const T* from, int64_t count) const {
-    const int64_t rest = count % kPart;
-    if (rest == 0) return put_parts_and_last<kPart, 0>(to, from, count);
-    if constexpr (kPart > 4) {
-      if (rest <= 4) return put_parts_and_last<kPart, 4>(to, from, count);
-    }
-    if constexpr (kPart > 8) {
-      if (rest <= 8) return put_parts_and_last<kPart, 8>(to, from, count);
-    }
-    put_parts_and_last<kPart, kPart>(to, from, count);
-  }
-  // The last elements are computed before parts are put, which have some of them too, and stored
-  // after them: these have the same value twice.
-  template <int64_t kPart, int64_t kLast>
-  void put_parts_and_last(T* to, const T* from, int64_t count) const {
-    const int64_t last = count - kLast;
-    T results[kLast + 1];
-    for (int64_t k = 0; k < kLast; ++k) results[k] = combine_(to[last + k], from[last + k]);
-    for (int64_t j = 0; j + kPart <= count; j += kPart) put_some<kPart>(to + j, from + j);
-    for (int64_t k = 0; k < kLast; ++k) to[last + k] = results[k];
+    int64_t j = 0;
+    for (; j + 16 <= count; j += 16) put_some<16>(to + j, from + j);
+    const auto put_part = [&](auto part) {
+      if ((count & part) == 0) return;
+      put_some<part>(to + j, from + j);
+      j += part;
+    };
+    put_part(std::integral_constant<int64_t, 8>());
+    put_part(std::integral_constant<int64_t, 4>());
+    put_part(std::integral_constant<int64_t, 2>());
+    put_part(std::integral_constant<int64_t, 1>());
   }
 
   // Every NaN in memory is the canonical one: of all rows, or of fewer that something was added to.
