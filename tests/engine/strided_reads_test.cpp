@@ -199,5 +199,45 @@ TEST(GatheredElements, HaveTheBitsOfInterpretedOnes) {
   }
 }
 
+// Indices that are counted from the front lie in memory as they are used: each is read from there.
+TEST(GatheredElements, ByIndicesFromTheFront) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const DType of_index : {DType::kInt64, DType::kInt32}) {
+      for (const int64_t width : {1, 16, 37, 200}) {
+        const Tensor x = astype(randint(-99, 99, {30, width}), dtype).eval();
+        const Tensor lines = astype(randint(0, 30, {30, width}), of_index).eval();
+        const Tensor places = astype(randint(0, width, {30, width}), of_index).eval();
+        const Tensor at = places.reshape({-1});
+        // One vector has an index from the back.
+        const Tensor mixed = where(arange(30 * width) == 5, -1, at).eval();
+        const std::string what = std::string(name_of(dtype)) + ", rows of " + std::to_string(width);
+        const auto expect_same = [&](const auto& f) { expect_bits_of_interpreted(what, f); };
+        expect_same([&] { return take(x, at, 1); });
+        expect_same([&] { return take(x.swapaxes(0, 1), at, 0); });
+        expect_same([&] { return take(x, at.slice(0, 1, 30 * width), 1); });
+        expect_same([&] { return take(x.flip(1), at, 1) + take(x, at, 1); });
+        expect_same([&] { return take(x, mixed, 1); });
+        expect_same([&] { return take_along_axis(x, lines, 0); });
+        expect_same([&] { return take_along_axis(x, places, 1); });
+        expect_same([&] { return sum(take_along_axis(x, places, 1), {1}); });
+        expect_same([&] { return sum(take_along_axis(x, lines, 0), {0}); });
+      }
+    }
+  }
+}
+
+TEST(GatheredElements, NothingOutOfRangeIsRead) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  const Tensor x = randn({1000}).eval();
+  for (const int64_t wrong : {int64_t{1000}, int64_t{1} << 40, -(int64_t{1} << 40)}) {
+    const Tensor at = where(arange(5000) == 2500, wrong, arange(5000) % 1000).eval();
+    EXPECT_THROW(static_cast<void>(take(x, at, 0).to_vector<float>()), Error);
+    sync();
+  }
+  EXPECT_EQ(take(x, arange(16), 0).to_vector<float>(), x.slice(0, 0, 16).to_vector<float>());
+}
+
 }  // namespace
 }  // namespace sluice::test
