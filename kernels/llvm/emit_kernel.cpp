@@ -129,6 +129,7 @@ void KernelEmitter::emit_row_run(const Values& outer, llvm::Value* first, llvm::
   body_->set_outer(outer);
   if (has_panels()) return emit_panels(first, last, row);
   if (rows_of_group() > 1) return emit_row_groups(first, last, row);
+  if (batches_rows()) return emit_row_batches(first, last);
   builder_.loop(first, last, builder_.index(1), {}, [&](llvm::Value* i, const Values&) {
     body_->set_row(i);
     emit_row(ir_.CreateAdd(row, ir_.CreateSub(i, first)));

@@ -35,6 +35,10 @@ void KernelEmitter::allocate_row_cache() {
     cached_columns_ = columns_of_cache(ir_.CreateMul(elements, builder_.index(size)));
     elements = ir_.CreateMul(reduced_extent_, cached_columns_);
   }
+  if (batches_rows()) {
+    cached_elements_ = elements;
+    elements = ir_.CreateMul(elements, builder_.index(kRowsOfBatch));
+  }
   llvm::Value* bytes = ir_.CreateMul(elements, builder_.index(size));
   if (stages) bytes = ir_.CreateAdd(bytes, bytes_of_panels());
   llvm::Value* buffer = call_thread_buffer(bytes);
@@ -71,6 +75,8 @@ llvm::Value* KernelEmitter::cache_pointer(ValueId id, llvm::Value* element) {
     }
   } else if (!lanes_reduced()) {
     element = ir_.CreateMul(element, builder_.index(plan_.lanes));
+  } else if (row_of_batch_ != nullptr) {
+    element = ir_.CreateAdd(element, ir_.CreateMul(row_of_batch_, cached_elements_));
   }
   llvm::Type* type = builder_.memory_type(compute_type(program_.body[id].dtype));
   return ir_.CreateGEP(type, caches_.at(id), element);

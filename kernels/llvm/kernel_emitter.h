@@ -353,6 +353,12 @@ class KernelEmitter {
   // Short rows that are folded together (emit_row_groups.cpp); 1 if each is by itself.
   int rows_of_group() const;
   void emit_row_groups(llvm::Value* first, llvm::Value* last, llvm::Value* row);
+  // Short rows of several passes (emit_row_batches.cpp).
+  static constexpr int kRowsOfBatch = 16;
+  bool batches_rows() const;
+  void emit_row_batches(llvm::Value* first, llvm::Value* last);
+  // By place between passes: what is computed for a batch of rows at once.
+  std::vector<std::vector<ValueId>> find_shared() const;
   // Lanes across columns: the elements [first, last) of a leaf.
   Accumulators emit_leaf_of_columns(const RowPlan::Stage& pass, llvm::Value* first,
                                     llvm::Value* last);
@@ -486,6 +492,8 @@ class KernelEmitter {
   llvm::Value* row_begin_ = nullptr;
   llvm::Value* row_end_ = nullptr;
   std::map<ValueId, llvm::Value*> caches_;  // the arrays
+  llvm::Value* row_of_batch_ = nullptr;     // counted in its batch, if rows are batched
+  llvm::Value* cached_elements_ = nullptr;  // likewise: of a row of an array
   llvm::Value* cached_columns_ = nullptr;   // of a panel, if there are panels that cache
   llvm::Value* panel_column_ = nullptr;     // the vector of columns at hand, counted in the panel
   std::map<ValueId, ScanState> scans_;      // of the pass at hand

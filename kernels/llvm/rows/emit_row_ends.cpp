@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "fusion/ir/cost.h"
 #include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
@@ -17,7 +18,13 @@ using ir::LaneScope;
 
 int KernelEmitter::lanes_of_row_end(const RowPlan::Stage& pass) const {
   constexpr int kMostLanes = 16;
-  if (host().masked_vectors || has_scans(program_)) return plan_.lanes;
+  if (has_scans(program_)) return plan_.lanes;
+  if (host().masked_vectors) {
+    const bool is_costly = std::any_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
+      return fusion::is_costly(program_.body[id].op);
+    });
+    return is_costly && program_.reduced_rank == 1 ? plan_.lanes / 2 : plan_.lanes;
+  }
   size_t widest = 1;
   for (const ValueId id : pass.reductions) {
     // A lane of bools is no memory of its own.
@@ -35,7 +42,7 @@ int KernelEmitter::lanes_of_row_end(const RowPlan::Stage& pass) const {
 ir::Builder::Values KernelEmitter::emit_row_end(const RowPlan::Stage& pass, llvm::Value* first,
                                                 llvm::Value* last, const Values& carried,
                                                 const ir::Builder::LoopBody& body) {
-  return has_narrow_tail(pass.instrs)
+  return has_narrow_tail(pass.instrs) || host().masked_vectors
              ? emit_short_row_end(pass, lanes_of_row_end(pass), first, last, carried, body)
              : emit_long_row_end(pass, first, last, carried, body);
 }
