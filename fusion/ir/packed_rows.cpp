@@ -220,9 +220,14 @@ bool picks_under_condition(const Program& program) {
 }
 
 bool fits_lanes(const Program& program) {
-  constexpr size_t kMaxCode = 512;  // instructions
+  // Instructions; lanes of a gather that are read one by one are as many as these.
+  constexpr size_t kMaxCode = 512, kGather = 9;
   const int points = program.packed_points();
-  const size_t code = program.body.size() + program.stores.size();
+  const std::vector<Variation> variation = find_variation(program);
+  size_t code = program.body.size() + program.stores.size();
+  for (const Instr& instr : program.body) {
+    if (instr.op == Op::kGather && variation[instr.operands[0]].in_row) code += kGather;
+  }
   int long_code = 0;
   for (const Instr& instr : program.body) long_code += long_code_of(instr.op, instr.dtype);
   return points <= kMaxPackedPoints && points * code <= kMaxCode &&

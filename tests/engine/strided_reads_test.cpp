@@ -227,6 +227,30 @@ TEST(GatheredElements, ByIndicesFromTheFront) {
   }
 }
 
+// Of many short rows, several in a vector.
+TEST(GatheredElements, AlongShortRows) {
+  const ConfigGuard guard;
+  for (const DType dtype : kDTypes) {
+    for (const int64_t width : {2, 3, 8, 24, 31, 40}) {
+      const Tensor x = astype(randint(-99, 99, {4200, width}), dtype).eval();
+      const Tensor places = randint(0, width, {2100, width}).eval();
+      const Tensor mixed = randint(-width, width, {2100, width}).eval();
+      const std::string what = std::string(name_of(dtype)) + ", rows of " + std::to_string(width);
+      const auto expect_same = [&](const auto& f) { expect_bits_of_interpreted(what, f); };
+      const Tensor half = x.slice(0, 0, 2100), every_second = x.slice(0, 0, 4200, 2);
+      expect_same([&] { return take_along_axis(half, places, 1); });
+      expect_same([&] { return take_along_axis(every_second, places, 1); });
+      expect_same([&] { return take_along_axis(half.flip(0), mixed, 1); });
+      expect_same([&] { return take_along_axis(half.flip(1), places, 1); });
+      expect_same([&] { return take(x.slice(0, 7, 8), places.reshape({-1}), 1); });
+      expect_same([&] {
+        const Tensor of_rows = half.reshape({210, 10, width});
+        return take_along_axis(of_rows, places.reshape({210, 10, width}), 2);
+      });
+    }
+  }
+}
+
 TEST(GatheredElements, NothingOutOfRangeIsRead) {
   const ConfigGuard guard;
   config().compile = CompileMode::kBlocking;

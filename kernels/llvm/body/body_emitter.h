@@ -218,6 +218,9 @@ class BodyEmitter {
     llvm::Value* scale = nullptr;    // a scalar that it is multiplied by; null for none
   };
   std::optional<StoredIndex> stored_index(const fusion::Instr& gather);
+  // Where each lane begins, of an access whose lanes are near each other or rows.
+  bool has_lane_offsets(uint16_t access, const Address& start) const;
+  llvm::Value* lane_offset(uint16_t access, const Address& start, int lane);
   llvm::Value* gather_by_stored(const fusion::Instr& gather, const Address& start,
                                 const StoredIndex& stored);
   llvm::Value* emit_check_index(const fusion::Instr& instr);

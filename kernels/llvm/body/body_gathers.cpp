@@ -45,8 +45,7 @@ llvm::Value* BodyEmitter::emit_gather(ValueId id) {
   };
   if (!mostly_same) {
     const std::optional<StoredIndex> stored = stored_index(instr);
-    const bool is_near = start.lanes == StrideClass::kZero || start.lanes == StrideClass::kUnit;
-    if (!stored || !is_near) return gather();
+    if (!stored || !has_lane_offsets(instr.aux, start)) return gather();
     llvm::Value* differs = ir_.CreateICmpNE(stored->checked, stored->index);
     return builder_.choose(builder_.any(differs), gather,
                            [&] { return gather_by_stored(instr, start, *stored); });
@@ -57,8 +56,7 @@ llvm::Value* BodyEmitter::emit_gather(ValueId id) {
 }
 
 std::optional<BodyEmitter::StoredIndex> BodyEmitter::stored_index(const Instr& gather) {
-  if (builder_.lanes() == 1 || active_ != nullptr || packed_.plan != nullptr ||
-      gather.operands[1] != fusion::kNoValue) {
+  if (builder_.lanes() == 1 || active_ != nullptr || gather.operands[1] != fusion::kNoValue) {
     return std::nullopt;
   }
   StoredIndex result;
@@ -88,6 +86,18 @@ std::optional<BodyEmitter::StoredIndex> BodyEmitter::stored_index(const Instr& g
   return result;
 }
 
+bool BodyEmitter::has_lane_offsets(uint16_t access, const Address& start) const {
+  if (start.lanes == StrideClass::kZero || start.lanes == StrideClass::kUnit) return true;
+  return packed_.vector >= 0 && !program_.accesses[access].varies_in_row;
+}
+
+llvm::Value* BodyEmitter::lane_offset(uint16_t access, const Address& start, int lane) {
+  if (start.lanes == StrideClass::kZero) return builder_.index(0);
+  if (start.lanes == StrideClass::kUnit) return builder_.index(lane);
+  llvm::Value* row = builder_.index(packed_.plan->row_of(packed_.vector, lane));
+  return ir_.CreateMul(row, stride(access, program_.packed_row_dim()));
+}
+
 llvm::Value* BodyEmitter::gather_by_stored(const Instr& gather, const Address& start,
                                            const StoredIndex& stored) {
   llvm::Type* element = builder_.memory_type(gather.dtype);
@@ -100,10 +110,8 @@ llvm::Value* BodyEmitter::gather_by_stored(const Instr& gather, const Address& s
     llvm::Value* index =
         ir_.CreateSExt(ir_.CreateAlignedLoad(integer, place, align_of_index), ir_.getInt64Ty());
     if (stored.scale != nullptr) index = ir_.CreateMul(index, stored.scale);
-    llvm::Value* pointer = ir_.CreateGEP(element, base, index);
-    if (start.lanes == StrideClass::kUnit) {
-      pointer = ir_.CreateConstGEP1_64(element, pointer, lane);
-    }
+    llvm::Value* pointer = ir_.CreateGEP(element, base, lane_offset(gather.aux, start, lane));
+    pointer = ir_.CreateGEP(element, pointer, index);
     result = ir_.CreateInsertElement(result, ir_.CreateAlignedLoad(element, pointer, align), lane);
   }
   return decode(gather.dtype, result);
