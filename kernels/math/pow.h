@@ -63,40 +63,41 @@ SLUICE_MATH_INLINE W exp2_f32(W a) {
   return mul(p, power_of_two<W>(n.bits));
 }
 
-// log2(x); float64. The error is 2^-63 of the result.
+// log2(x), reduced by kLeastOfPieces; float64. The error is 2^-63 of the result. As
+// log_by_pieces(): e + log2(1 / inverse) + log2(1 + r), of which r, r^2 and their sums have a low
+// part.
 template <typename V>
-SLUICE_MATH_INLINE Exponent<V> precise_log2(const LogReduced<V>& reduced) {
+SLUICE_MATH_INLINE Exponent<V> precise_log2(const LogReduced<V>& x) {
+  const LogTables& tables = kLog2Tables;
   const V one = constant<V>(1);
-  // s = f / (2 + f), and log(1 + f) = 2 atanh(s).
-  const V f = reduced.f;
-  const V sum = add(f, constant<V>(2));
-  const V sum_low = sub(f, sub(sum, constant<V>(2)));
-  const V inverse = raw_div(one, sum);
-  const V s = mul(f, inverse);
-  const V s_low = mul(fma(neg(s), sum_low, fma(neg(s), sum, f)), inverse);
-  const V z = mul(s, s);
-  const V z_low = fma(add(s, s), s_low, fma(s, s, neg(z)));
-  // atanh(s) / s = 1 + z (1 / 3 + z (...)).
-  const V rest = mul(z, polynomial(z, 0.062884158439896073, 0.057957405334392573,
-                                   0.066706014888657628, 0.076922022948966953, 0.090909107835038847,
-                                   0.11111111095396746, 0.14285714285789933, 0.1999999999999986));
-  const V third = constant<V>(0.3333333333333333);
-  const V p = add(third, rest);
-  const V p_low = add(add(sub(third, p), rest), constant<V>(1.850371707708594e-17));
-  const V u = mul(z, p);
-  const V u_low = fma(z, p_low, fma(z_low, p, fma(z, p, neg(u))));
-  const V w = add(one, u);
-  const V w_low = add(add(sub(one, w), u), u_low);
-  const V half_log = mul(s, w);
-  const V half_log_low = fma(s, w_low, fma(s_low, w, fma(s, w, neg(half_log))));
-  const V factor = constant<V>(2.8853900817779268);  // 2 / ln 2
-  const V log2 = mul(half_log, factor);
-  const V log2_low =
-      fma(half_log_low, factor,
-          fma(half_log, constant<V>(4.0710547481862066e-17), fma(half_log, factor, neg(log2))));
-  const V whole = mul(reduced.minus_exponent, constant<V>(-0x1p-52));
-  const V high = add(whole, log2);
-  return {high, add(add(sub(whole, high), log2), log2_low)};
+  const V minus_half = constant<V>(-0.5);
+  const IntOf<V> piece = round_product(x.f, kPiecesPerUnit, 0).bits;
+  const auto [inverse, piece_high, piece_low] = lookup<V>(tables.of_piece, piece);
+  // The sum is not rounded: an inverse less 1 has few digits, and mostly is the product's negative.
+  const V product = mul(x.f, inverse);
+  const V r = add(product, sub(inverse, one));
+  const V r_low = fma(x.f, inverse, neg(product));
+  const V square = mul(r, r);
+  const V square_low = fma(r, r, neg(square));
+  // r - r^2 / 2.
+  const V w = fma(minus_half, square, r);
+  const V w_low =
+      fma(r_low, sub(one, r), fma(minus_half, square_low, fma(minus_half, square, sub(r, w))));
+  const V factor = constant<V>(tables.factor.high);
+  const V log2 = mul(w, factor);
+  // (log2(1 + r) - w / ln 2) / r^3.
+  const V tail = long_polynomial(r, -0.12045936612121914, 0.13140693076090307, -0.1442693259507437,
+                                 0.16029925714976506, -0.18033688016116842, 0.20609929160946305,
+                                 -0.2404491734814901, 0.2885390081777886, -0.36067376022224085,
+                                 0.4808983469629878);
+  const V log2_low = fma(w_low, factor,
+                         fma(w, constant<V>(tables.factor.low),
+                             fma(mul(square, r), tail, add(fma(w, factor, neg(log2)), piece_low))));
+  const V middle = fma(x.minus_exponent, constant<V>(-0x1p-52), piece_high);
+  const V sum = add(middle, log2);
+  const V rest = add(add(sub(middle, sum), log2), log2_low);
+  const V high = add(sum, rest);
+  return {high, add(sub(sum, high), rest)};
 }
 
 // 2^(high + low), where |low| is small beside 1.
@@ -132,7 +133,7 @@ SLUICE_MATH_INLINE V power_of_magnitude(V magnitude, V exponent) {
     const W product = mul(log2, raw_convert<W>(exponent));
     return raw_convert<V>(exp2_f32(select(is_one, constant<W>(0), product)));
   } else {
-    const Exponent<V> log2 = precise_log2(reduce_for_log(magnitude));
+    const Exponent<V> log2 = precise_log2(reduce_for_log(magnitude, kLeastOfPieces));
     const V high = log2_with_ends(magnitude, log2.high);
     const V product = mul(high, exponent);
     const V low = fma(log2.low, exponent, fma(high, exponent, neg(product)));
@@ -147,7 +148,7 @@ SLUICE_MATH_INLINE V power_of_ordinary(V base, V exponent) {
     using W = Rebind<V, double>;
     return raw_convert<V>(exp2_f32(mul(log2_f32(raw_convert<W>(base)), raw_convert<W>(exponent))));
   } else {
-    const Exponent<V> log2 = precise_log2(reduce_ordinary(base));
+    const Exponent<V> log2 = precise_log2(reduce_ordinary(base, kLeastOfPieces));
     const V product = mul(log2.high, exponent);
     return exp2_of_sum(product, fma(log2.low, exponent, fma(log2.high, exponent, neg(product))));
   }

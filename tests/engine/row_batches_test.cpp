@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sluice/nn.h"
+#include <sluice/nn.h>
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
