@@ -24,6 +24,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ enum class Level : uint8_t { kUniform, kRow, kElement };
 
 inline constexpr int64_t kNontemporalAlignment = 64;  // bytes
 inline constexpr int kMaxPackedDims = 3;
+inline constexpr int64_t kMaxPackedExtent = std::numeric_limits<uint8_t>::max();
 inline constexpr int64_t kMaxPackedStride = 64;  // elements
 
 // Which dim the vector lanes run along, and with it the order of a reduction (kernels/reduction.h).

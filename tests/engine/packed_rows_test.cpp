@@ -220,6 +220,30 @@ TEST(PackedRows, AlongDimsOfFewRows) {
   }
 }
 
+// Rows that are picked under bounds, up to the longest that are packed, and longer ones; and images
+// whose lines lie far apart.
+TEST(PackedRows, OfWhatIsPickedUnderBounds) {
+  const ConfigGuard guard;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kFloat64}) {
+    for (const int64_t points : {100, 253, 256, 300, 520, 601}) {
+      const Tensor x = astype(randint(-9, 9, {2100, points}), dtype).eval();
+      const std::string name = to_string(x.shape()) + " " + std::string(name_of(dtype));
+      expect_bits_of_interpreted(name, [&] { return pad(x.flip(1), {{0, 0}, {1, 1}}); });
+      expect_bits_of_interpreted(name, [&] { return pad(x.flip(1), {{1, 2}, {3, 0}}, 1); });
+    }
+    const Tensor wide = astype(randint(-9, 9, {2100, 12, 60}), dtype).eval();
+    for (const int64_t columns : {3, 8, 20}) {
+      const std::string name = std::to_string(columns) + " " + std::string(name_of(dtype));
+      const Tensor images = wide.slice(2, 5, 5 + columns);
+      expect_bits_of_interpreted(name, [&] { return pad(images, {{0, 0}, {1, 1}, {1, 1}}); });
+      expect_bits_of_interpreted(name, [&] { return pad(images, {{2, 1}, {1, 1}, {1, 1}}); });
+      expect_bits_of_interpreted(name, [&] {
+        return pad(images.swapaxes(1, 2), {{1, 0}, {2, 0}, {0, 1}});
+      });
+    }
+  }
+}
+
 TEST(PackedRows, OfSmallImagesThatArePadded) {
   const ConfigGuard guard;
   const auto permute_last = [](const Tensor& x) { return swapaxes(x, -1, -2); };
@@ -399,6 +423,25 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         sync();
       }
     }
+  }
+}
+
+// Likewise of images that are longer than a page, of which no vector is read whole next to the
+// ends.
+TEST(PackedRows, NothingBesideLongImagesIsRead) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  const Tensor x = randn({140, 23, 70}).eval();
+  for (const bool at_end : {false, true}) {
+    const GuardedBytes memory(read_bytes(x), at_end);
+    const Tensor y = Tensor::adopt(memory.data(), x.shape(), x.dtype());
+    for (const int64_t first : {0, 48}) {
+      const auto padded = [&](const Tensor& in) {
+        return read_bytes(pad(in.slice(2, first, first + 22), {{1, 1}, {1, 1}, {1, 1}}));
+      };
+      EXPECT_EQ(padded(y), padded(x));
+    }
+    sync();
   }
 }
 

@@ -123,11 +123,13 @@ void unpack(Program* program) {
 bool pack_moved_rows(const LoopNest& nest, int64_t fewest, Program* program) {
   const int most = std::min<int>(kMaxPackedDims, static_cast<int>(nest.dims.size()) - 1);
   for (int rank = most; rank > 0; --rank) {
-    int64_t points = 1;
+    int64_t points = 1, longest = 1;
     for (int d = 1; d <= rank; ++d) {
-      points *= std::min(nest.dims[nest.dims.size() - d].extent, kMaxPickedPoints + 1);
+      const int64_t extent = nest.dims[nest.dims.size() - d].extent;
+      points *= std::min(extent, kMaxPickedPoints + 1);
+      longest = std::max(longest, extent);
     }
-    if (points < 2 || points > kMaxPickedPoints) continue;
+    if (points < 2 || points > kMaxPickedPoints || longest > kMaxPackedExtent) continue;
     const int64_t least = rank == 1 && points >= kLongMovedRow ? 1 : fewest;
     if (!has_many_rows(nest, rank, least, kMinMovedRows)) continue;
     pack(nest, rank, program);

@@ -269,7 +269,9 @@ llvm::Value* BodyEmitter::reads_one_page() {
       }
       llvm::Value* address = ir_.CreatePtrToInt(pointer, ir_.getInt64Ty());
       llvm::Value* in_page = ir_.CreateAnd(address, kPage - 1);
-      llvm::Value* fits = ir_.CreateICmpULE(in_page, builder_.index(kPage - size * reach.count));
+      const int64_t room = kPage - size * reach.count;
+      llvm::Value* fits =
+          room < 0 ? ir_.getFalse() : ir_.CreateICmpULE(in_page, builder_.index(room));
       result = ir_.CreateAnd(result, fits);
     };
     if (instr.op == fusion::Op::kLoad) {
