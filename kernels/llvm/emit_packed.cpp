@@ -61,7 +61,10 @@ void KernelEmitter::emit_packed_run(const PackedPlan& plan, const Values& outer,
   hold_conditions(plan, &columns);
   llvm::Value* readable = ir_.getTrue();
   for (llvm::Value* any : wanted) readable = ir_.CreateAnd(readable, any);
-  if (plan.row_condition) return emit_rows_under_condition(plan, columns, first, last, readable);
+  if (plan.row_condition) {
+    return plan.by_row ? emit_rows_under_condition(plan, columns, first, last, readable)
+                       : emit_blocks_under_condition(plan, columns, first, last, readable);
+  }
   emit_packed_blocks(plan, columns, outer, first, last, wanted.empty() ? nullptr : readable);
   body_->set_active(nullptr);
 }
@@ -257,29 +260,56 @@ void KernelEmitter::emit_rows_under_condition(const PackedPlan& plan, const Pack
   body_->set_active(nullptr);
 }
 
-void KernelEmitter::emit_many_under_condition(const PackedPlan& plan, const PackedColumns& columns,
-                                              llvm::Value* first, llvm::Value* last) {
-  llvm::Value* one = builder_.index(1);
-  llvm::Value* rows = body_->extent(program_.packed_row_dim());
-  const auto [before, after] = rows_around(plan);
+llvm::Value* KernelEmitter::condition_holds(const PackedPlan& plan, llvm::Value* first,
+                                            llvm::Value* last) {
   auto holds_at = [&](llvm::Value* row) {
     LaneScope scalar(1);
     body_->set_packed_rows(&plan, row);
     for (const ValueId id : plan.row_bounds) body_->emit(id);
     return body_->scalar(*plan.row_condition);
   };
+  // The condition says nothing about rows that there are not, where rows are not padded.
+  llvm::Value* rows = body_->extent(program_.packed_row_dim());
+  llvm::Value* are_there =
+      ir_.CreateAnd(ir_.CreateICmpSGE(first, builder_.index(0)), ir_.CreateICmpSLT(last, rows));
+  return ir_.CreateAnd(are_there, ir_.CreateAnd(holds_at(first), holds_at(last)));
+}
+
+void KernelEmitter::emit_blocks_under_condition(const PackedPlan& plan,
+                                                const PackedColumns& columns, llvm::Value* first,
+                                                llvm::Value* last, llvm::Value* readable) {
+  const auto [before, after] = rows_around(plan);
+  llvm::Value* lanes = builder_.index(plan.lanes);
+  Outcomes if_true(program_);
+  if_true.learn(*plan.row_condition, true);
+  builder_.loop(first, last, lanes, {}, [&](llvm::Value* row, const Values&) {
+    llvm::Value* is_whole = ir_.CreateICmpSLE(ir_.CreateAdd(row, lanes), last);
+    llvm::Value* last_of_block = builder_.max(after, ir_.CreateSub(lanes, builder_.index(1)));
+    llvm::Value* all_hold =
+        condition_holds(plan, ir_.CreateSub(row, before), ir_.CreateAdd(row, last_of_block));
+    builder_.if_then_else(
+        ir_.CreateAnd(ir_.CreateAnd(is_whole, readable), all_hold),
+        [&] { emit_packed_block(plan, columns, row, nullptr, /*windows=*/true, if_true); },
+        [&] {
+          emit_packed_block(plan, columns, row, builder_.min(ir_.CreateSub(last, row), lanes),
+                            /*windows=*/false, Outcomes(program_));
+        });
+    return Values{};
+  });
+  body_->set_active(nullptr);
+}
+
+void KernelEmitter::emit_many_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                              llvm::Value* first, llvm::Value* last) {
+  llvm::Value* one = builder_.index(1);
+  const auto [before, after] = rows_around(plan);
   Outcomes if_true(program_);
   if_true.learn(*plan.row_condition, true);
   builder_.walk(first, last, [&](llvm::Value* row) {
     llvm::Value* end = ir_.CreateAdd(row, builder_.index(kRowsAtOnce));
-    llvm::Value* first_around = ir_.CreateSub(row, before);
-    llvm::Value* last_around = ir_.CreateAdd(end, after);
-    // The condition says nothing about rows that there are not, where rows are not padded.
-    llvm::Value* all_hold = ir_.CreateAnd(ir_.CreateICmpSGE(first_around, builder_.index(0)),
-                                          ir_.CreateICmpSLT(last_around, rows));
-    all_hold = ir_.CreateAnd(all_hold, ir_.CreateICmpSLE(end, last));
-    all_hold =
-        ir_.CreateAnd(all_hold, ir_.CreateAnd(holds_at(first_around), holds_at(last_around)));
+    llvm::Value* all_hold =
+        ir_.CreateAnd(ir_.CreateICmpSLE(end, last),
+                      condition_holds(plan, ir_.CreateSub(row, before), ir_.CreateAdd(end, after)));
     builder_.if_then_else(
         all_hold,
         [&] {

@@ -109,7 +109,13 @@ class KernelEmitter {
   // Whether runs before this one and after it lie around all that its windows may read; null if
   // that does not tell.
   llvm::Value* has_runs_around(const PackedPlan& plan, const Values& outer);
-  // Rows under PackedPlan::row_condition, and one of them.
+  // Whether PackedPlan::row_condition holds in the rows [first, last], all of which there are.
+  llvm::Value* condition_holds(const PackedPlan& plan, llvm::Value* first, llvm::Value* last);
+  // Blocks of several rows under it: those of which all rows, and what is read around them, are
+  // wanted, and others.
+  void emit_blocks_under_condition(const PackedPlan& plan, const PackedColumns& columns,
+                                   llvm::Value* first, llvm::Value* last, llvm::Value* readable);
+  // Where each row is a block: rows under it, and one of them.
   void emit_rows_under_condition(const PackedPlan& plan, const PackedColumns& columns,
                                  llvm::Value* first, llvm::Value* last, llvm::Value* readable);
   void emit_many_under_condition(const PackedPlan& plan, const PackedColumns& columns,

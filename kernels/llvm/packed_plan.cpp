@@ -84,6 +84,20 @@ int widest_moved(const Program& program) {
 
 }  // namespace
 
+namespace {
+
+// Whether a condition has a part of the rows, which holds in all of them between two in which it
+// holds. Without masks it does not matter.
+bool has_interval(const Program& program, const std::vector<fusion::Variation>& variation,
+                  ValueId condition) {
+  const std::optional<fusion::ConditionParts> parts =
+      fusion::parts_of_condition(program, variation, condition);
+  return host().masked_vectors && parts && parts->of_row != fusion::kNoValue &&
+         !fusion::parts_of_interval(program, variation, parts->of_row).empty();
+}
+
+}  // namespace
+
 bool reads_windows(const Program& program) {
   const int lanes = lanes_of_moved(program);
   const std::vector<fusion::Variation> variation = fusion::find_variation(program);
@@ -97,7 +111,11 @@ bool reads_windows(const Program& program) {
     if (instr.op != Op::kLoad && instr.op != Op::kGather) continue;
     if (!is_near(program.accesses[instr.aux])) return false;
     if (instr.op == Op::kGather && !is_rolled(program, variation, instr)) return false;
-    if (instr.num_operands > 0 && variation[instr.operands[0]].along_rows) return false;
+    const bool is_guarded = instr.op == Op::kLoad && instr.num_operands > 0;
+    if (is_guarded && variation[instr.operands[0]].along_rows &&
+        !has_interval(program, variation, instr.operands[0])) {
+      return false;
+    }
   }
   return std::all_of(program.stores.begin(), program.stores.end(), [&](const fusion::Store& store) {
     const Access& access = program.accesses[store.access];
@@ -204,8 +222,9 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
     (along_rows ? in_row ? both : rows : in_row ? columns : run).push_back(id);
   }
   find_chosen(program);
+  const std::vector<ValueId> in_row_part = find_row_condition(program, variation);
   if (by_row) {
-    find_whole_reads(program, variation);
+    find_whole_reads(program, variation, in_row_part);
     return;
   }
   for (const ValueId id : both) {
@@ -221,7 +240,11 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
     if (interleaved[id]) continue;
     // A predicate that is the same in all rows holds for some column of every row, or for none: the
     // rows between the first and the last are then memory that may be read.
-    const bool same_in_rows = is_plain || !variation[instr.operands[0]].along_rows;
+    ValueId condition = is_plain || rolls ? fusion::kNoValue : instr.operands[0];
+    if (condition != fusion::kNoValue && in_row_part[condition] != fusion::kNoValue) {
+      condition = in_row_part[condition];
+    }
+    const bool same_in_rows = condition == fusion::kNoValue || !variation[condition].along_rows;
     const int stride = access.row_stride;
     const bool is_whole = is_consecutive && stride == points && !rolls;
     if (stride == 0 || is_whole || !same_in_rows) continue;
@@ -230,7 +253,7 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
     if (rolls) {
       conditions[id] = *fusion::chooser_of(program, variation, instr.operands[0]);
     } else if (!is_plain) {
-      conditions[id] = instr.operands[0];
+      conditions[id] = condition;
     }
     const int span = span_of_row(*this, program, access);
     rows_before = std::max(rows_before, static_cast<int>(ceil_div(int64_t{span}, stride)));
@@ -256,12 +279,12 @@ void PackedPlan::find_chosen(const Program& program) {
   for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = chosen[i] && !otherwise[i];
 }
 
-void PackedPlan::find_whole_reads(const Program& program,
-                                  const std::vector<fusion::Variation>& variation) {
-  // By value, of a condition of the row and one that is the same in all rows: the latter.
+std::vector<ValueId> PackedPlan::find_row_condition(
+    const Program& program, const std::vector<fusion::Variation>& variation) {
   std::vector<ValueId> in_row_part(program.body.size(), fusion::kNoValue);
   for (const ValueId id : both) {
     if (program.body[id].op != Op::kLogicalAnd) continue;
+    if (!by_row && (program.nontemporal || !has_interval(program, variation, id))) continue;
     const std::optional<fusion::ConditionParts> parts =
         fusion::parts_of_condition(program, variation, id);
     if (!parts || (row_condition && *row_condition != parts->of_row)) continue;
@@ -269,6 +292,12 @@ void PackedPlan::find_whole_reads(const Program& program,
     in_row_part[id] = parts->of_points;
   }
   if (row_condition) row_bounds = fusion::parts_of_interval(program, variation, *row_condition);
+  return in_row_part;
+}
+
+void PackedPlan::find_whole_reads(const Program& program,
+                                  const std::vector<fusion::Variation>& variation,
+                                  const std::vector<ValueId>& in_row_part) {
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
     const bool is_load = instr.op == Op::kLoad && instr.num_operands > 0;

@@ -76,17 +76,21 @@ struct PackedPlan {
   // The rows at both ends of a run where a window may leave the memory that the rows span.
   int rows_before = 0;
   int rows_after = 0;  // counted from the first row of a block
-  // Where each row is a block. A condition that is the same for all points of a row, without which
-  // nothing is read; a row of `windows` is then read whole if it lies in one page, elsewhere if
-  // there are rows on both sides.
+  // A condition that is the same for all points of a row, without which nothing is read. Where each
+  // row is a block, one of `windows` is then read whole if it lies in one page, elsewhere if there
+  // are rows on both sides.
   std::optional<fusion::ValueId> row_condition;
   // What it is made of, if it holds in all rows between two in which it holds.
   std::vector<fusion::ValueId> row_bounds;
 
  private:
   void find_chosen(const fusion::Program& program);
+  // By value, of a condition of the row and one that is the same in all rows: the latter.
+  std::vector<fusion::ValueId> find_row_condition(const fusion::Program& program,
+                                                  const std::vector<fusion::Variation>& variation);
   void find_whole_reads(const fusion::Program& program,
-                        const std::vector<fusion::Variation>& variation);
+                        const std::vector<fusion::Variation>& variation,
+                        const std::vector<fusion::ValueId>& in_row_part);
 };
 
 // The elements that the lanes of vector `v` take of rows that are a known distance apart, relative

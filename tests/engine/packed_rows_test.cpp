@@ -220,6 +220,30 @@ TEST(PackedRows, AlongDimsOfFewRows) {
   }
 }
 
+// Blocks of short rows, all of which are within bounds, none, or some.
+TEST(PackedRows, OfRowsUnderBounds) {
+  const ConfigGuard guard;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kFloat64}) {
+    for (const int64_t points : {2, 3, 8, 17}) {
+      for (const int64_t rows : {130, 2100}) {
+        const Tensor x = astype(randint(-9, 9, {rows, points}), dtype).eval();
+        const Tensor y = astype(randint(-9, 9, {rows + 40, points + 1}), dtype).eval();
+        const std::string name = to_string(x.shape()) + " " + std::string(name_of(dtype));
+        expect_bits_of_interpreted(name, [&] { return pad(x, {{20, 20}, {1, 0}}); });
+        expect_bits_of_interpreted(name, [&] { return pad(x, {{0, 40}, {1, 0}}, 1) * y; });
+        expect_bits_of_interpreted(name, [&] {
+          const Tensor shifted = pad(x.slice(0, 3, rows), {{23, 20}, {0, 1}});
+          return pad(x, {{39, 1}, {1, 0}}) + shifted;
+        });
+        expect_bits_of_interpreted(name, [&] { return pad(x.flip(0), {{7, 33}, {1, 0}}) - y; });
+        expect_bits_of_interpreted(name, [&] {
+          return concat({pad(x, {{40, 0}, {1, 0}}), y.flip(1)}, 1);
+        });
+      }
+    }
+  }
+}
+
 // Rows that are picked under bounds, up to the longest that are packed, and longer ones; and images
 // whose lines lie far apart.
 TEST(PackedRows, OfWhatIsPickedUnderBounds) {
