@@ -12,7 +12,6 @@ using fusion::Instr;
 using fusion::Op;
 using fusion::StrideClass;
 using fusion::ValueId;
-using ir::LaneScope;
 
 llvm::Value* BodyEmitter::emit_gather(ValueId id) {
   const Instr& instr = program_.body[id];
