@@ -115,15 +115,17 @@ namespace {
 enum class Reading : uint8_t { kNone, kLoaded, kOther };
 
 // By access: whether all that happens to it is loads, if under predicates then of
-// parts_of_condition().
+// parts_of_condition() that vary in the row.
 std::vector<Reading> find_readings(const Program& program,
                                    const std::vector<Variation>& variation) {
   std::vector<Reading> readings(program.accesses.size(), Reading::kNone);
   for (const Instr& instr : program.body) {
     if (!has_access(instr.op)) continue;
-    const bool is_plain =
-        instr.op == Op::kLoad &&
-        (instr.num_operands == 0 || parts_of_condition(program, variation, instr.operands[0]));
+    bool is_plain = instr.op == Op::kLoad;
+    if (is_plain && instr.num_operands > 0) {
+      const auto parts = parts_of_condition(program, variation, instr.operands[0]);
+      is_plain = parts && parts->of_points != kNoValue;
+    }
     Reading& own = readings[instr.aux];
     own = is_plain && own != Reading::kOther ? Reading::kLoaded : Reading::kOther;
   }

@@ -82,18 +82,14 @@ int widest_moved(const Program& program) {
   return widest;
 }
 
-}  // namespace
-
-namespace {
-
-// Whether a condition has a part of the rows, which holds in all of them between two in which it
-// holds: worth knowing of long runs, and where masks are free.
+// Whether a condition has a part of the points, and one of the rows, which holds in all of them
+// between two in which it holds: worth knowing of long runs, and where masks are free.
 bool has_interval(const Program& program, const std::vector<fusion::Variation>& variation,
                   ValueId condition) {
   const std::optional<fusion::ConditionParts> parts =
       fusion::parts_of_condition(program, variation, condition);
   return host().masked_vectors && !program.short_runs && parts &&
-         parts->of_row != fusion::kNoValue &&
+         parts->of_row != fusion::kNoValue && parts->of_points != fusion::kNoValue &&
          !fusion::parts_of_interval(program, variation, parts->of_row).empty();
 }
 

@@ -236,6 +236,9 @@ TEST(PackedRows, OfRowsUnderBounds) {
           return pad(x, {{39, 1}, {1, 0}}) + shifted;
         });
         expect_bits_of_interpreted(name, [&] { return pad(x.flip(0), {{7, 33}, {1, 0}}) - y; });
+        const Tensor inside = x.slice(1, 0, points - 1);
+        expect_bits_of_interpreted(name, [&] { return pad(inside, {{3, 2}, {0, 0}}, 1); });
+        expect_bits_of_interpreted(name, [&] { return pad(inside.flip(1), {{3, 2}, {0, 0}}); });
         expect_bits_of_interpreted(name, [&] {
           return concat({pad(x, {{40, 0}, {1, 0}}), y.flip(1)}, 1);
         });

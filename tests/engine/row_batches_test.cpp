@@ -42,6 +42,10 @@ const Case kCases[] = {
        const Tensor rest = where(arange(x.shape().back()) == place, of_row, x);
        return std::vector{place, max(rest, -1), sum(rest, -1)};
      }},
+    {"conditions on what is costly",
+     [](const Tensor& x, const Tensor& of_row) {
+       return std::vector{any(exp(x) > exp(of_row) * 5, -1), all(exp(x) > of_row, -1)};
+     }},
     {"conditions",
      [](const Tensor& x, const Tensor& of_row) {
        const Tensor all_above = all(x > of_row, -1, true);

@@ -43,8 +43,9 @@ llvm::Value* BodyEmitter::emit_gather(ValueId id) {
     return decode(instr.dtype, load_lanes(pointers, instr.dtype, mask, mostly_same));
   };
   if (!mostly_same) {
+    if (!has_lane_offsets(instr.aux, start)) return gather();
     const std::optional<StoredIndex> stored = stored_index(instr);
-    if (!stored || !has_lane_offsets(instr.aux, start)) return gather();
+    if (!stored) return gather();
     llvm::Value* differs = ir_.CreateICmpNE(stored->checked, stored->index);
     return builder_.choose(builder_.any(differs), gather,
                            [&] { return gather_by_stored(instr, start, *stored); });

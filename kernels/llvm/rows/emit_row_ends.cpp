@@ -1,6 +1,7 @@
-// What whole steps leave of a row, where masks are not free. A step is several vectors of the
-// hardware, of which only those that have elements are computed, and one at most under a mask. Rows
-// that follow one another are alike, so that the processor foresees which.
+// What whole steps leave of a row, where masks are not free, or what is computed is costly. A step
+// is several vectors of the hardware, of which only those that have elements are computed, and one
+// at most under a mask; where masks are free, the halves of a step. Rows that follow one another
+// are alike, so that the processor foresees which.
 #include <algorithm>
 #include <functional>
 #include <vector>
