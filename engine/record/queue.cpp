@@ -82,6 +82,7 @@ void Queue::flush_full() {
       // What gradients need may be given up between windows, but not what a window reads and
       // writes. If it is no more than this, a window of all of a step can be planned to fit.
       constexpr int kMostLive = 3;
+      stream_->wait(stream_->next_ticket() - 1);  // what is in flight will be room
       const int64_t room = settings_.memory_limit - backend_.memory_stats().in_use;
       if (is_short() || !is_alone() || bytes_since_scan_ > kMostLive * room) {
         run_in_pieces(cause);

@@ -19,7 +19,7 @@ constexpr int64_t kPartOfLimit = 128;
 class Fitting {
  public:
   Fitting(const Window& window, uint64_t pins, runtime::Backend* backend)
-      : device_(window.node(0)->device), backend_(*backend) {
+      : window_(window), pins_(pins), device_(window.node(0)->device), backend_(*backend) {
     find_overwritable(window, pins, &inputs_);
     limit_ = config().memory_limit;
     backend_.set_memory_limit(limit_);
@@ -39,10 +39,16 @@ class Fitting {
   int64_t available() const { return limit_ - backend_.memory_stats().in_use; }
   bool fits(int64_t bytes) const { return bytes <= available(); }
 
-  // True if there is room then.
-  bool make_room(int64_t bytes, runtime::Stream* stream) const {
-    // Work in flight will free memory, and keeps what is given up until it is done.
+  // Work in flight will free memory. Until it is done it keeps what is given up, and inputs that
+  // could be overwritten.
+  void wait_for_work_in_flight(runtime::Stream* stream) {
     stream->wait(stream->next_ticket() - 1);
+    inputs_.clear();
+    find_overwritable(window_, pins_, &inputs_);
+  }
+
+  // True if there is room then.
+  bool make_room(int64_t bytes) const {
     while (!fits(bytes)) {
       if (!reclaim(device_, bytes - available())) return false;
     }
@@ -55,6 +61,8 @@ class Fitting {
   }
 
  private:
+  const Window& window_;
+  const uint64_t pins_;
   const Device device_;
   runtime::Backend& backend_;
   InputMemories inputs_;
@@ -68,9 +76,11 @@ FittingPlan fit_to_memory(const Window& window, uint64_t pins,
                           runtime::Backend* backend, runtime::Stream* stream,
                           FlushObserver* observer) {
   const StageScope stage(observer, FlushStage::kPlan);
-  const Fitting fitting(window, pins, backend);
+  Fitting fitting(window, pins, backend);
+  if (fitting.fits(fitting.needed(*plan))) return {std::move(plan)};
+  fitting.wait_for_work_in_flight(stream);
   const int64_t needed = fitting.needed(*plan);
-  if (fitting.fits(needed) || fitting.make_room(needed, stream)) return {std::move(plan)};
+  if (fitting.make_room(needed)) return {std::move(plan)};
   const fusion::MemoryBudget budget = fitting.budget();
   std::shared_ptr<const ReadyPlan> thrifty = plan->thrifty.find_or_make(
       budget.bytes, [&](const ReadyPlan& known) { return fitting.needed(known); },

@@ -79,6 +79,8 @@ struct Value {
 struct Candidate {
   std::vector<std::pair<const Node*, Value>> values;
 
+  int64_t bytes() const { return static_cast<int64_t>(values[0].first->buffer->bytes()); }
+
   // Nobody else wants a value, or the memory.
   bool is_free() const {
     return values[0].first->buffer.count() == static_cast<int32_t>(values.size()) &&
@@ -94,6 +96,11 @@ struct Candidate {
 class Eviction {
  public:
   explicit Eviction(Device device) : device_(device) {
+    for (Values* pass = Values::innermost(); pass != nullptr; pass = pass->outer()) {
+      for (Tape* tape : pass->computed()) {
+        add(pass->computed(tape).node_ref().get(), tape, {tape, 0, pass});
+      }
+    }
     for (Tape* tape = newest; tape != nullptr; tape = tape->previous_listed) {
       if (tape->device != device) continue;
       for (size_t k = 0; k < tape->operands.size(); ++k) {
@@ -101,12 +108,11 @@ class Eviction {
         if (operand.tape) add(operand.value.get(), operand.tape.get(), {tape, k, nullptr});
       }
     }
-    for (Values* pass = Values::innermost(); pass != nullptr; pass = pass->outer()) {
-      pass->for_each_computed([&](Tape* tape, const Tensor& value) {
-        add(value.node_ref().get(), tape, {tape, 0, pass});
-      });
-    }
-    absl::erase_if(candidates_, [](const auto& candidate) { return !candidate.second.is_free(); });
+    std::reverse(candidates_.begin(), candidates_.end());
+    candidates_.erase(
+        std::remove_if(candidates_.begin(), candidates_.end(),
+                       [](const Candidate& candidate) { return !candidate.is_free(); }),
+        candidates_.end());
   }
 
   // Gives up values of `bytes` or more, which die with what it returns.
@@ -114,13 +120,15 @@ class Eviction {
     std::vector<NodeRef> given_up;
     int64_t freed = 0;
     while (freed < bytes && !candidates_.empty()) {
+      // Of several, the first: backward passes want it last.
       const auto cheapest = std::min_element(
-          candidates_.begin(), candidates_.end(),
-          [](const auto& a, const auto& b) { return work_per_byte(a) < work_per_byte(b); });
-      freed += static_cast<int64_t>(cheapest->first->bytes());
-      give_up(cheapest->second, &given_up);
+          candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+            return work_per_byte(a) < work_per_byte(b);
+          });
+      freed += cheapest->bytes();
+      give_up(*cheapest, &given_up);
       engine::count(engine::counters().values_evicted,
-                    static_cast<int64_t>(cheapest->second.values.size()));
+                    static_cast<int64_t>(cheapest->values.size()));
       candidates_.erase(cheapest);
     }
     engine::count(engine::counters().bytes_evicted, freed);
@@ -128,24 +136,24 @@ class Eviction {
   }
 
  private:
-  using Candidates = absl::flat_hash_map<const runtime::Buffer*, Candidate>;
-
   void add(Node* node, Tape* source, Holder holder) {
     if (node == nullptr || node->device != device_ || !node->submitted() || !can_compute(*source)) {
       return;
     }
-    auto& values = candidates_[node->buffer.get()].values;
+    const auto [known, is_new] = index_.try_emplace(node->buffer.get(), candidates_.size());
+    if (is_new) candidates_.emplace_back();
+    auto& values = candidates_[known->second].values;
     auto value = std::find_if(values.begin(), values.end(),
-                              [node](const auto& known) { return known.first == node; });
+                              [node](const auto& other) { return other.first == node; });
     if (value == values.end()) value = values.insert(value, {node, {source, {}}});
     value->second.holders.push_back(holder);
   }
 
-  static double work_per_byte(const Candidates::value_type& candidate) {
+  static double work_per_byte(const Candidate& candidate) {
     int steps = 64;
     double work = 0;
-    for (const auto& value : candidate.second.values) work += work_of(*value.second.source, &steps);
-    return work / static_cast<double>(std::max<size_t>(candidate.first->bytes(), 1));
+    for (const auto& value : candidate.values) work += work_of(*value.second.source, &steps);
+    return work / static_cast<double>(std::max<int64_t>(candidate.bytes(), 1));
   }
 
   static void give_up(const Candidate& candidate, std::vector<NodeRef>* given_up) {
@@ -164,7 +172,9 @@ class Eviction {
   }
 
   const Device device_;
-  Candidates candidates_;
+  // The oldest first. The order decides between equals: the same program gives up the same values.
+  std::vector<Candidate> candidates_;
+  absl::flat_hash_map<const runtime::Buffer*, size_t> index_;  // while they are collected
 };
 
 bool give_up(Device device, int64_t bytes) {

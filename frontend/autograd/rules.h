@@ -37,21 +37,25 @@ class Values {
   // For eviction.h: those of this thread, and what they keep.
   static Values* innermost() { return innermost_; }
   Values* outer() const { return outer_; }
-  template <typename F>
-  void for_each_computed(F f) const {
-    for (const auto& [tape, value] : computed_) f(tape, value);
-  }
+  std::vector<Tape*> computed() const;  // the newest first
+  const Tensor& computed(Tape* tape) const { return computed_.find(tape)->second.value; }
   engine::NodeRef take_computed(Tape* tape) {
-    return std::move(computed_.extract(tape).mapped()).release();
+    return std::move(computed_.extract(tape).mapped().value).release();
   }
 
  private:
   static SLUICE_FAST_TLS Values* innermost_;
 
+  struct Computed {
+    Tensor value;
+    uint64_t number;
+  };
+
   Tensor compute(Tape* tape);
 
   Values* const outer_;
-  absl::flat_hash_map<Tape*, Tensor> computed_;
+  absl::flat_hash_map<Tape*, Computed> computed_;
+  uint64_t num_computed_ = 0;
 };
 
 // What a rule is given: the op and the gradient of its result, in the result's dtype.

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <sluice/creation.h>
 #include <sluice/ops.h>
@@ -39,11 +41,21 @@ Tensor Values::operand(const Tape& tape, size_t k, DType dtype) {
 }
 
 Tensor Values::result(Tape* tape) {
-  if (const auto found = computed_.find(tape); found != computed_.end()) return found->second;
+  if (const auto found = computed_.find(tape); found != computed_.end()) return found->second.value;
   engine::NodeRef pending = engine::Queue::current(tape->device).find_pending(tape->node);
   Tensor value = pending == nullptr ? compute(tape) : Tensor(std::move(pending));
-  computed_.emplace(tape, value);
+  computed_.emplace(tape, Computed{value, num_computed_++});
   return value;
+}
+
+std::vector<Tape*> Values::computed() const {
+  std::vector<Tape*> tapes;
+  tapes.reserve(computed_.size());
+  for (const auto& [tape, computed] : computed_) tapes.push_back(tape);
+  std::sort(tapes.begin(), tapes.end(), [this](Tape* a, Tape* b) {
+    return computed_.find(a)->second.number > computed_.find(b)->second.number;
+  });
+  return tapes;
 }
 
 // The op again, of the same values: the same bits.
