@@ -121,10 +121,10 @@ class Eviction {
     int64_t freed = 0;
     while (freed < bytes && !candidates_.empty()) {
       // Of several, the first: backward passes want it last.
-      const auto cheapest = std::min_element(
-          candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-            return work_per_byte(a) < work_per_byte(b);
-          });
+      const auto cheapest = std::min_element(candidates_.begin(), candidates_.end(),
+                                             [](const Candidate& a, const Candidate& b) {
+                                               return work_per_byte(a) < work_per_byte(b);
+                                             });
       freed += cheapest->bytes();
       give_up(*cheapest, &given_up);
       engine::count(engine::counters().values_evicted,
