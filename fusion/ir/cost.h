@@ -28,6 +28,10 @@ inline constexpr int64_t kMaxBroadcastOfCostly = 16;
 // A kernel of several passes runs whole rows, a row on one thread: rows have to be many or short.
 inline constexpr int64_t kManyRows = 32;
 inline constexpr int64_t kShortRow = 65536;
+// Of a few columns most lanes are empty, in every pass over them. Kernels of one pass each, which
+// are packed or split, take half as long, unless the columns are short.
+inline constexpr int64_t kFewColumns = 8;
+inline constexpr int64_t kMostOfFewColumns = 1024;
 // Row epilogues aren't vectorised: shorter rows don't pay for one, unless they are unrolled.
 inline constexpr int64_t kMinRowForEpilogue = 16;
 // Rows of at most so many elements are unrolled, if there are many enough to be worth a kernel for

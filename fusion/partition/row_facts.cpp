@@ -26,6 +26,14 @@ const Rows* find_last(absl::Span<const uint64_t> set, const std::vector<Rows>& r
   return nullptr;
 }
 
+// Reduced rows that are side by side in memory, if it is in order: fewer than a vector has lanes.
+bool are_few_columns(const Shape& space, const std::vector<int>& axes) {
+  if (axes.empty() || axes.back() == space.rank() - 1) return false;
+  int64_t columns = 1;
+  for (int k = axes.back() + 1; k < space.rank(); ++k) columns *= space[k];
+  return 1 < columns && columns <= kFewColumns;
+}
+
 }  // namespace
 
 Rows rows_of(const Graph& graph, NodeId reduction) {
@@ -41,6 +49,7 @@ int64_t row_length(const Shape& space, const std::vector<int>& axes) {
 
 bool rows_fit(const Shape& space, const std::vector<int>& axes) {
   const int64_t length = row_length(space, axes);
+  if (length > kMostOfFewColumns && are_few_columns(space, axes)) return false;
   return length <= kShortRow || space.numel() / length >= kManyRows;
 }
 

@@ -181,8 +181,9 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
                                  [&](const RowPlan::Stage& pass) { return scans_columns(pass); });
   llvm::Value* columns = ir_.CreateSub(last, first);
   const int lanes = plan_.lanes / kNarrowPart;
-  // Of few columns vectors side by side would be empty, mostly.
-  const int most_narrow = plan_.lanes * 3 / 4;
+  // Of few columns vectors side by side would be empty, mostly. Where masks are free, several
+  // narrow vectors take longer than a wide one.
+  const int most_narrow = host().masked_vectors ? lanes : plan_.lanes * 3 / 4;
   const bool has_narrow_vectors = program_.schedule == fusion::Schedule::kColumn &&
                                   (plan_.passes.size() > 1 || entry_ == Entry::kFinish) &&
                                   !program_.tiled && plan_.lanes >= 4 * kNarrowPart;

@@ -194,6 +194,22 @@ TEST_F(Fusion, AReductionTakesItsPrologueIn) {
   EXPECT_LE(stats().kernels_launched, 2);
 }
 
+TEST_F(Fusion, LongRowsSideBySideThatFillNoVectorAreReducedByKernelsOfOnePass) {
+  const auto kernels = [](const Shape& shape, int axis) {
+    const Tensor x = rand(shape).eval();
+    sync();
+    reset_stats();
+    static_cast<void>(softmax(x, axis).to_vector<float>());
+    return stats().kernels_launched;
+  };
+  EXPECT_EQ(kernels({4000, 4}, 0), 3);  // the greatest, the sum, the quotients
+  EXPECT_EQ(kernels({5, 4000, 2}, 1), 3);
+  EXPECT_EQ(kernels({1000, 4}, 0), 1);
+  EXPECT_EQ(kernels({4000, 16}, 0), 1);
+  EXPECT_EQ(kernels({4, 4000}, 1), 1);
+  EXPECT_EQ(kernels({4000, 1}, 0), 1);
+}
+
 TEST_F(Fusion, WithoutFusionEveryOpIsAKernel) {
   const Tensor x = leaf();
   config().fuse = false;

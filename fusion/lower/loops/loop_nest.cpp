@@ -197,6 +197,10 @@ bool arrange_lanes(const Program& program, LoopNest* nest) {
 
 namespace {
 
+// Fewer columns than a vector has lanes are read by tiles as well: lane by lane takes ten times as
+// long.
+constexpr int64_t kMinTileColumns = 2;
+
 // By access: all that happens to it is loads without predicates.
 std::vector<bool> find_loaded(const Program& program) {
   std::vector<bool> loaded(program.accesses.size(), false);
@@ -221,7 +225,7 @@ size_t tile_dim_of_reduction(const Program& program, const LoopNest& nest, size_
     // A tile is a leaf, which the end of a run must not cut.
     const size_t last = dims.size() - 1;
     const bool is_cut = last > lane + 1 && dims[last].extent % leaf_size(program.schedule) != 0;
-    const bool fits = std::min(dims[lane].extent, dims[last].extent) >= kMinTileSide;
+    const bool fits = dims[lane].extent >= kMinTileColumns && dims[last].extent >= kMinTileSide;
     return fits && !is_cut ? last : lane;
   }
   if (lane == 0 || !dims[lane - 1].reduced) return lane;
