@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "fusion/graph/projection.h"
 #include "fusion/ir/cost.h"
@@ -152,8 +154,28 @@ class Placer {
   bool walks_rows(NodeId n, int g, const Rows& rows) const {
     const Group& reader = group(g);
     return !reader.library && reader.space == rows.space &&
-           (reader.axes.empty() || reader.axes == rows.axes) && rows_fit(rows.space, rows.axes) &&
-           positions_.of_reads(n, g) == outer_dims(rows.space, rows.axes);
+           (reader.axes.empty() || reader.axes == rows.axes) &&
+           positions_.of_reads(n, g) == outer_dims(rows.space, rows.axes) &&
+           (rows_fit(rows.space, rows.axes) || (!reader.axes.empty() && is_for_row_ends(n, g)));
+  }
+
+  // True if all that `g` computes from `n` it computes once a row, so that it need not walk its
+  // rows again.
+  bool is_for_row_ends(NodeId n, int g) const {
+    absl::flat_hash_set<NodeId> found = {n};
+    std::vector<NodeId> pending = {n};
+    while (!pending.empty()) {
+      const NodeId value = pending.back();
+      pending.pop_back();
+      for (const Use& use : uses_.of(value)) {
+        if (!positions_.is_member(use.consumer, g)) continue;
+        if (!is_pointwise(node(use.consumer).op) || !positions_.is_at_row_ends(use.consumer, g)) {
+          return false;
+        }
+        if (found.insert(use.consumer).second) pending.push_back(use.consumer);
+      }
+    }
+    return true;
   }
 
   // True if `g` reduces other rows of the same space and can unroll these, of which it reads `n`.

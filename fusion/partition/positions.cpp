@@ -117,6 +117,16 @@ bool Positions::once_a_row(NodeId n, int g) const {
   return !group.axes.empty() && of_reads(n, g) == outer_dims(group.space, group.axes);
 }
 
+bool Positions::is_member(NodeId n, int g) const {
+  return std::any_of(members_[n].begin(), members_[n].end(),
+                     [&](const Member& member) { return groups_.find(member.group) == g; });
+}
+
+bool Positions::is_at_row_ends(NodeId n, int g) const {
+  const Group& group = groups_.at(g);
+  return !group.axes.empty() && of_member(n, g) == outer_dims(group.space, group.axes);
+}
+
 bool Positions::can_store(NodeId n, int g) const {
   const Group& group = groups_.at(g);
   if (group.library) return false;

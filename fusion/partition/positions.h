@@ -31,6 +31,10 @@ class Positions {
   // group's space is changed.
   void move_to_rows(int g, const Rows& rows, NodeId reduction);
 
+  bool is_member(NodeId n, int g) const;
+  // True if the member `n` is computed once a row of those that `g` reduces.
+  bool is_at_row_ends(NodeId n, int g) const;
+
   // ---- Of reads. They follow from the positions of the consumers.
 
   // The position at which `use` reads its value, in group `g` of its consumer.

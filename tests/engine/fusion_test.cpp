@@ -210,6 +210,26 @@ TEST_F(Fusion, LongRowsSideBySideThatFillNoVectorAreReducedByKernelsOfOnePass) {
   EXPECT_EQ(kernels({4000, 1}, 0), 1);
 }
 
+TEST_F(Fusion, SumsOfLongRowsAndWhatFollowsThemAreOneKernel) {
+  for (const Shape& shape : {Shape{4000, 4}, Shape{3, 70'000}}) {
+    const int axis = shape[0] > shape[1] ? 0 : 1;
+    const Tensor x = rand(shape).eval(), w = rand(shape).eval();
+    sync();
+    reset_stats();
+    const Tensor mean = (sum(x * w, axis) / sum(w, axis)).eval();
+    EXPECT_EQ(stats().kernels_launched, 1);
+    // The second pass is another kernel.
+    reset_stats();
+    const Tensor centred = x - expand_dims(mean, axis);
+    static_cast<void>((sum(x * w, axis) / sum(square(centred), axis)).to_vector<float>());
+    EXPECT_EQ(stats().kernels_launched, 1);
+    reset_stats();
+    const Tensor again = x - sum(x * w, axis, true) / sum(w, axis, true);
+    static_cast<void>(sum(square(again), axis).to_vector<float>());
+    EXPECT_EQ(stats().kernels_launched, 2);
+  }
+}
+
 TEST_F(Fusion, WithoutFusionEveryOpIsAKernel) {
   const Tensor x = leaf();
   config().fuse = false;
