@@ -1,7 +1,10 @@
 #include "frontend/indexing/positions.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 #include <sluice/creation.h>
 #include <sluice/ops.h>
@@ -14,11 +17,44 @@ namespace sluice {
 namespace frontend {
 namespace {
 
-// How many of each block and of those before it are true.
-Tensor counts_of_blocks(const Tensor& mask, int64_t blocks) {
-  const int64_t padding = blocks * fusion::kCompactionBlock - mask.numel();
-  const Tensor padded = padding == 0 ? mask : pad(mask, {{0, padding}}, false);
-  return cumsum(sum(reshape(padded, Shape{blocks, fusion::kCompactionBlock}), 1), 0);
+// How many elements of a mask are true: of each block and of those before it, and of all.
+struct Counts {
+  Tensor of_blocks;
+  int64_t all;
+};
+
+int64_t count_true(std::span<const bool> values) {
+  constexpr size_t kMostInByte = 255;
+  int64_t count = 0;
+  size_t i = 0;
+  uint64_t eight;
+  while (values.size() - i >= sizeof(eight)) {
+    uint64_t sums = 0;  // of each eighth byte
+    for (size_t k = 0; k < kMostInByte && values.size() - i >= sizeof(eight); ++k) {
+      std::memcpy(&eight, &values[i], sizeof(eight));
+      sums += eight;
+      i += sizeof(eight);
+    }
+    for (; sums != 0; sums >>= 8) count += static_cast<int64_t>(sums & 0xff);
+  }
+  return count + std::count(values.begin() + static_cast<std::ptrdiff_t>(i), values.end(), true);
+}
+
+Counts count(const Tensor& mask, int64_t blocks) {
+  if (blocks > 1) {
+    const int64_t padding = blocks * fusion::kCompactionBlock - mask.numel();
+    const Tensor padded = padding == 0 ? mask : pad(mask, {{0, padding}}, false);
+    const Tensor counts =
+        cumsum(sum(reshape(padded, Shape{blocks, fusion::kCompactionBlock}), 1), 0);
+    return {counts, slice(counts, 0, blocks - 1, blocks).item<int64_t>()};
+  }
+  if (mask.device().type() != DeviceType::kCpu) {
+    const Tensor counts = sum(mask, 0, true);
+    return {counts, counts.item<int64_t>()};
+  }
+  // Where they lie: a kernel would take longer to start.
+  const int64_t all = count_true(mask.span<bool>());
+  return {Tensor::from({all}), all};
 }
 
 }  // namespace
@@ -26,16 +62,15 @@ Tensor counts_of_blocks(const Tensor& mask, int64_t blocks) {
 Tensor true_positions(const char* op, const Tensor& mask) {
   const int64_t length = mask.numel();
   if (length == 0) return zeros({0}, DType::kInt64, mask.device());
-  const int64_t blocks = ceil_div(length, fusion::kCompactionBlock);
-  const Tensor counts = blocks == 1 ? sum(mask, 0, true) : counts_of_blocks(mask, blocks);
-  const auto count = slice(counts, 0, blocks - 1, blocks).item<int64_t>();
-  const engine::NodeOperand operands[] = {{mask.node_ref().get()}, {counts.node_ref().get()}};
+  const Counts counts = count(mask, ceil_div(length, fusion::kCompactionBlock));
+  const engine::NodeOperand operands[] = {{mask.node_ref().get()},
+                                          {counts.of_blocks.node_ref().get()}};
   return record({.caller = {.name = op},
                  .op = fusion::Op::kNonzero,
                  .dtype = DType::kInt64,
                  .operand_dtype = DType::kBool,
                  .device = mask.device(),
-                 .shape = Shape{count},
+                 .shape = Shape{counts.all},
                  .operands = operands});
 }
 

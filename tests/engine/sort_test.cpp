@@ -332,6 +332,17 @@ TEST_F(SortCosts, AMaskIsReadTwice) {
   EXPECT_EQ(stats().library_calls, is_cpu ? 1 : 2);
 }
 
+// On the CPU what is true of it is counted where it lies.
+TEST_F(SortCosts, ASmallMaskTakesTheKernelThatUsesIt) {
+  const Tensor x = rand({1000});
+  const Tensor mask = (x > 0.5f).eval();
+  sync();
+  reset_stats();
+  const Tensor y = x(mask);
+  sync();
+  expect_work(default_device() == Device::cpu() ? 1 : 2, 1);
+}
+
 TEST(Unique, PartsBelongTogether) {
   for (const DType dtype : {DType::kInt32, DType::kFloat64, DType::kBool}) {
     const Tensor x = astype(randint(-9, 9, {30, 20}), dtype);
