@@ -109,10 +109,7 @@ class Eviction {
       }
     }
     std::reverse(candidates_.begin(), candidates_.end());
-    candidates_.erase(
-        std::remove_if(candidates_.begin(), candidates_.end(),
-                       [](const Candidate& candidate) { return !candidate.is_free(); }),
-        candidates_.end());
+    std::erase_if(candidates_, [](const Candidate& candidate) { return !candidate.is_free(); });
   }
 
   // Gives up values of `bytes` or more, which die with what it returns.

@@ -28,7 +28,6 @@ const Rows* find_last(absl::Span<const uint64_t> set, const std::vector<Rows>& r
 
 // Reduced rows that are side by side in memory, if it is in order: fewer than a vector has lanes.
 bool are_few_columns(const Shape& space, const std::vector<int>& axes) {
-  if (axes.empty() || axes.back() == space.rank() - 1) return false;
   int64_t columns = 1;
   for (int k = axes.back() + 1; k < space.rank(); ++k) columns *= space[k];
   return 1 < columns && columns <= kFewColumns;
