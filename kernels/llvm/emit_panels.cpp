@@ -159,8 +159,11 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
           add_to_tree(trees[p], column, leaf, result);
         }
       };
+      if (!lanes_reduced()) body_->set_lane_start(panel);
+      const std::vector<RowsAhead> ahead = rows_ahead(pass, fusion::leaf_size(program_.schedule));
       builder_.loop(builder_.index(0), leaves, turn, {}, [&](llvm::Value* leaf, const Values&) {
         llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves);
+        prefetch(ahead, ir_.CreateAdd(begin, ir_.CreateMul(leaf, size)));
         take_turns([&](llvm::Value* column, llvm::Value*) {
           if (!lanes_reduced()) return add_leaf(column, leaf);
           builder_.loop(leaf, end_of_turn, one, {}, [&](llvm::Value* l, const Values&) {
@@ -241,9 +244,12 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
   auto begin_of = [&](llvm::Value* leaf) {
     return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
   };
+  const std::vector<RowsAhead> ahead =
+      rows_ahead(pass, kLeaves * fusion::leaf_size(program_.schedule));
   builder_.loop(zero, groups, one, {}, [&](llvm::Value* group, const Values&) {
     llvm::Value* from[kLeaves];
     Values start;
+    prefetch(ahead, begin_of(ir_.CreateMul(group, builder_.index(kLeaves))));
     for (int l = 0; l < kLeaves; ++l) {
       llvm::Value* leaf = ir_.CreateMul(group, builder_.index(kLeaves));
       from[l] = begin_of(ir_.CreateAdd(leaf, builder_.index(l)));

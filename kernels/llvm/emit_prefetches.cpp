@@ -14,6 +14,8 @@ using fusion::Instr;
 // A page, of which the hardware foresees lines of the one at hand only; or, of rows and runs that
 // lie apart, a few lines.
 constexpr int64_t kPageAhead = 4096, kBytesAhead = 1024, kLine = 64;
+// What of long streams, which the processor reaches soon enough, a cache holds.
+constexpr int64_t kCachedOfStreams = 16 << 20;
 
 }  // namespace
 
@@ -46,6 +48,36 @@ void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm:
   }
 }
 
+std::vector<KernelEmitter::RowsAhead> KernelEmitter::rows_ahead(const RowPlan::Stage& pass,
+                                                                int64_t rows) {
+  constexpr int64_t kMostOfRow = 256;
+  if (lanes_reduced() || !host().masked_vectors || program_.reduced_rank != 1) return {};
+  std::vector<RowsAhead> result;
+  for (const uint16_t access : reads_along_rows(pass)) {
+    const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+    llvm::Value* stride = body_->stride(access, program_.rank() - 1);
+    // Unsigned: nor are rows that are read backwards.
+    llvm::Value* are_dense = ir_.CreateICmpULE(stride, builder_.index(kMostOfRow / size));
+    result.push_back({access, ir_.CreateAnd(is_far(kCachedOfStreams / size), are_dense),
+                      ir_.CreateMul(stride, builder_.index(rows * size))});
+  }
+  return result;
+}
+
+void KernelEmitter::prefetch(const std::vector<RowsAhead>& rows, llvm::Value* r) {
+  for (const RowsAhead& of : rows) {
+    builder_.if_then(of.are_wanted, /*likely=*/false, [&] {
+      llvm::Value* start = ir_.CreateGEP(ir_.getInt8Ty(), body_->pointer_in_row(of.access, {r}),
+                                         builder_.index(kPageAhead));
+      builder_.loop(builder_.index(0), of.bytes, builder_.index(kLine), {},
+                    [&](llvm::Value* at, const Values&) {
+                      builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, at));
+                      return Values{};
+                    });
+    });
+  }
+}
+
 void KernelEmitter::prefetch_ahead(llvm::Value* from, llvm::Value* bytes) {
   llvm::Value* before = ir_.CreateUDiv(builder_.index(kBytesAhead), bytes);
   llvm::Value* distance = ir_.CreateMul(ir_.CreateAdd(before, builder_.index(1)), bytes);
@@ -58,12 +90,11 @@ void KernelEmitter::prefetch_ahead(llvm::Value* from, llvm::Value* bytes) {
 }
 
 void KernelEmitter::prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length) {
-  constexpr int64_t kCached = 16 << 20;
   if (!host().masked_vectors || program_.outer_rank == 0) return;
   llvm::Value* stride = body_->stride(access, program_.outer_rank - 1);
   llvm::Value* is_behind = ir_.CreateICmpEQ(stride, length);
   const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-  llvm::Value* is_wanted = ir_.CreateAnd(is_far(kCached / size), is_behind);
+  llvm::Value* is_wanted = ir_.CreateAnd(is_far(kCachedOfStreams / size), is_behind);
   builder_.if_then(is_wanted, /*likely=*/false,
                    [&] { prefetch_ahead(run, ir_.CreateMul(length, builder_.index(size))); });
 }

@@ -339,6 +339,15 @@ class KernelEmitter {
   // What is asked for ahead (emit_prefetches.cpp). Memory that a pass over a long row reads from
   // end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
+  // What is asked for so many rows at a time, a page ahead, where the rows of few columns follow
+  // one another.
+  struct RowsAhead {
+    uint16_t access;
+    llvm::Value* are_wanted;
+    llvm::Value* bytes;
+  };
+  std::vector<RowsAhead> rows_ahead(const RowPlan::Stage& pass, int64_t rows);
+  void prefetch(const std::vector<RowsAhead>& rows, llvm::Value* r);
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
   // Of short rows most is read under masks, and Zen 5 foresees nothing of what is.
   void prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first);
