@@ -160,7 +160,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
         }
       };
       if (!lanes_reduced()) body_->set_lane_start(panel);
-      const std::vector<RowsAhead> ahead = rows_ahead(pass, fusion::leaf_size(program_.schedule));
+      const std::vector<StreamAhead> ahead = rows_ahead(pass, fusion::leaf_size(program_.schedule));
       builder_.loop(builder_.index(0), leaves, turn, {}, [&](llvm::Value* leaf, const Values&) {
         llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves);
         prefetch(ahead, ir_.CreateAdd(begin, ir_.CreateMul(leaf, size)));
@@ -244,7 +244,7 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
   auto begin_of = [&](llvm::Value* leaf) {
     return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
   };
-  const std::vector<RowsAhead> ahead =
+  const std::vector<StreamAhead> ahead =
       rows_ahead(pass, kLeaves * fusion::leaf_size(program_.schedule));
   builder_.loop(zero, groups, one, {}, [&](llvm::Value* group, const Values&) {
     llvm::Value* from[kLeaves];

@@ -251,6 +251,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   const std::vector<uint16_t> streams =
       follow_one_another ? streams_of(pass) : std::vector<uint16_t>{};
   llvm::Value* are_far = streams.empty() ? nullptr : is_far();
+  const std::vector<StreamAhead> runs =
+      follow_one_another ? std::vector<StreamAhead>{} : runs_ahead(pass);
   auto add_elements = [&](llvm::Value* r, const Values& in) {
     return flatten(add_element(pass, r, first, unflatten(pass.reductions, program_, in)));
   };
@@ -258,6 +260,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
     if (are_far != nullptr) {
       builder_.if_then(are_far, /*likely=*/true, [&] { prefetch_streams(streams, r); });
     }
+    prefetch(runs, r);
     return add_elements(r, in);
   };
   LaneScope wide(plan_.lanes);

@@ -10,22 +10,27 @@ namespace sluice::kernels {
 namespace {
 
 using fusion::Instr;
+using fusion::StrideClass;
+using fusion::ValueId;
 
 // A page, of which the hardware foresees lines of the one at hand only; or, of rows and runs that
 // lie apart, a few lines.
 constexpr int64_t kPageAhead = 4096, kBytesAhead = 1024, kLine = 64;
+// Bytes of an element.
+constexpr int64_t kLeastSize = 4;
 // What of long streams, which the processor reaches soon enough, a cache holds.
 constexpr int64_t kCachedOfStreams = 16 << 20;
 
 }  // namespace
 
 std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) const {
-  constexpr size_t kMaxInstrs = 8, kLeastSize = 4;
+  constexpr size_t kMaxInstrs = 8;
   // What has no AVX-512 foresees them itself, and is held up (Zen 3, by a fifth).
   if (!host().masked_vectors || program_.one_leaf || program_.body.size() > kMaxInstrs) return {};
   std::vector<uint16_t> streams = reads_along_rows(pass);
-  std::erase_if(streams,
-                [&](uint16_t a) { return size_of(program_.accesses[a].dtype) < kLeastSize; });
+  std::erase_if(streams, [&](uint16_t a) {
+    return static_cast<int64_t>(size_of(program_.accesses[a].dtype)) < kLeastSize;
+  });
   return streams;
 }
 
@@ -48,34 +53,113 @@ void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm:
   }
 }
 
-std::vector<KernelEmitter::RowsAhead> KernelEmitter::rows_ahead(const RowPlan::Stage& pass,
-                                                                int64_t rows) {
-  constexpr int64_t kMostOfRow = 256;
-  if (lanes_reduced() || !host().masked_vectors || program_.reduced_rank != 1) return {};
-  std::vector<RowsAhead> result;
-  for (const uint16_t access : reads_along_rows(pass)) {
-    const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-    llvm::Value* stride = body_->stride(access, program_.rank() - 1);
-    // Unsigned: nor are rows that are read backwards.
-    llvm::Value* are_dense = ir_.CreateICmpULE(stride, builder_.index(kMostOfRow / size));
-    result.push_back({access, ir_.CreateAnd(is_far(kCachedOfStreams / size), are_dense),
-                      ir_.CreateMul(stride, builder_.index(rows * size))});
+std::vector<uint16_t> KernelEmitter::loads_along_reduced(const RowPlan::Stage& pass) const {
+  std::vector<uint16_t> loads;
+  for (const ValueId id : pass.instrs) {
+    const Instr& instr = program_.body[id];
+    if (instr.op != Op::kLoad) continue;
+    const fusion::Access& access = program_.accesses[instr.aux];
+    const bool has_lanes = access.lanes == StrideClass::kUnit || access.lanes == StrideClass::kAny;
+    if (has_lanes && access.varies_along_reduced) loads.push_back(instr.aux);
   }
-  return result;
+  return loads;
 }
 
-void KernelEmitter::prefetch(const std::vector<RowsAhead>& rows, llvm::Value* r) {
-  for (const RowsAhead& of : rows) {
-    builder_.if_then(of.are_wanted, /*likely=*/false, [&] {
-      llvm::Value* start = ir_.CreateGEP(ir_.getInt8Ty(), body_->pointer_in_row(of.access, {r}),
-                                         builder_.index(kPageAhead));
-      builder_.loop(builder_.index(0), of.bytes, builder_.index(kLine), {},
-                    [&](llvm::Value* at, const Values&) {
-                      builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, at));
-                      return Values{};
-                    });
+KernelEmitter::StreamAhead KernelEmitter::stream_ahead(uint16_t access, llvm::Value* step,
+                                                       llvm::Value* lane_step) {
+  // Elements that lie further apart are in lines of their own.
+  constexpr int64_t kMostLaneStep = 4;
+  auto magnitude = [&](llvm::Value* value) { return builder_.max(value, ir_.CreateNeg(value)); };
+  const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+  llvm::Value* backwards = ir_.CreateICmpSLT(step, builder_.index(0));
+  StreamAhead stream;
+  stream.access = access;
+  stream.are_wanted =
+      ir_.CreateAnd(is_far(kCachedOfStreams / size),
+                    ir_.CreateICmpSLE(magnitude(lane_step), builder_.index(kMostLaneStep)));
+  stream.direction = ir_.CreateSelect(backwards, builder_.index(-1), builder_.index(1));
+  stream.distance = ir_.CreateMul(stream.direction, builder_.index(kPageAhead));
+  stream.bytes = ir_.CreateMul(magnitude(step), builder_.index(size));
+  return stream;
+}
+
+std::vector<KernelEmitter::StreamAhead> KernelEmitter::rows_ahead(const RowPlan::Stage& pass,
+                                                                  int64_t rows) {
+  constexpr int64_t kMostOfRow = 256, kLeastOfRun = 4 * kPageAhead;
+  if (lanes_reduced() || !host().masked_vectors) return {};
+  std::vector<StreamAhead> streams;
+  for (const uint16_t access : loads_along_reduced(pass)) {
+    const int dim = program_.rank() - 1;
+    StreamAhead stream =
+        stream_ahead(access, body_->stride(access, dim), body_->lane_stride(access));
+    llvm::Value* are_close = ir_.CreateICmpSLE(stream.bytes, builder_.index(kMostOfRow));
+    stream.are_wanted = ir_.CreateAnd(stream.are_wanted, are_close);
+    if (program_.reduced_rank > 1) {
+      llvm::Value* run = ir_.CreateMul(stream.bytes, body_->extent(dim));
+      llvm::Value* is_long = ir_.CreateICmpSGE(run, builder_.index(kLeastOfRun));
+      stream.are_wanted = ir_.CreateAnd(stream.are_wanted, is_long);
+    }
+    stream.bytes = ir_.CreateMul(stream.bytes, builder_.index(rows));
+    streams.push_back(stream);
+  }
+  return streams;
+}
+
+std::vector<KernelEmitter::StreamAhead> KernelEmitter::runs_ahead(const RowPlan::Stage& pass) {
+  if (!host().masked_vectors || program_.one_leaf || program_.reduced_rank == 1) return {};
+  std::vector<StreamAhead> streams;
+  for (const uint16_t access : loads_along_reduced(pass)) {
+    StreamAhead stream = run_ahead(access);
+    llvm::Value* elements = body_->extent(program_.rank() - 1);
+    llvm::Value* of_element =
+        ir_.CreateUDiv(stream.bytes, builder_.max(elements, builder_.index(1)));
+    stream.bytes = ir_.CreateMul(of_element, builder_.index(plan_.lanes));
+    streams.push_back(stream);
+  }
+  return streams;
+}
+
+KernelEmitter::StreamAhead KernelEmitter::run_ahead(uint16_t access) {
+  constexpr int64_t kLongRun = 4 * kPageAhead, kGap = 128;
+  const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+  const int dim = program_.rank() - 1;
+  llvm::Value* step = body_->stride(access, dim);
+  StreamAhead stream = stream_ahead(access, step, step);
+  stream.bytes = ir_.CreateMul(stream.bytes, body_->extent(dim));
+  llvm::Value* next = ir_.CreateMul(body_->stride(access, dim - 1), builder_.index(size));
+  if (size < kLeastSize) {
+    // Of short elements, which take longer by the byte, the hardware foresees runs that lie close.
+    llvm::Value* gap = ir_.CreateSub(next, stream.bytes);
+    llvm::Value* is_close = ir_.CreateICmpULT(gap, builder_.index(kGap));
+    stream.are_wanted = ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(is_close));
+  }
+  llvm::Value* runs =
+      builder_.ceil_div(builder_.index(kPageAhead), builder_.max(stream.bytes, builder_.index(1)));
+  llvm::Value* is_long = ir_.CreateICmpSGE(stream.bytes, builder_.index(kLongRun));
+  stream.distance = ir_.CreateSelect(is_long, stream.distance, ir_.CreateMul(runs, next));
+  return stream;
+}
+
+void KernelEmitter::prefetch(const std::vector<StreamAhead>& streams, llvm::Value* r) {
+  for (const StreamAhead& stream : streams) {
+    builder_.if_then(stream.are_wanted, /*likely=*/false, [&] {
+      body_->set_reduced(r);
+      prefetch_lines(stream, body_->element_pointer(stream.access));
     });
   }
+}
+
+void KernelEmitter::prefetch_run(const StreamAhead& stream, llvm::Value* run) {
+  builder_.if_then(stream.are_wanted, /*likely=*/false, [&] { prefetch_lines(stream, run); });
+}
+
+void KernelEmitter::prefetch_lines(const StreamAhead& stream, llvm::Value* from) {
+  llvm::Value* step = ir_.CreateMul(stream.direction, builder_.index(kLine));
+  builder_.loop(builder_.index(0), stream.bytes, builder_.index(kLine), {stream.distance},
+                [&](llvm::Value*, const Values& in) {
+                  builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), from, in[0]));
+                  return Values{ir_.CreateAdd(in[0], step)};
+                });
 }
 
 void KernelEmitter::prefetch_ahead(llvm::Value* from, llvm::Value* bytes) {

@@ -205,6 +205,7 @@ void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* co
   llvm::Value* side = body_->extent(program_.rank() - 2);
   llvm::Value* stride = body_->stride(access, program_.rank() - 2);
   llvm::Value* step = body_->stride(access, program_.rank() - 1);
+  const StreamAhead ahead = run_ahead(access);
   auto copy = [&] {
     llvm::Type* type = builder_.with_lanes(element);
     llvm::Value* lanes = builder_.index(builder_.lanes());
@@ -220,6 +221,7 @@ void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* co
         llvm::Value* from = ir_.CreateGEP(element, source, ir_.CreateMul(j, stride));
         llvm::Value* place = ir_.CreateGEP(element, target, ir_.CreateMul(j, length));
         prefetch_next_runs(access, from, length);
+        prefetch_run(ahead, from);
         auto move = [&](llvm::Value* at) {
           llvm::Value* offset = builder_.lanes() > 1 ? at : ir_.CreateMul(at, step);
           llvm::Value* moved =

@@ -339,15 +339,27 @@ class KernelEmitter {
   // What is asked for ahead (emit_prefetches.cpp). Memory that a pass over a long row reads from
   // end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
-  // What is asked for so many rows at a time, a page ahead, where the rows of few columns follow
-  // one another.
-  struct RowsAhead {
+  // So many bytes, a distance in bytes from where the pass is, towards higher addresses (1) or
+  // lower ones (-1).
+  struct StreamAhead {
     uint16_t access;
     llvm::Value* are_wanted;
+    llvm::Value* direction;
+    llvm::Value* distance;
     llvm::Value* bytes;
   };
-  std::vector<RowsAhead> rows_ahead(const RowPlan::Stage& pass, int64_t rows);
-  void prefetch(const std::vector<RowsAhead>& rows, llvm::Value* r);
+  // What loads walk beyond the caches in an order that the hardware does not foresee. Of few
+  // columns: so many rows at a time, of which leaves that take turns read some here and some there.
+  std::vector<StreamAhead> rows_ahead(const RowPlan::Stage& pass, int64_t rows);
+  // Of rows that are made of runs: a vector at a time, a whole run of one access.
+  std::vector<StreamAhead> runs_ahead(const RowPlan::Stage& pass);
+  StreamAhead run_ahead(uint16_t access);
+  // Of one element or row after another, `step` elements apart.
+  StreamAhead stream_ahead(uint16_t access, llvm::Value* step, llvm::Value* lane_step);
+  std::vector<uint16_t> loads_along_reduced(const RowPlan::Stage& pass) const;
+  void prefetch(const std::vector<StreamAhead>& streams, llvm::Value* r);
+  void prefetch_run(const StreamAhead& stream, llvm::Value* run);
+  void prefetch_lines(const StreamAhead& stream, llvm::Value* from);
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
   // Of short rows most is read under masks, and Zen 5 foresees nothing of what is.
   void prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first);

@@ -50,6 +50,8 @@ class BodyEmitter {
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
   // Where the row, or the row of a block, begins.
   llvm::Value* row_pointer(uint16_t access);
+  // The first lane's element at the current index along the reduced dims.
+  llvm::Value* element_pointer(uint16_t access);
   // The first lane's element of `access` in the current row at these indices along reduced dims.
   llvm::Value* pointer_in_row(uint16_t access, const std::vector<llvm::Value*>& reduced);
   // Of a comparison between an index along the lanes and a value that is the same in all lanes: the

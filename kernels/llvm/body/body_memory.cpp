@@ -208,6 +208,11 @@ llvm::Value* BodyEmitter::row_pointer(uint16_t access) {
   return scalar_pointer(address(access, Level::kRow), program_.accesses[access].dtype);
 }
 
+llvm::Value* BodyEmitter::element_pointer(uint16_t access) {
+  LaneScope scalar(1);
+  return scalar_pointer(address(access, Level::kElement), program_.accesses[access].dtype);
+}
+
 llvm::Value* BodyEmitter::scalar_pointer(const Address& address, DType dtype) {
   if (address.scalar == nullptr) return address.base;
   return ir_.CreateGEP(builder_.memory_type(dtype), address.base, address.scalar);
