@@ -362,11 +362,12 @@ int num_passes(const Program& program) {
 std::string canonical_key(const Program& program) {
   Words key;
   append_words(&key, program.caches_rows, program.one_leaf, program.runs, program.lanes_across_rows,
-               program.nontemporal, program.in_place, program.contracts, program.schedule,
-               program.outer_rank, program.reduced_rank, program.num_buffers, program.num_scalars,
-               program.num_params, program.num_error_slots, program.accesses.size(),
-               program.body.size(), program.stores.size(), program.packed_rank, program.short_runs,
-               program.packed[0], program.packed[1], program.packed[2]);
+               program.nontemporal, program.runs_cut_lines, program.in_place, program.contracts,
+               program.schedule, program.outer_rank, program.reduced_rank, program.num_buffers,
+               program.num_scalars, program.num_params, program.num_error_slots,
+               program.accesses.size(), program.body.size(), program.stores.size(),
+               program.packed_rank, program.short_runs, program.packed[0], program.packed[1],
+               program.packed[2]);
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
                  access.varies_along_outer * 2 + access.varies_along_reduced);
@@ -394,8 +395,8 @@ std::string to_text(const Program& program) {
       " reduced=", int{program.reduced_rank}, program.caches_rows ? " caches rows" : "",
       program.one_leaf ? " one leaf" : "", text_of(program.runs),
       program.lanes_across_rows ? " lanes across rows" : "",
-      program.nontemporal ? " non-temporal" : "", program.in_place ? " in place" : "",
-      program.contracts ? " contracts" : "",
+      program.nontemporal ? " non-temporal" : "", program.runs_cut_lines ? " runs cut lines" : "",
+      program.in_place ? " in place" : "", program.contracts ? " contracts" : "",
       program.packed_rank > 0 ? absl::StrCat(" rows of ", program.packed_points()) : "", "\n");
   for (size_t i = 0; i < program.accesses.size(); ++i) {
     const Access& access = program.accesses[i];

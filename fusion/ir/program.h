@@ -162,6 +162,9 @@ struct Program {
   // Element-level stores are best non-temporal: the outputs are large, and each whole vector of
   // them lies at a multiple of kNontemporalAlignment.
   bool nontemporal = false;
+  // Pointwise: of one such output the runs along the lane dim begin anywhere, so that whole vectors
+  // begin at the first such multiple in each.
+  bool runs_cut_lines = false;
   // An element-level store may go where a load of the same point reads: no point is to be computed
   // twice in the last pass. Said of programs with reductions alone.
   bool in_place = false;

@@ -64,6 +64,7 @@ void KernelEmitter::emit() {
     allocate_row_cache();
     if (program_.tiled && program_.reduced_rank == 0) return emit_tiles();
     if (packing_of(program_) != Packing::kNone) return emit_packed();
+    if (program_.schedule == fusion::Schedule::kPointwise) lanes_ahead_ = lanes_ahead();
     emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
       if (lanes_reduced())
         emit_row_run(outer, first, last, row);

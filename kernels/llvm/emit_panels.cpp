@@ -108,7 +108,12 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
   llvm::Value* leaves = builder_.ceil_div(ir_.CreateSub(end, begin), size);
   // Of one leaf a turn would be over before the hardware foresees what it reads.
   constexpr int kLeavesOfTurn = 4;
-  llvm::Value* turn = lanes_reduced() && !is_free ? builder_.index(kLeavesOfTurn) : one;
+  llvm::Value* turn = one;
+  if (lanes_reduced() && !is_free) {
+    // Rows whose runs follow one another are then read in the order of memory, about.
+    turn = builder_.max(ir_.CreateUDiv(body_->extent(program_.rank() - 1), size),
+                        builder_.index(kLeavesOfTurn));
+  }
   llvm::Value* lanes = builder_.index(lanes_reduced() ? 1 : builder_.lanes());
   const size_t passes = entry_ == Entry::kBlock ? 1 : plan_.passes.size();
   std::vector<Tree> trees;

@@ -109,30 +109,54 @@ std::vector<KernelEmitter::StreamAhead> KernelEmitter::runs_ahead(const RowPlan:
   if (!host().masked_vectors || program_.one_leaf || program_.reduced_rank == 1) return {};
   std::vector<StreamAhead> streams;
   for (const uint16_t access : loads_along_reduced(pass)) {
-    StreamAhead stream = run_ahead(access);
-    llvm::Value* elements = body_->extent(program_.rank() - 1);
-    llvm::Value* of_element =
-        ir_.CreateUDiv(stream.bytes, builder_.max(elements, builder_.index(1)));
-    stream.bytes = ir_.CreateMul(of_element, builder_.index(plan_.lanes));
+    StreamAhead stream = run_ahead(access, program_.rank() - 1);
+    stream.are_wanted =
+        ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(are_next_rows(access, stream.bytes)));
+    stream.bytes = bytes_of_vector(stream, program_.rank() - 1);
     streams.push_back(stream);
   }
   return streams;
 }
 
-KernelEmitter::StreamAhead KernelEmitter::run_ahead(uint16_t access) {
+std::vector<KernelEmitter::StreamAhead> KernelEmitter::lanes_ahead() {
+  constexpr int64_t kLeastOfRun = 256, kLongRun = 4 * kPageAhead;
+  if (!host().masked_vectors || program_.outer_rank < 2) return {};
+  std::vector<StreamAhead> streams;
+  for (const Instr& instr : program_.body) {
+    if (instr.op != Op::kLoad || instr.num_operands > 0) continue;
+    const fusion::Access& access = program_.accesses[instr.aux];
+    if (access.lanes != StrideClass::kUnit && access.lanes != StrideClass::kAny) continue;
+    StreamAhead stream = run_ahead(instr.aux, program_.outer_rank - 1);
+    llvm::Value* is_run =
+        ir_.CreateAnd(ir_.CreateICmpSGE(stream.bytes, builder_.index(kLeastOfRun)),
+                      ir_.CreateICmpSLT(stream.bytes, builder_.index(kLongRun)));
+    stream.are_wanted = ir_.CreateAnd(stream.are_wanted, is_run);
+    stream.bytes = bytes_of_vector(stream, program_.outer_rank - 1);
+    streams.push_back(stream);
+  }
+  // Several keep the memory busy as it is.
+  if (streams.size() > 1) streams.clear();
+  return streams;
+}
+
+llvm::Value* KernelEmitter::bytes_of_vector(const StreamAhead& run, int dim) {
+  llvm::Value* elements = builder_.max(body_->extent(dim), builder_.index(1));
+  return ir_.CreateMul(ir_.CreateUDiv(run.bytes, elements), builder_.index(plan_.lanes));
+}
+
+KernelEmitter::StreamAhead KernelEmitter::run_ahead(uint16_t access, int dim) {
   constexpr int64_t kLongRun = 4 * kPageAhead, kGap = 128;
   const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-  const int dim = program_.rank() - 1;
   llvm::Value* step = body_->stride(access, dim);
   StreamAhead stream = stream_ahead(access, step, step);
   stream.bytes = ir_.CreateMul(stream.bytes, body_->extent(dim));
   llvm::Value* next = ir_.CreateMul(body_->stride(access, dim - 1), builder_.index(size));
-  if (size < kLeastSize) {
-    // Of short elements, which take longer by the byte, the hardware foresees runs that lie close.
-    llvm::Value* gap = ir_.CreateSub(next, stream.bytes);
-    llvm::Value* is_close = ir_.CreateICmpULT(gap, builder_.index(kGap));
-    stream.are_wanted = ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(is_close));
-  }
+  // The hardware foresees runs that lie close, of short elements, which take longer by the byte.
+  llvm::Value* gap = ir_.CreateSub(next, stream.bytes);
+  llvm::Value* most = builder_.index(size < kLeastSize ? kGap : 1);
+  llvm::Value* is_close =
+      ir_.CreateAnd(ir_.CreateICmpSGT(step, builder_.index(0)), ir_.CreateICmpULT(gap, most));
+  stream.are_wanted = ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(is_close));
   llvm::Value* runs =
       builder_.ceil_div(builder_.index(kPageAhead), builder_.max(stream.bytes, builder_.index(1)));
   llvm::Value* is_long = ir_.CreateICmpSGE(stream.bytes, builder_.index(kLongRun));
@@ -146,6 +170,16 @@ void KernelEmitter::prefetch(const std::vector<StreamAhead>& streams, llvm::Valu
       body_->set_reduced(r);
       prefetch_lines(stream, body_->element_pointer(stream.access));
     });
+  }
+}
+
+void KernelEmitter::prefetch_lanes(const std::vector<ValueId>& instrs) {
+  for (const StreamAhead& stream : lanes_ahead_) {
+    const bool is_read = std::any_of(instrs.begin(), instrs.end(), [&](ValueId id) {
+      const Instr& instr = program_.body[id];
+      return instr.op == Op::kLoad && instr.aux == stream.access;
+    });
+    if (is_read) prefetch_run(stream, body_->row_pointer(stream.access));
   }
 }
 
@@ -173,14 +207,23 @@ void KernelEmitter::prefetch_ahead(llvm::Value* from, llvm::Value* bytes) {
                 });
 }
 
-void KernelEmitter::prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length) {
-  if (!host().masked_vectors || program_.outer_rank == 0) return;
-  llvm::Value* stride = body_->stride(access, program_.outer_rank - 1);
-  llvm::Value* is_behind = ir_.CreateICmpEQ(stride, length);
+llvm::Value* KernelEmitter::are_next_rows(uint16_t access, llvm::Value* bytes) {
+  constexpr int64_t kShortRun = 1024;
+  if (program_.outer_rank == 0) return ir_.getFalse();
   const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-  llvm::Value* is_wanted = ir_.CreateAnd(is_far(kCachedOfStreams / size), is_behind);
-  builder_.if_then(is_wanted, /*likely=*/false,
-                   [&] { prefetch_ahead(run, ir_.CreateMul(length, builder_.index(size))); });
+  llvm::Value* apart =
+      ir_.CreateMul(body_->stride(access, program_.outer_rank - 1), builder_.index(size));
+  return ir_.CreateAnd(ir_.CreateICmpEQ(apart, bytes),
+                       ir_.CreateICmpSLE(bytes, builder_.index(kShortRun)));
+}
+
+void KernelEmitter::prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length) {
+  if (!host().masked_vectors) return;
+  const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+  llvm::Value* bytes = ir_.CreateMul(length, builder_.index(size));
+  llvm::Value* is_wanted =
+      ir_.CreateAnd(is_far(kCachedOfStreams / size), are_next_rows(access, bytes));
+  builder_.if_then(is_wanted, /*likely=*/false, [&] { prefetch_ahead(run, bytes); });
 }
 
 void KernelEmitter::prefetch_picked_rows(int dim, int64_t rows, llvm::Value* points) {

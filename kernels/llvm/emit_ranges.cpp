@@ -57,7 +57,7 @@ void KernelEmitter::emit_ranges(llvm::Value* first, llvm::Value* last) {
     // that one gathers what rolls move.
     llvm::Value* agrees = decides_by_lane ? ir_.CreateICmpSLE(farthest_near, end)
                                           : ir_.CreateICmpSLE(changes_near, builder_.index(2));
-    if (program_.nontemporal) {
+    if (program_.nontemporal && !program_.runs_cut_lines) {
       // Vectors stay aligned: whole ones, unless it is the last.
       llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(end, i), -lanes);
       llvm::Value* inside = ir_.CreateICmpSLT(end, last);
@@ -139,6 +139,7 @@ void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Ou
   }
   auto emit_vector = [&](llvm::Value* i) {
     body_->set_lane_start(i);
+    prefetch_lanes(instrs);
     for (const ValueId id : instrs) {
       const fusion::Instr& instr = program_.body[id];
       if (const std::optional<ValueId> operand = known.selected(instr)) {
@@ -156,10 +157,52 @@ void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Ou
       emit_vector(i);
       return Values{};
     };
-    has_whole_loop(instrs) ? split_loop(first, last, {}, body) : lane_loop(first, last, {}, body);
+    if (program_.runs_cut_lines && host().masked_vectors) {
+      aligned_loop(first, last, emit_vector);
+    } else {
+      has_whole_loop(instrs) ? split_loop(first, last, {}, body) : lane_loop(first, last, {}, body);
+    }
     body_->set_active(nullptr);
   }
   for (const auto& [id, value] : before) body_->set_value(id, value);
+}
+
+void KernelEmitter::aligned_loop(llvm::Value* first, llvm::Value* last,
+                                 const std::function<void(llvm::Value*)>& emit_vector) {
+  const uint16_t access = program_.stores[0].access;
+  const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+  body_->set_lane_start(first);
+  llvm::Value* address = ir_.CreatePtrToInt(body_->row_pointer(access), ir_.getInt64Ty());
+  llvm::Value* bytes = ir_.CreateAnd(ir_.CreateNeg(address), fusion::kNontemporalAlignment - 1);
+  llvm::Value* elements = ir_.CreateUDiv(bytes, builder_.index(size));
+  llvm::Value* begin = builder_.min(ir_.CreateAdd(first, elements), last);
+  llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, begin), -int64_t{builder_.lanes()});
+  llvm::Value* end = ir_.CreateAdd(begin, whole);
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  // What comes before whole vectors, they, and the rest.
+  builder_.loop(zero, builder_.index(3), one, {}, [&](llvm::Value* part, const Values&) {
+    builder_.if_then_else(
+        ir_.CreateICmpEQ(part, one),
+        [&] {
+          body_->set_active(nullptr);
+          builder_.loop(begin, end, builder_.index(builder_.lanes()), {},
+                        [&](llvm::Value* i, const Values&) {
+                          emit_vector(i);
+                          return Values{};
+                        });
+        },
+        [&] {
+          llvm::Value* is_first = ir_.CreateICmpEQ(part, zero);
+          masked_loop(ir_.CreateSelect(is_first, first, end),
+                      ir_.CreateSelect(is_first, begin, last), {},
+                      [&](llvm::Value* i, const Values&) {
+                        emit_vector(i);
+                        return Values{};
+                      });
+        });
+    return Values{};
+  });
 }
 
 int KernelEmitter::weight_of(const std::vector<ValueId>& instrs) const {

@@ -205,7 +205,7 @@ void KernelEmitter::copy_runs(uint16_t access, llvm::Value* run, llvm::Value* co
   llvm::Value* side = body_->extent(program_.rank() - 2);
   llvm::Value* stride = body_->stride(access, program_.rank() - 2);
   llvm::Value* step = body_->stride(access, program_.rank() - 1);
-  const StreamAhead ahead = run_ahead(access);
+  const StreamAhead ahead = run_ahead(access, program_.rank() - 1);
   auto copy = [&] {
     llvm::Type* type = builder_.with_lanes(element);
     llvm::Value* lanes = builder_.index(builder_.lanes());

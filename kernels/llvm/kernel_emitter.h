@@ -61,6 +61,9 @@ class KernelEmitter {
   // Where masks are free: whether `instrs` are faster twice, for whole vectors without masks too.
   bool has_whole_loop(const std::vector<ValueId>& instrs) const;
   // What whole vectors leave of [first, last) goes by halves of them, and then one by one.
+  // Whole vectors begin where non-temporal stores may.
+  void aligned_loop(llvm::Value* first, llvm::Value* last,
+                    const std::function<void(llvm::Value*)>& emit_vector);
   void emit_with_narrow_tail(llvm::Value* first, llvm::Value* last,
                              const std::function<void(llvm::Value*)>& body);
   // Pointwise with reads by tiles.
@@ -353,7 +356,12 @@ class KernelEmitter {
   std::vector<StreamAhead> rows_ahead(const RowPlan::Stage& pass, int64_t rows);
   // Of rows that are made of runs: a vector at a time, a whole run of one access.
   std::vector<StreamAhead> runs_ahead(const RowPlan::Stage& pass);
-  StreamAhead run_ahead(uint16_t access);
+  StreamAhead run_ahead(uint16_t access, int dim);
+  // Of pointwise kernels, likewise.
+  std::vector<StreamAhead> lanes_ahead();
+  llvm::Value* bytes_of_vector(const StreamAhead& run, int dim);
+  std::vector<StreamAhead> lanes_ahead_;
+  void prefetch_lanes(const std::vector<fusion::ValueId>& instrs);
   // Of one element or row after another, `step` elements apart.
   StreamAhead stream_ahead(uint16_t access, llvm::Value* step, llvm::Value* lane_step);
   std::vector<uint16_t> loads_along_reduced(const RowPlan::Stage& pass) const;
@@ -363,6 +371,8 @@ class KernelEmitter {
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
   // Of short rows most is read under masks, and Zen 5 foresees nothing of what is.
   void prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first);
+  // Whether the next row has its run, a short one of so many bytes, behind this one.
+  llvm::Value* are_next_rows(uint16_t access, llvm::Value* bytes);
   // Where the next row has its run behind this one, which is `length` long: the run of a row
   // further on. Runs of a row lie far apart, so that the hardware foresees none.
   void prefetch_next_runs(uint16_t access, llvm::Value* run, llvm::Value* length);

@@ -119,40 +119,62 @@ class DonorFinder {
   std::vector<int32_t> last_input_use_;  // -1: it lives on
 };
 
-bool stores_bypass_caches(const Plan& plan, const KernelCall& call) {
+// Whether vectors begin at multiples of their length along the lane dim, or along the packed rows.
+bool has_aligned_runs(const KernelCall& call, uint16_t access) {
   const Program& program = call.program;
+  const auto size = static_cast<int64_t>(size_of(program.accesses[access].dtype));
   const size_t words = program.rank() + 1;
+  const int64_t* strides = call.accesses.data() + access * words;
+  const int first_lane_dim = program.lane_dim() - program.packed_rank;
+  for (int d = 0; d < program.rank(); ++d) {
+    const bool along_lanes = first_lane_dim <= d && d <= program.lane_dim();
+    if (!along_lanes && strides[d] * size % kNontemporalAlignment != 0) return false;
+  }
+  return strides[program.rank()] * size % kNontemporalAlignment == 0;
+}
+
+// Whether what runs have before the first aligned vector, and behind the last, is a small part.
+bool may_cut_lines(const KernelCall& call) {
+  constexpr int64_t kLeastBytes = 3072;
+  const Program& program = call.program;
+  if (program.schedule != Schedule::kPointwise || program.tiled || program.packed_rank > 0 ||
+      program.stores.size() != 1) {
+    return false;
+  }
+  const DType dtype = program.accesses[program.stores[0].access].dtype;
+  return call.extents.back() * static_cast<int64_t>(size_of(dtype)) >= kLeastBytes;
+}
+
+// Of calls whose outputs bypass the caches.
+void bypass_caches(const Plan& plan, KernelCall* call) {
+  Program& program = call->program;
+  program.nontemporal = program.runs_cut_lines = false;
   int64_t bytes = 0;
-  for (size_t o = 0; o < call.outputs.size(); ++o) {
-    const Result& result = plan.results[call.memory_of(call.outputs[o]).index];
+  bool are_aligned = true;
+  for (size_t o = 0; o < call->outputs.size(); ++o) {
+    const Result& result = plan.results[call->memory_of(call->outputs[o]).index];
     const uint16_t number = program.stores[o].access;
     const Access& access = program.accesses[number];
     if (program.reduced_rank > 0 && !access.varies_along_reduced) continue;
-    if (access.lanes != StrideClass::kUnit) return false;
+    if (access.lanes != StrideClass::kUnit) return;
     if (program.packed_rank > 0) {
       // Each row of a short run may be stored by itself, wherever it begins.
-      if (program.short_runs) return false;
-      if (access.row_stride != program.packed_points()) return false;
-      if (!is_consecutive_in_row(program, access)) return false;
-      if (!fits_lanes(program) || picks_in_row(program)) return false;
+      if (program.short_runs) return;
+      if (access.row_stride != program.packed_points()) return;
+      if (!is_consecutive_in_row(program, access)) return;
+      if (!fits_lanes(program) || picks_in_row(program)) return;
     }
-    // Vectors begin at multiples of their length along the lane dim, or along the packed rows.
-    const auto size = static_cast<int64_t>(size_of(access.dtype));
-    const int64_t* strides = call.accesses.data() + number * words;
-    const int first_lane_dim = program.lane_dim() - program.packed_rank;
-    for (int d = 0; d < program.rank(); ++d) {
-      const bool along_lanes = first_lane_dim <= d && d <= program.lane_dim();
-      if (!along_lanes && strides[d] * size % kNontemporalAlignment != 0) return false;
-    }
-    if (strides[program.rank()] * size % kNontemporalAlignment != 0) return false;
+    are_aligned = are_aligned && has_aligned_runs(*call, number);
     // Several stores may write a part each.
-    const auto& memory = call.memory_of(call.outputs[o]);
+    const auto& memory = call->memory_of(call->outputs[o]);
     const bool is_counted = std::any_of(
-        call.outputs.begin(), call.outputs.begin() + o,
-        [&](const OutputDependence& output) { return call.memory_of(output) == memory; });
+        call->outputs.begin(), call->outputs.begin() + o,
+        [&](const OutputDependence& output) { return call->memory_of(output) == memory; });
     if (!is_counted) bytes += result.bytes;
   }
-  return bytes >= kLeastNontemporalBytes;
+  if (bytes < kLeastNontemporalBytes) return;
+  program.nontemporal = are_aligned || may_cut_lines(*call);
+  program.runs_cut_lines = program.nontemporal && !are_aligned;
 }
 
 }  // namespace
@@ -190,8 +212,7 @@ void find_donors(Plan* plan, InPlace in_place) { DonorFinder(plan, in_place).run
 // written back all the same.
 void find_nontemporal_stores(Plan* plan) {
   for (Step& step : plan->steps) {
-    for (KernelCall& call : step.kernels)
-      call.program.nontemporal = stores_bypass_caches(*plan, call);
+    for (KernelCall& call : step.kernels) bypass_caches(*plan, &call);
   }
 }
 

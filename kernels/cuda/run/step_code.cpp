@@ -39,7 +39,7 @@ fusion::Program for_gpu(fusion::Program program) {
     access.knows_row = false;
     access.in_row = {};
   }
-  program.caches_rows = program.nontemporal = false;
+  program.caches_rows = program.nontemporal = program.runs_cut_lines = false;
   program.runs = fusion::Program::Runs::kLong;
   program.packed = {};
   program.packed_rank = 0;

@@ -404,7 +404,8 @@ void BodyEmitter::emit_store(const fusion::Store& store, llvm::Value* stored) {
     store_lanes(encoded, lane_pointers(at, access.dtype), access.dtype, active_);
   } else if (active_ == nullptr) {
     const bool nontemporal =
-        program_.nontemporal && (access.varies_along_reduced || program_.reduced_rank == 0) &&
+        program_.nontemporal && (!program_.runs_cut_lines || host().masked_vectors) &&
+        (access.varies_along_reduced || program_.reduced_rank == 0) &&
         builder_.lanes() * size_of(access.dtype) % fusion::kNontemporalAlignment == 0;
     llvm::StoreInst* written =
         ir_.CreateAlignedStore(encoded, scalar_pointer(at, access.dtype),
