@@ -10,13 +10,14 @@
 
 namespace sluice::test {
 
-// Leaves compilation at kBlocking: a ConfigGuard sets it back.
+// Leaves compilation at kOff: a ConfigGuard sets it back. What compiled code does not write must
+// not be where the interpreter has written the same before, hence the order.
 template <typename F>
 void expect_bits_of_interpreted(const std::string& what, F f) {
-  config().compile = CompileMode::kOff;
-  const auto interpreted = read_bytes(f());
   config().compile = CompileMode::kBlocking;
-  EXPECT_EQ(read_bytes(f()), interpreted) << what;
+  const auto compiled = read_bytes(f());
+  config().compile = CompileMode::kOff;
+  EXPECT_EQ(compiled, read_bytes(f())) << what;
 }
 
 }  // namespace sluice::test

@@ -216,11 +216,16 @@ TEST_F(LlvmTest, PredicatesGuardMemory) {
 }
 
 TEST_F(LlvmTest, RunsAreCutAtBounds) {
-  // y[i] = i < first ? x[i] : i < second ? z[i - first] : 3, past the caches or not.
+  // y[i] = i < first ? x[i] : i < second ? z[i - first] : 3, past the caches or not, where a vector
+  // may begin or not.
   constexpr int64_t kN = 96;
   const std::vector<float> x = floats(kN), z = floats(2 * kN);
-  alignas(64) float memory[kN];
-  for (const bool nontemporal : {false, true}) {
+  alignas(64) float memory[kN + 1];
+  struct Way {
+    bool nontemporal, runs_cut_lines;
+  };
+  for (const Way way : {Way{false, false}, Way{true, false}, Way{true, true}}) {
+    float* const y = memory + way.runs_cut_lines;
     for (const int64_t first : {-3, 1, 16, 40, 96}) {
       for (const int64_t gap : {0, 2, 16, 33, 90}) {
         const int64_t second = first + gap;
@@ -233,10 +238,11 @@ TEST_F(LlvmTest, RunsAreCutAtBounds) {
         const auto from_z =
             b.load(b.access(const_cast<float*>(z.data()), {1}, -first), {in_second});
         const auto rest = b.op(Op::kWhere, {in_second, from_z, b.scalar(3.f)});
-        b.store(b.op(Op::kWhere, {in_first, from_x, rest}), b.access(memory, {1}));
-        b.program().nontemporal = nontemporal;
+        b.store(b.op(Op::kWhere, {in_first, from_x, rest}), b.access(y, {1}));
+        b.program().nontemporal = way.nontemporal;
+        b.program().runs_cut_lines = way.runs_cut_lines;
         for (const int64_t piece : {kN, int64_t{32}}) {
-          std::fill_n(memory, kN, -7.f);
+          std::fill_n(y, kN, -7.f);
           run_rows(b, piece);
           std::vector<float> expected(kN, 3.f);
           for (int64_t k = 0; k < kN; ++k) {
@@ -245,7 +251,7 @@ TEST_F(LlvmTest, RunsAreCutAtBounds) {
             else if (k < second)
               expected[k] = z[k - first];
           }
-          expect_bits(std::vector<float>(memory, memory + kN), expected,
+          expect_bits(std::vector<float>(y, y + kN), expected,
                       std::to_string(first) + " " + std::to_string(second));
         }
       }

@@ -98,6 +98,21 @@ TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
   }
 }
 
+TEST(PlanTest, LargeOutputsOfLongRunsAreStoredPastTheCachesWhereverRunsBegin) {
+  for (const int64_t length : {1000, 1024, 100}) {
+    Graph graph;
+    const int64_t rows = (9 << 20) / length;
+    const NodeId x = add_input(&graph, {rows, length});
+    graph.nodes[x].strides = {length + 3, 1};
+    add_op(&graph, Op::kExp, {x}, /*live=*/true);
+    const auto plan = make_plan(graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    const Program& program = plan->steps[0].kernels[0].program;
+    EXPECT_EQ(program.nontemporal, length >= 1000) << length;
+    EXPECT_EQ(program.runs_cut_lines, length == 1000) << length;
+  }
+}
+
 NodeId add_moved(Graph* graph, Op op, NodeId operand, std::vector<int64_t> attrs,
                  const Shape& shape) {
   const NodeId n = add_op(graph, op, {operand});
