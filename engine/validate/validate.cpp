@@ -162,7 +162,9 @@ class Validator {
     if (!shadow.status.ok()) return;
     for (size_t s = 0; s < plan_->plan().steps.size(); ++s) {
       for (const int32_t r : plan_->written_by[s]) {
-        const NodeId n = plan_->plan().results[r].node;
+        const fusion::Result& result = plan_->plan().results[r];
+        if (!result.is_row_major) continue;  // an output
+        const NodeId n = result.node;
         const fusion::Output output{
             n, {MemoryRef::Kind::kResult, r}, contiguous_layout(graph_.nodes[n].shape)};
         check_output(output, shadow, absl::StrCat(name_of(tier), name_of_step(s, r)));

@@ -30,13 +30,21 @@ std::optional<KernelCall> GroupLowering::run(int64_t* bytes_read, int64_t* bytes
     for (const std::vector<int64_t>& place : places(without)) {
       const ValueId value = output_value(member, without, place);
       if (failed_) return std::nullopt;
-      builder_.store(value, result, maps_.output_address(without, place));
+      builder_.store(value, result, output_address(member, without, place));
     }
   }
+  if (!memory_.strides.empty()) builder_.sort_dims_as_stored();
   if (constraints_->unrolls_rows) builder_.unroll_planes();
   KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
   call.nodes = group_.members;
   return call;
+}
+
+Affine GroupLowering::output_address(NodeId member, absl::Span<const int> without,
+                                     absl::Span<const int64_t> place) const {
+  const auto kept = memory_.strides.find(member);
+  if (kept == memory_.strides.end()) return maps_.output_address(without, place);
+  return address_of(maps_.output_map(node(member).shape, without, place), kept->second);
 }
 
 std::optional<KernelCall> GroupLowering::run_part(const ConcatPart& part, int64_t* bytes_read,

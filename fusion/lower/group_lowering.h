@@ -58,6 +58,9 @@ class GroupLowering {
   // Functions that return a value return kNoValue after the attempt has failed, and nothing else
   // may be done with it. `predicate`: where the value is needed; kNoValue: everywhere.
 
+  // Where a stored member has the element that it has at a point.
+  Affine output_address(NodeId member, absl::Span<const int> without,
+                        absl::Span<const int64_t> place) const;
   // The element that a point stores of output `n`, which does not vary along the axes `without`.
   ValueId output_value(NodeId n, absl::Span<const int> without, absl::Span<const int64_t> place);
   // The element of `n` at `map`, whether it is loaded or computed.

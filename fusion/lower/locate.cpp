@@ -12,6 +12,8 @@ Located locate_value(const Graph& graph, const MemoryMap& memory, NodeId node) {
     located.layout.strides = graph.nodes[node].strides;
   } else {
     located.memory = {MemoryRef::Kind::kResult, memory.result[node]};
+    const auto kept = memory.strides.find(node);
+    if (kept != memory.strides.end()) located.layout.strides = kept->second;
   }
   return located;
 }

@@ -27,6 +27,7 @@ struct Result {
   // Inputs or results whose memory it may reuse: the step reads each element of theirs just before
   // it writes the same element of this one. Inputs only if nothing else refers to their memory.
   std::vector<MemoryRef> donors;
+  bool is_row_major = true;  // else its outputs say how it is laid out
 };
 
 // Where the value of a live node is after the plan ran.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "fusion/graph/kept_layouts.h"
 #include "fusion/lower/lower.h"
 #include "fusion/lower/lower_library.h"
 #include "fusion/partition/epilogue_ends.h"
@@ -80,7 +81,7 @@ class Planner {
     When when;
     void (Planner::*run)();
   };
-  static const Pass kPasses[11];
+  static const Pass kPasses[12];
 
  private:
   std::string describe() const {
@@ -126,6 +127,8 @@ class Planner {
       constraints_.is_factor[factor] = true;
     }
   }
+
+  void keep_layouts() { memory_.strides = find_kept_layouts(graph_); }
 
   void partition_and_lower() {
     // Each failed attempt adds a constraint, of which there are finitely many.
@@ -214,6 +217,7 @@ class Planner {
         Result result;
         result.node = member;
         result.bytes = node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
+        result.is_row_major = !memory_.strides.contains(member);
         plan_.results.push_back(std::move(result));
       }
     }
@@ -270,6 +274,7 @@ class Planner {
 constexpr Planner::Pass Planner::kPasses[] = {
     {"remove identities", When::kFusing, &Planner::remove_identities},
     {"eliminate common subexpressions", When::kFusing, &Planner::eliminate_common_subexpressions},
+    {"keep layouts", When::kFusing, &Planner::keep_layouts},
     {"store factors", When::kShortOfMemory, &Planner::store_factors},
     {"partition and lower", When::kAlways, &Planner::partition_and_lower},
     {"simplify programs", When::kAlways, &Planner::simplify_programs},

@@ -98,6 +98,67 @@ TEST(PlanTest, LargeOutputsAreStoredPastTheCaches) {
   }
 }
 
+// The strides of the only output, and the rank of the only kernel.
+std::pair<std::vector<int64_t>, int> layout_of_output(const Graph& graph) {
+  const auto plan = make_plan(graph, {});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->outputs.size(), 1u);
+  const Layout& layout = plan->outputs[0].layout;
+  return {{layout.strides.begin(), layout.strides.begin() + layout.shape.rank()},
+          plan->steps[0].kernels[0].program.outer_rank};
+}
+
+TEST(PlanTest, ResultsOfTransposedOperandsAreLaidOutAsThese) {
+  constexpr int64_t kRows = 300, kColumns = 200;
+  const std::vector<int64_t> row_major = {kColumns, 1}, transposed = {1, kRows};
+  auto add_transposed = [](Graph* graph, int64_t rows, int64_t columns) {
+    const NodeId x = add_input(graph, {rows, columns});
+    graph->nodes[x].strides = {1, rows};
+    return x;
+  };
+  auto add_permuted = [](Graph* graph, int64_t rows, int64_t columns) {
+    GraphNode node;
+    node.op = Op::kPermute;
+    node.attrs = {1, 0};
+    node.shape = {rows, columns};
+    node.operands.push_back({.node = add_input(graph, {columns, rows})});
+    graph->nodes.push_back(node);
+    return static_cast<NodeId>(graph->nodes.size()) - 1;
+  };
+  {
+    Graph graph;  // read from end to end
+    const NodeId x = add_transposed(&graph, kRows, kColumns);
+    const NodeId y = add_permuted(&graph, kRows, kColumns);
+    const NodeId row = add_input(&graph, {1, kColumns});
+    const NodeId sum = add_op(&graph, Op::kAdd, {add_op(&graph, Op::kExp, {x}), y});
+    add_op(&graph, Op::kNeg, {sum}, /*live=*/true);
+    EXPECT_EQ(layout_of_output(graph), std::pair(transposed, 1));
+    graph.nodes.pop_back();
+    add_op(&graph, Op::kMul, {sum, row}, /*live=*/true);
+    EXPECT_EQ(layout_of_output(graph), std::pair(transposed, 2));
+  }
+  {
+    Graph graph;  // another operand is row-major
+    const NodeId x = add_transposed(&graph, kRows, kColumns);
+    add_op(&graph, Op::kAdd, {x, add_input(&graph, {kRows, kColumns})}, /*live=*/true);
+    EXPECT_EQ(layout_of_output(graph).first, row_major);
+  }
+  {
+    Graph graph;  // something else reads it
+    const NodeId x = add_transposed(&graph, kRows, kColumns);
+    const NodeId y = add_op(&graph, Op::kExp, {x}, /*live=*/true);
+    add_op(&graph, Op::kNeg, {y}, /*live=*/true);
+    const auto plan = make_plan(graph, {});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    for (const Output& output : plan->outputs) EXPECT_EQ(output.layout.strides[1], 1);
+  }
+  {
+    Graph graph;  // small
+    add_op(&graph, Op::kExp, {add_transposed(&graph, 20, 30)}, /*live=*/true);
+    EXPECT_EQ(layout_of_output(graph).first, (std::vector<int64_t>{30, 1}));
+  }
+}
+
 TEST(PlanTest, LargeOutputsOfLongRunsAreStoredPastTheCachesWhereverRunsBegin) {
   for (const int64_t length : {1000, 1024, 100}) {
     Graph graph;

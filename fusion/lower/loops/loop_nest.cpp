@@ -117,7 +117,28 @@ int64_t points_of(const Affine& address, const LoopNest& nest) {
   return points;
 }
 
+// Dim d becomes what dim order[d] was.
+void reorder_dims(LoopNest* nest, const std::vector<size_t>& order) {
+  const auto reorder = [&](auto values) {
+    const std::vector<std::decay_t<decltype(*values)>> before(values, values + order.size());
+    for (size_t d = 0; d < order.size(); ++d) values[d] = before[order[d]];
+  };
+  reorder(nest->dims.begin());
+  for (Affine& address : nest->addresses) reorder(address.coefficient.begin());
+}
+
 }  // namespace
+
+void sort_dims_as_stored(const Program& program, LoopNest* nest) {
+  if (program.schedule != Schedule::kPointwise || program.stores.empty()) return;
+  const Affine& stored = nest->addresses[program.stores[0].access];
+  std::vector<size_t> order(nest->dims.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(
+      order.begin(), order.end(),
+      [&, strides = stored.coefficient](size_t a, size_t b) { return strides[a] > strides[b]; });
+  reorder_dims(nest, order);
+}
 
 void sort_reduced_dims(const Program& program, LoopNest* nest) {
   // As the access of the most elements has them.
@@ -141,12 +162,7 @@ void sort_reduced_dims(const Program& program, LoopNest* nest) {
   };
   std::stable_sort(order.begin() + first, order.end(),
                    [&](size_t a, size_t b) { return distance(a) > distance(b); });
-  const auto permute = [&](auto values) {
-    const std::vector<std::decay_t<decltype(*values)>> before(values, values + order.size());
-    for (size_t d = 0; d < order.size(); ++d) values[d] = before[order[d]];
-  };
-  permute(nest->dims.begin());
-  for (Affine& address : nest->addresses) permute(address.coefficient.begin());
+  reorder_dims(nest, order);
   for (size_t d = first; d < nest->dims.size(); ++d) {
     const auto& addresses = nest->addresses;
     const bool is_backward = std::all_of(addresses.begin(), addresses.end(),

@@ -31,6 +31,10 @@ void simplify_dims(LoopNest* nest);
 // Makes dim `from` dim `to`, which is not before it; those between move up.
 void move_dim(LoopNest* nest, size_t from, size_t to);
 
+// Pointwise: orders the dims as what is stored has them, outermost first. To be called before
+// simplify_dims().
+void sort_dims_as_stored(const Program& program, LoopNest* nest);
+
 // For a program whose results do not depend on the order of reductions: orders the reduced dims as
 // memory has them, and turns those round along which all is read backwards. To be called before
 // simplify_dims().

@@ -1,0 +1,134 @@
+#include "fusion/graph/kept_layouts.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fusion/graph/index_map.h"
+
+namespace sluice::fusion {
+namespace {
+
+// What the first-level cache holds is transposed as fast as it is copied.
+constexpr int64_t kLeastBytes = 64 << 10;
+// An operand that is broadcast, of so many times fewer elements, is read in any order.
+constexpr int64_t kFewer = 8;
+
+// Dims of more than one element, outermost first.
+using Order = absl::InlinedVector<int, kMaxRank>;
+
+class LayoutFinder {
+ public:
+  explicit LayoutFinder(const Graph& graph) : graph_(graph), users_(graph.nodes.size(), 0) {
+    const std::vector<bool> needed = needed_nodes(graph);
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (!needed[n]) continue;
+      for (const GraphOperand& operand : graph.nodes[n].operands) {
+        if (!operand.is_scalar()) ++users_[operand.node];
+      }
+    }
+  }
+
+  absl::flat_hash_map<NodeId, Strides> find() {
+    absl::flat_hash_map<NodeId, Strides> result;
+    for (size_t k = 0; k < graph_.nodes.size(); ++k) {
+      const auto n = static_cast<NodeId>(k);
+      const GraphNode& node = graph_.nodes[n];
+      const int64_t bytes = node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
+      if (!node.live || users_[n] > 0 || !is_pointwise(node.op) || bytes < kLeastBytes) continue;
+      shape_ = &node.shape;
+      order_.reset();
+      if (!agree(n) || !order_ || std::is_sorted(order_->begin(), order_->end())) continue;
+      result[n] = strides_in_order();
+    }
+    return result;
+  }
+
+ private:
+  // Whether all that `result` is computed of lies in one order, order_, as far as it has one.
+  bool agree(NodeId result) {
+    std::vector<NodeId> pending = {result};
+    while (!pending.empty()) {
+      const NodeId n = pending.back();
+      pending.pop_back();
+      for (const GraphOperand& operand : graph_.nodes[n].operands) {
+        if (operand.is_scalar()) continue;
+        const GraphNode& node = graph_.nodes[operand.node];
+        if (class_of(node.op) == OpClass::kSource) continue;
+        if (node.shape.numel() * kFewer <= shape_->numel()) continue;
+        if (node.shape != *shape_) return false;
+        if (is_pointwise(node.op)) {
+          if (node.live || users_[operand.node] > 1) return false;
+          pending.push_back(operand.node);
+        } else if (!lies_in_order(operand.node)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool lies_in_order(NodeId n) {
+    const std::optional<Layout> layout = layout_of(n);
+    if (!layout) return false;
+    const std::optional<Order> order = order_of(*layout);
+    if (!order) return false;
+    if (!order_) order_ = order;
+    return *order == *order_;
+  }
+
+  // Where a value is read from.
+  std::optional<Layout> layout_of(NodeId n) const {
+    const GraphNode& node = graph_.nodes[n];
+    if (is_view(node.op)) {
+      const std::optional<Layout> viewed = layout_of(node.operands[0].node);
+      return viewed ? layout_through_view(view_of(node), *viewed) : std::nullopt;
+    }
+    Layout layout = contiguous_layout(node.shape);
+    if (node.op == Op::kInput) layout.strides = node.strides;
+    return layout;
+  }
+
+  static std::optional<Order> order_of(const Layout& layout) {
+    Order order;
+    for (int d = 0; d < layout.shape.rank(); ++d) {
+      if (layout.shape[d] == 1) continue;
+      if (layout.strides[d] == 0) return std::nullopt;
+      order.push_back(d);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return std::abs(layout.strides[a]) > std::abs(layout.strides[b]);
+    });
+    return order;
+  }
+
+  Strides strides_in_order() const {
+    Strides strides{};
+    int64_t stride = 1;
+    for (auto d = order_->rbegin(); d != order_->rend(); ++d) {
+      strides[*d] = stride;
+      stride *= (*shape_)[*d];
+    }
+    return strides;
+  }
+
+  const Graph& graph_;
+  std::vector<int> users_;
+  // Of the result at hand.
+  const Shape* shape_ = nullptr;
+  std::optional<Order> order_;
+};
+
+}  // namespace
+
+absl::flat_hash_map<NodeId, Strides> find_kept_layouts(const Graph& graph) {
+  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const GraphNode& node) {
+    return node.op == Op::kPermute ||
+           (node.op == Op::kInput && node.strides != contiguous_layout(node.shape).strides);
+  });
+  if (!any) return {};
+  return LayoutFinder(graph).find();
+}
+
+}  // namespace sluice::fusion
