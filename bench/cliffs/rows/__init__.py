@@ -3,6 +3,7 @@
 import itertools
 
 from rows.everyday import everyday
+from rows.large import large
 from rows.networks import networks
 from rows.science import science
 from rows.views import views
@@ -666,6 +667,10 @@ def view_programs():
     return views(Row, given)
 
 
+def large_programs():
+    return large(Row, given)
+
+
 def science_programs():
     return science(Row, given)
 
@@ -674,5 +679,5 @@ ROWS = [row for rows in (pointwise, functions, casts, reductions, normalisations
                          sorting, random_numbers, tiny, products, linear_algebra,
                          layers, whole_programs, everyday_programs,
                          network_programs, view_programs,
-                         science_programs) for row in rows()]
+                         science_programs, large_programs) for row in rows()]
 assert len({row.name for row in ROWS}) == len(ROWS), "two rows of one name"

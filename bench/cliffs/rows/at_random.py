@@ -10,14 +10,17 @@ from math import prod as product
 DTYPES = {"f32": 8, "f64": 4, "f16": 1, "bf16": 1, "i8": 1, "u8": 1, "i32": 2, "i64": 3, "bool": 1}
 FLOATS = ("f32", "f64", "f16", "bf16")
 REAL = ("f32", "f64")
+# How many elements: what the caches hold, mostly, and more.
+USUAL, LARGE = (200, 3_000_000), (6_000_000, 24_000_000)
 SHORT = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 24, 28, 31, 32, 33, 48, 63, 64)
 
 
 class Draw:
     """Draws what rows are made of."""
 
-    def __init__(self, seed, row, given):
+    def __init__(self, seed, row, given, elements):
         self.random, self.row_type, self.given = random.Random(seed), row, given
+        self.least, self.most = elements
 
     def dtype(self, among=tuple(DTYPES)):
         return self.random.choices(among, [DTYPES[name] for name in among])[0]
@@ -27,7 +30,7 @@ class Draw:
         return min(high, int(low * ((high + 1) / low) ** self.random.random()))
 
     def elements(self):
-        return self.integer(200, 3_000_000)
+        return self.integer(self.least, self.most)
 
     def shape(self, rank=None, elements=None):
         """Extents whose product is about `elements`: often one is long and the others short."""
@@ -311,8 +314,8 @@ def compound(draw):
     return draw.random.choice(programs)()
 
 
-def random_rows(count, seed, row, given):
-    draw = Draw(seed, row, given)
+def random_rows(count, seed, row, given, elements=USUAL):
+    draw = Draw(seed, row, given, elements)
     makers = (element_wise, reduction, reduction, normalisation, movement, movement, sorting,
               products, compound, compound)
     rows = {}
