@@ -1,6 +1,7 @@
 #include "fusion/graph/kept_layouts.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>

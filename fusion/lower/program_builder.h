@@ -50,7 +50,7 @@ class ProgramBuilder {
 
   DType dtype_of(ValueId value) const { return call_.program.body[value].dtype; }
 
-  // Once all is stored: see fusion/lower/loops/unroll_planes.h.
+  // Once all is stored: see fusion/lower/loops/loop_nest.h and unroll_planes.h there.
   void sort_dims_as_stored() { fusion::sort_dims_as_stored(call_.program, &nest_); }
   void unroll_planes();
   // Arranges dims, settles stride classes, finds what outputs depend on, and adds the bytes moved

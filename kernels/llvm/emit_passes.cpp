@@ -294,15 +294,9 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
 }
 
 std::vector<uint16_t> KernelEmitter::reads_along_rows(const RowPlan::Stage& pass) const {
-  std::vector<uint16_t> reads;
-  for (const ValueId id : pass.instrs) {
-    const Instr& instr = program_.body[id];
-    if (instr.op != Op::kLoad) continue;
-    const fusion::Access& access = program_.accesses[instr.aux];
-    if (access.lanes == fusion::StrideClass::kUnit && access.varies_along_reduced) {
-      reads.push_back(instr.aux);
-    }
-  }
+  std::vector<uint16_t> reads = loads_along_reduced(pass);
+  std::erase_if(
+      reads, [&](uint16_t a) { return program_.accesses[a].lanes != fusion::StrideClass::kUnit; });
   return reads;
 }
 

@@ -360,7 +360,6 @@ class KernelEmitter {
   // Of pointwise kernels, likewise.
   std::vector<StreamAhead> lanes_ahead();
   llvm::Value* bytes_of_vector(const StreamAhead& run, int dim);
-  std::vector<StreamAhead> lanes_ahead_;
   void prefetch_lanes(const std::vector<fusion::ValueId>& instrs);
   // Of one element or row after another, `step` elements apart.
   StreamAhead stream_ahead(uint16_t access, llvm::Value* step, llvm::Value* lane_step);
@@ -532,6 +531,7 @@ class KernelEmitter {
   llvm::Value* row_of_batch_ = nullptr;     // counted in its batch, if rows are batched
   llvm::Value* cached_elements_ = nullptr;  // likewise: of a row of an array
   llvm::Value* cached_columns_ = nullptr;   // of a panel, if there are panels that cache
+  std::vector<StreamAhead> lanes_ahead_;    // of a pointwise kernel
   llvm::Value* panel_column_ = nullptr;     // the vector of columns at hand, counted in the panel
   std::map<ValueId, ScanState> scans_;      // of the pass at hand
   int lane_of_step_ = 0;  // where the lanes are, of a part of a step that is scanned
