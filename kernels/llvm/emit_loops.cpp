@@ -57,6 +57,23 @@ llvm::Value* KernelEmitter::whole_loop(llvm::Value* first, llvm::Value* last, Va
   return rest;
 }
 
+void KernelEmitter::emit_parts(llvm::Value* first, llvm::Value* begin, llvm::Value* end,
+                               llvm::Value* last, const EmitPart& emit_whole,
+                               const EmitPart& emit_other) {
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  builder_.loop(zero, builder_.index(3), one, {}, [&](llvm::Value* part, const Values&) {
+    builder_.if_then_else(
+        ir_.CreateICmpEQ(part, one), [&] { emit_whole(begin, end); },
+        [&] {
+          llvm::Value* is_first = ir_.CreateICmpEQ(part, zero);
+          emit_other(ir_.CreateSelect(is_first, first, end),
+                     ir_.CreateSelect(is_first, begin, last));
+        });
+    return Values{};
+  });
+}
+
 ir::Builder::Values KernelEmitter::split_loop(llvm::Value* first, llvm::Value* last, Values carried,
                                               const ir::Builder::LoopBody& body) {
   llvm::Value* rest = whole_loop(first, last, &carried, body);

@@ -135,17 +135,10 @@ void KernelEmitter::emit_packed_blocks(const PackedPlan& plan, const PackedColum
     };
     begin = builder_.min(ir_.CreateAdd(first, round_up(ir_.CreateSub(begin, first))), last);
     end = ir_.CreateAdd(begin, round_up(ir_.CreateSub(end, begin)));
-    // What comes before them, they, and the rest.
-    builder_.loop(zero, builder_.index(3), one, {}, [&](llvm::Value* part, const Values&) {
-      builder_.if_then_else(
-          ir_.CreateICmpEQ(part, one), [&] { emit_blocks(begin, end, emit_whole); },
-          [&] {
-            llvm::Value* is_first = ir_.CreateICmpEQ(part, zero);
-            emit_blocks(ir_.CreateSelect(is_first, first, end),
-                        ir_.CreateSelect(is_first, begin, last), emit_other);
-          });
-      return Values{};
-    });
+    emit_parts(
+        first, begin, end, last,
+        [&](llvm::Value* from, llvm::Value* to) { emit_blocks(from, to, emit_whole); },
+        [&](llvm::Value* from, llvm::Value* to) { emit_blocks(from, to, emit_other); });
   }
 }
 

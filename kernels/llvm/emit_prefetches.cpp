@@ -16,6 +16,8 @@ using fusion::ValueId;
 // A page, of which the hardware foresees lines of the one at hand only; or, of rows and runs that
 // lie apart, a few lines.
 constexpr int64_t kPageAhead = 4096, kBytesAhead = 1024, kLine = 64;
+// Of longer runs the next lines are asked for, not the next runs.
+constexpr int64_t kLongRun = 4 * kPageAhead;
 // Bytes of an element.
 constexpr int64_t kLeastSize = 4;
 // What of long streams, which the processor reaches soon enough, a cache holds.
@@ -85,7 +87,7 @@ KernelEmitter::StreamAhead KernelEmitter::stream_ahead(uint16_t access, llvm::Va
 
 std::vector<KernelEmitter::StreamAhead> KernelEmitter::rows_ahead(const RowPlan::Stage& pass,
                                                                   int64_t rows) {
-  constexpr int64_t kMostOfRow = 256, kLeastOfRun = 4 * kPageAhead;
+  constexpr int64_t kMostOfRow = 256;
   if (lanes_reduced() || !host().masked_vectors) return {};
   std::vector<StreamAhead> streams;
   for (const uint16_t access : loads_along_reduced(pass)) {
@@ -96,7 +98,7 @@ std::vector<KernelEmitter::StreamAhead> KernelEmitter::rows_ahead(const RowPlan:
     stream.are_wanted = ir_.CreateAnd(stream.are_wanted, are_close);
     if (program_.reduced_rank > 1) {
       llvm::Value* run = ir_.CreateMul(stream.bytes, body_->extent(dim));
-      llvm::Value* is_long = ir_.CreateICmpSGE(run, builder_.index(kLeastOfRun));
+      llvm::Value* is_long = ir_.CreateICmpSGE(run, builder_.index(kLongRun));
       stream.are_wanted = ir_.CreateAnd(stream.are_wanted, is_long);
     }
     stream.bytes = ir_.CreateMul(stream.bytes, builder_.index(rows));
@@ -119,7 +121,7 @@ std::vector<KernelEmitter::StreamAhead> KernelEmitter::runs_ahead(const RowPlan:
 }
 
 std::vector<KernelEmitter::StreamAhead> KernelEmitter::lanes_ahead() {
-  constexpr int64_t kLeastOfRun = 256, kLongRun = 4 * kPageAhead;
+  constexpr int64_t kLeastOfRun = 256;
   if (!host().masked_vectors || program_.outer_rank < 2) return {};
   std::vector<StreamAhead> streams;
   for (const Instr& instr : program_.body) {
@@ -145,7 +147,7 @@ llvm::Value* KernelEmitter::bytes_of_vector(const StreamAhead& run, int dim) {
 }
 
 KernelEmitter::StreamAhead KernelEmitter::run_ahead(uint16_t access, int dim) {
-  constexpr int64_t kLongRun = 4 * kPageAhead, kGap = 128;
+  constexpr int64_t kGap = 128;
   const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
   llvm::Value* step = body_->stride(access, dim);
   StreamAhead stream = stream_ahead(access, step, step);

@@ -178,31 +178,17 @@ void KernelEmitter::aligned_loop(llvm::Value* first, llvm::Value* last,
   llvm::Value* begin = builder_.min(ir_.CreateAdd(first, elements), last);
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, begin), -int64_t{builder_.lanes()});
   llvm::Value* end = ir_.CreateAdd(begin, whole);
-  llvm::Value* zero = builder_.index(0);
-  llvm::Value* one = builder_.index(1);
-  // What comes before whole vectors, they, and the rest.
-  builder_.loop(zero, builder_.index(3), one, {}, [&](llvm::Value* part, const Values&) {
-    builder_.if_then_else(
-        ir_.CreateICmpEQ(part, one),
-        [&] {
-          body_->set_active(nullptr);
-          builder_.loop(begin, end, builder_.index(builder_.lanes()), {},
-                        [&](llvm::Value* i, const Values&) {
-                          emit_vector(i);
-                          return Values{};
-                        });
-        },
-        [&] {
-          llvm::Value* is_first = ir_.CreateICmpEQ(part, zero);
-          masked_loop(ir_.CreateSelect(is_first, first, end),
-                      ir_.CreateSelect(is_first, begin, last), {},
-                      [&](llvm::Value* i, const Values&) {
-                        emit_vector(i);
-                        return Values{};
-                      });
-        });
+  const auto body = [&](llvm::Value* i, const Values&) {
+    emit_vector(i);
     return Values{};
-  });
+  };
+  emit_parts(
+      first, begin, end, last,
+      [&](llvm::Value* from, llvm::Value* to) {
+        body_->set_active(nullptr);
+        builder_.loop(from, to, builder_.index(builder_.lanes()), {}, body);
+      },
+      [&](llvm::Value* from, llvm::Value* to) { masked_loop(from, to, {}, body); });
 }
 
 int KernelEmitter::weight_of(const std::vector<ValueId>& instrs) const {

@@ -61,6 +61,11 @@ class KernelEmitter {
   // Where masks are free: whether `instrs` are faster twice, for whole vectors without masks too.
   bool has_whole_loop(const std::vector<ValueId>& instrs) const;
   // What whole vectors leave of [first, last) goes by halves of them, and then one by one.
+  // What comes before [begin, end), that, and the rest up to `last`: the code of the first and the
+  // last is the same, and there once.
+  using EmitPart = std::function<void(llvm::Value* from, llvm::Value* to)>;
+  void emit_parts(llvm::Value* first, llvm::Value* begin, llvm::Value* end, llvm::Value* last,
+                  const EmitPart& emit_whole, const EmitPart& emit_other);
   // Whole vectors begin where non-temporal stores may.
   void aligned_loop(llvm::Value* first, llvm::Value* last,
                     const std::function<void(llvm::Value*)>& emit_vector);
