@@ -273,9 +273,12 @@ std::vector<Result> soft(const Row& row, DType dtype, bool logarithm) {
           e.relative + 4 * unit * (std::fabs(d) + std::log(e.sum) + 1) + 2 * e.greatest_error;
       results[i] = rounded(d - std::log(e.sum), error, dtype);
     } else {
-      const Real value = std::exp(d) / e.sum;
+      const Real log_value = d - std::log(e.sum), value = std::exp(log_value);
       const Real relative = e.relative + 2 * unit * std::fabs(d) + 12 * unit;
-      results[i] = rounded(value, relative * value * 1.25L + 2 * smallest(dtype), dtype);
+      // The operand's error is one of the exponent. It may be far above 1: where the value is 0
+      // here, it may be 1 there.
+      const Real error = std::min(Real{1}, std::exp(log_value + 1.25L * relative) - value);
+      results[i] = rounded(value, error + 2 * smallest(dtype), dtype);
     }
   }
   return results;
