@@ -281,14 +281,28 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
     body_->splat_operands(pass.instrs, pass.stores);
     return lane_loop(first, last, start, emit_elements, /*may_repeat=*/true);
   };
-  const Values lanes =
-      follow_one_another
-          ? leaves_early(pass)     ? leaving_loop(pass, first, last, start, emit_elements)
-            : has_short_rows(pass) ? short_row_or(pass, first, last, add_elements, longer)
-                                   : lane_loop(first, last, start, emit_elements,
-                                               may_repeat(pass) && !host().masked_vectors)
-      : turns_runs(pass) ? turned_run_loop(pass, first, last, start, emit_elements)
-                         : run_loop(pass, first, last, start, emit_elements);
+  auto along_row = [&](llvm::Value* begin, llvm::Value* end, const Values& in) {
+    if (follow_one_another) {
+      return lane_loop(begin, end, in, emit_elements, may_repeat(pass) && !host().masked_vectors);
+    }
+    return turns_runs(pass) ? turned_run_loop(pass, begin, end, in, emit_elements)
+                            : run_loop(pass, begin, end, in, emit_elements);
+  };
+  // The last part has a whole vector, if the row does.
+  auto whole_parts = [&](llvm::Value* begin, llvm::Value* end, const Values& in) {
+    llvm::Value* vector = ir_.CreateSub(last, builder_.index(builder_.lanes()));
+    begin = builder_.max(builder_.min(begin, vector), first);
+    return lane_loop(begin, end, in, emit_elements, /*may_repeat=*/true);
+  };
+  Values lanes;
+  if (leaves_early(pass)) {
+    lanes = follow_one_another ? leaving_loop(pass, first, last, start, whole_parts)
+                               : leaving_loop(pass, first, last, start, along_row);
+  } else if (follow_one_another && has_short_rows(pass)) {
+    lanes = short_row_or(pass, first, last, add_elements, longer);
+  } else {
+    lanes = along_row(first, last, start);
+  }
   body_->set_active(nullptr);
   return unflatten(pass.reductions, program_, lanes);
 }

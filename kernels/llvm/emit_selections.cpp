@@ -49,30 +49,32 @@ bool KernelEmitter::repeats_in_runs(const RowPlan::Stage& pass) const {
 
 bool KernelEmitter::leaves_early(const RowPlan::Stage& pass) const {
   return !program_.one_leaf && may_repeat(pass) && pass.reductions.size() == 1 &&
-         is_of_bytes(pass.reductions[0]) &&
+         program_.body[pass.reductions[0]].dtype == DType::kBool &&
+         !is_arg_reduction(program_.body[pass.reductions[0]].op) &&
          std::none_of(pass.instrs.begin(), pass.instrs.end(),
                       [&](ValueId id) { return program_.body[id].op == Op::kCheckIndex; });
 }
 
 ir::Builder::Values KernelEmitter::leaving_loop(const RowPlan::Stage& pass, llvm::Value* first,
                                                 llvm::Value* last, const Values& start,
-                                                const ir::Builder::LoopBody& body) {
+                                                const PartLoop& elements) {
   // So much is taken between questions; what is left of a row then passes without work.
-  constexpr int64_t kPart = 4096;
-  llvm::Value* part = builder_.index(kPart);
-  const bool is_any = combining_op(pass.reductions[0]) == Op::kMax;
+  // Parts of runs may end anywhere, and cut vectors.
+  constexpr int64_t kPart = 4096, kPartOfRuns = 16'384;
+  llvm::Value* part = builder_.index(program_.reduced_rank == 1 ? kPart : kPartOfRuns);
+  if (turns_runs(pass)) {  // as many runs as take turns
+    llvm::Value* run = builder_.max(body_->extent(program_.rank() - 1), builder_.index(1));
+    llvm::Value* runs = builder_.max(builder_.ceil_div(part, run), builder_.index(kTurnedRuns));
+    part = ir_.CreateSelect(are_short_runs(), ir_.CreateMul(run, runs), part);
+  }
+  const Op op = combining_op(pass.reductions[0]);
+  const bool is_any = op == Op::kMax || op == Op::kAny;
   return builder_.loop(first, last, part, start, [&](llvm::Value* begin, const Values& in) {
     llvm::Value* zero = llvm::Constant::getNullValue(in[0]->getType());
     llvm::Value* decides = is_any ? ir_.CreateICmpNE(in[0], zero) : ir_.CreateICmpEQ(in[0], zero);
     return builder_.choose(
         builder_.any(decides), [&] { return in; },
-        [&] {
-          llvm::Value* end = builder_.min(ir_.CreateAdd(begin, part), last);
-          // The last part has a whole vector, if the row does.
-          llvm::Value* vector = ir_.CreateSub(last, builder_.index(builder_.lanes()));
-          begin = builder_.max(builder_.min(begin, vector), first);
-          return lane_loop(begin, end, in, body, /*may_repeat=*/true);
-        });
+        [&] { return elements(begin, builder_.min(ir_.CreateAdd(begin, part), last), in); });
   });
 }
 

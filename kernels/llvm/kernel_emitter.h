@@ -220,6 +220,8 @@ class KernelEmitter {
   static constexpr int kTurnedRuns = 64;
   bool turns_runs(const RowPlan::Stage& pass) const;
   llvm::Value* are_short_runs();
+  // What the caches do not hold is better read in the order of memory.
+  llvm::Value* are_far_runs(const RowPlan::Stage& pass);
   Values turned_run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
                          const Values& carried, const ir::Builder::LoopBody& body);
 
@@ -340,8 +342,10 @@ class KernelEmitter {
   // Of long rows: any() and all() are known from the first element that decides, after which the
   // rest of a row is not looked at.
   bool leaves_early(const RowPlan::Stage& pass) const;
+  // `elements` of [begin, end), a part of a row at a time.
+  using PartLoop = std::function<Values(llvm::Value* begin, llvm::Value* end, const Values& state)>;
   Values leaving_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
-                      const Values& start, const ir::Builder::LoopBody& body);
+                      const Values& start, const PartLoop& elements);
   // What a pass loads of consecutive elements of a row.
   std::vector<uint16_t> reads_along_rows(const RowPlan::Stage& pass) const;
   // What is asked for ahead (emit_prefetches.cpp). Memory that a pass over a long row reads from

@@ -101,6 +101,31 @@ TEST_P(Extremes, AreFoundAtEveryPlace) {
   }
 }
 
+// Of the elements of a view one decides, near its beginning or its end, or what lies between its
+// rows.
+TEST_P(Extremes, AnyAndAllOfLongViewsAreDecidedAnywhere) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{9000, 7}, {500, 131}, {9, 7000}}) {
+    const Tensor place = reshape(arange(rows * width), {rows, width});
+    for (const int64_t at : {width + 1, 2 * width - 2, width, rows * width / 2 / width * width + 2,
+                             (rows - 1) * width - 2, (rows - 1) * width - 1}) {
+      const Tensor is_there = place == at;
+      const auto inside = [](const Tensor& x) { return x.slice(0, 1, -1).slice(1, 1, -1); };
+      const Tensor one = is_there.astype(GetParam()), others = (!is_there).astype(GetParam());
+      one.eval();
+      others.eval();
+      const int64_t column = at % width;
+      const bool is_inside = column > 0 && column < width - 1;
+      const std::string what = std::to_string(at) + " of rows of " + std::to_string(width);
+      EXPECT_EQ(any(inside(one)).item<bool>(), is_inside) << what;
+      EXPECT_EQ(all(inside(others)).item<bool>(), !is_inside) << what;
+      EXPECT_TRUE(any(one).item<bool>()) << what;
+      EXPECT_FALSE(all(others).item<bool>()) << what;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Dtypes, Extremes, testing::ValuesIn(all_dtypes()),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 

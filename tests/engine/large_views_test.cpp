@@ -37,6 +37,7 @@ TEST(LargeViews, SumsHaveTheBitsOfInterpretedOnes) {
       expect_bits_of_interpreted("sum of all, " + what, [&] { return sum(x); });
       expect_bits_of_interpreted("sum of columns, " + what, [&] { return sum(x, {0}); });
       expect_bits_of_interpreted("argmax of columns, " + what, [&] { return argmax(x, {0}); });
+      expect_bits_of_interpreted("all, " + what, [&] { return all(x > -1); });
     }
   }
 }

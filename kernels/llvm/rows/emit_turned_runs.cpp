@@ -28,6 +28,23 @@ llvm::Value* KernelEmitter::are_short_runs() {
   return ir_.CreateICmpSLE(length, builder_.index(kMostVectors * plan_.lanes));
 }
 
+llvm::Value* KernelEmitter::are_far_runs(const RowPlan::Stage& pass) {
+  // Vectors of short elements are few: those of bytes always gain by turns, halves of short runs.
+  constexpr size_t kWideElement = 4;
+  constexpr int64_t kCached = 16 << 20, kLongRun = 256;
+  size_t size = 1;
+  for (const uint16_t a : loads_along_reduced(pass)) {
+    size = std::max(size, size_of(program_.accesses[a].dtype));
+  }
+  if (size == 1) return ir_.getFalse();
+  const auto bytes = static_cast<int64_t>(size);
+  llvm::Value* are_far = is_far(kCached / bytes);
+  if (size >= kWideElement) return are_far;
+  llvm::Value* length = body_->extent(program_.rank() - 1);
+  llvm::Value* are_long = ir_.CreateICmpSGE(length, builder_.index(kLongRun / bytes));
+  return ir_.CreateAnd(are_far, are_long);
+}
+
 ir::Builder::Values KernelEmitter::turned_run_loop(const RowPlan::Stage& pass, llvm::Value* first,
                                                    llvm::Value* last, const Values& carried,
                                                    const ir::Builder::LoopBody& body) {
@@ -38,6 +55,7 @@ ir::Builder::Values KernelEmitter::turned_run_loop(const RowPlan::Stage& pass, l
   llvm::Value* begin = builder_.ceil_div(first, length);
   llvm::Value* end = ir_.CreateUDiv(last, length);
   llvm::Value* turns = ir_.CreateAnd(are_short_runs(), ir_.CreateICmpSLT(begin, end));
+  turns = ir_.CreateAnd(turns, ir_.CreateNot(are_far_runs(pass)));
   // The parts of runs before and after whole ones, or all.
   llvm::Value* before = ir_.CreateSelect(turns, ir_.CreateMul(begin, length), last);
   llvm::Value* after = ir_.CreateSelect(turns, ir_.CreateMul(end, length), last);
