@@ -11,13 +11,23 @@
 namespace sluice::fusion {
 namespace {
 
-// What the first-level cache holds is transposed as fast as it is copied.
-constexpr int64_t kLeastBytes = 64 << 10;
+// What the first-level cache holds is transposed as fast as it is copied, by pointwise ops.
+constexpr int64_t kLeastBytes = 64 << 10, kLeastMovedBytes = 4 << 10;
 // An operand that is broadcast, of so many times fewer elements, is read in any order.
 constexpr int64_t kFewer = 8;
 
 // Dims of more than one element, outermost first.
 using Order = absl::InlinedVector<int, kMaxRank>;
+
+// Whether elements of operands are elements of the result, elsewhere along the same dims.
+bool moves_elements(Op op) { return op == Op::kPad || op == Op::kConcat || op == Op::kRoll; }
+
+bool keeps_order(Op op) { return is_pointwise(op) || moves_elements(op); }
+
+int num_long_dims(const Shape& shape) {
+  return static_cast<int>(
+      std::count_if(shape.begin(), shape.end(), [](int64_t extent) { return extent > 1; }));
+}
 
 class LayoutFinder {
  public:
@@ -37,10 +47,12 @@ class LayoutFinder {
       const auto n = static_cast<NodeId>(k);
       const GraphNode& node = graph_.nodes[n];
       const int64_t bytes = node.shape.numel() * static_cast<int64_t>(size_of(node.dtype));
-      if (!node.live || users_[n] > 0 || !is_pointwise(node.op) || bytes < kLeastBytes) continue;
+      const int64_t least = moves_elements(node.op) ? kLeastMovedBytes : kLeastBytes;
+      if (!node.live || users_[n] > 0 || !keeps_order(node.op) || bytes < least) continue;
       shape_ = &node.shape;
       order_.reset();
       if (!agree(n) || !order_ || std::is_sorted(order_->begin(), order_->end())) continue;
+      if (static_cast<int>(order_->size()) != num_long_dims(node.shape)) continue;
       result[n] = strides_in_order();
     }
     return result;
@@ -53,13 +65,14 @@ class LayoutFinder {
     while (!pending.empty()) {
       const NodeId n = pending.back();
       pending.pop_back();
-      for (const GraphOperand& operand : graph_.nodes[n].operands) {
+      const GraphNode& user = graph_.nodes[n];
+      for (const GraphOperand& operand : user.operands) {
         if (operand.is_scalar()) continue;
         const GraphNode& node = graph_.nodes[operand.node];
         if (class_of(node.op) == OpClass::kSource) continue;
         if (node.shape.numel() * kFewer <= shape_->numel()) continue;
-        if (node.shape != *shape_) return false;
-        if (is_pointwise(node.op)) {
+        if (node.shape != user.shape && !moves_elements(user.op)) return false;
+        if (keeps_order(node.op)) {
           if (node.live || users_[operand.node] > 1) return false;
           pending.push_back(operand.node);
         } else if (!lies_in_order(operand.node)) {

@@ -8,9 +8,10 @@
 
 namespace sluice::fusion {
 
-// By node: the strides of a live result of pointwise ops all of whose operands lie in memory in one
-// order of dims, which is not row-major. It has no gaps, and is written in the order in which its
-// operands are read. Only of results that nothing else in the graph reads.
+// By node: the strides of a live result of pointwise ops, pads, concats and rolls, all of whose
+// operands lie in memory in one order of dims, which is not row-major. It has no gaps, and is
+// written in the order in which its operands are read. Only of results that nothing else in the
+// graph reads.
 absl::flat_hash_map<NodeId, Strides> find_kept_layouts(const Graph& graph);
 
 }  // namespace sluice::fusion

@@ -52,11 +52,14 @@ std::optional<KernelCall> GroupLowering::run_part(const ConcatPart& part, int64_
   const GraphNode& concat = node(part.concat);
   const ValueId value = value_of(concat.operands[part.operand].node, MapTable::kIdentity, kNoValue);
   if (failed_) return std::nullopt;
-  const Strides strides = contiguous_layout(concat.shape).strides;
+  const auto kept = memory_.strides.find(part.concat);
+  const Strides strides =
+      kept != memory_.strides.end() ? kept->second : contiguous_layout(concat.shape).strides;
   Affine address = address_of(maps_[MapTable::kIdentity], strides);
   address.offset = part.start * strides[concat.attrs[0]];
   const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[part.concat]};
   builder_.store(builder_.cast(value, concat.dtype), result, address);
+  if (!memory_.strides.empty()) builder_.sort_dims_as_stored();
   KernelCall call = std::move(builder_).finish(bytes_read, bytes_written);
   for (const Computed& computed : values_) {
     if (!in_memory(computed.node)) call.nodes.push_back(computed.node);

@@ -57,6 +57,20 @@ TEST(KeptLayouts, AreReadAsRowMajorOnesAre) {
       [&] { return of_x * x.slice(2, 0, 1).slice(1, 0, 1).slice(0, 0, 1) + of_x; },
       [&] { return astype(of_y * 8, DType::kInt32); },
       [&] { return where(of_y > 0.5, of_y, -of_y); },
+      [&] { return roll(of_x, 3, 1); },
+      [&] { return roll(roll(of_y * 2, -5, 2), 7, 0); },
+      [&] {
+        return pad(of_x.slice(1, 2, 29), {{0, 0}, {1, 2}, {0, 0}}, 7);
+      },
+      [&] {
+        return concat({of_y.slice(0, 0, 12), of_y.slice(0, 12, 20) - 1}, 0);
+      },
+      [&] {
+        return concat({of_x.slice(2, 0, 1), of_x.slice(2, 1, 30, 2), of_x.slice(2, 0, 24)}, 2);
+      },
+      [&] {
+        return concat({of_y.slice(1, 0, 11), of_x.slice(1, 11, 30)}, 1);  // of two orders
+      },
   };
   for (size_t k = 0; k < results.size(); ++k) {
     const Tensor kept = results[k]();

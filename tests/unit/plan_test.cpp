@@ -108,6 +108,17 @@ std::pair<std::vector<int64_t>, int> layout_of_output(const Graph& graph) {
           plan->steps[0].kernels[0].program.outer_rank};
 }
 
+NodeId add_moved(Graph* graph, Op op, NodeId operand, std::vector<int64_t> attrs,
+                 const Shape& shape) {
+  const NodeId n = add_op(graph, op, {operand});
+  graph->nodes[n].attrs = {attrs.begin(), attrs.end()};
+  graph->nodes[n].shape = shape;
+  if (op == Op::kPad) {
+    graph->nodes[n].operands.push_back({.node = kNoNode, .scalar = graph->num_scalars++});
+  }
+  return n;
+}
+
 TEST(PlanTest, ResultsOfTransposedOperandsAreLaidOutAsThese) {
   constexpr int64_t kRows = 300, kColumns = 200;
   const std::vector<int64_t> row_major = {kColumns, 1}, transposed = {1, kRows};
@@ -159,6 +170,34 @@ TEST(PlanTest, ResultsOfTransposedOperandsAreLaidOutAsThese) {
   }
 }
 
+TEST(PlanTest, WhatIsMadeOfPartsOfTransposedOperandsIsLaidOutAsThese) {
+  auto layout = [](Op op, std::vector<Shape> operands, std::vector<int64_t> attrs, Shape result) {
+    Graph graph;
+    std::vector<NodeId> inputs;
+    for (const Shape& shape : operands) {
+      inputs.push_back(add_input(&graph, shape));
+      int64_t stride = 1;
+      for (int axis = 0; axis < shape.rank(); ++axis) {
+        graph.nodes[inputs.back()].strides[axis] = stride;
+        stride *= shape[axis];
+      }
+    }
+    const NodeId n = add_moved(&graph, op, inputs[0], std::move(attrs), result);
+    for (size_t k = 1; k < inputs.size(); ++k)
+      graph.nodes[n].operands.push_back({.node = inputs[k]});
+    graph.nodes[n].live = true;
+    return layout_of_output(graph).first;
+  };
+  using Strides = std::vector<int64_t>;
+  EXPECT_EQ(layout(Op::kRoll, {{300, 200}}, {0, 3}, {300, 200}), (Strides{1, 300}));
+  EXPECT_EQ(layout(Op::kPad, {{300, 200}}, {1, 2}, {303, 206}), (Strides{1, 303}));
+  EXPECT_EQ(layout(Op::kConcat, {{300, 200}, {70, 200}}, {0}, {370, 200}), (Strides{1, 370}));
+  EXPECT_EQ(layout(Op::kConcat, {{300, 200}, {300, 70}}, {1}, {300, 270}), (Strides{1, 300}));
+  // Where the first dim of parts of one row lies, nothing tells.
+  EXPECT_EQ(layout(Op::kConcat, {{1, 30, 200}, {1, 30, 200}}, {0}, {2, 30, 200}),
+            (Strides{6000, 200, 1}));
+}
+
 TEST(PlanTest, LargeOutputsOfLongRunsAreStoredPastTheCachesWhereverRunsBegin) {
   for (const int64_t length : {1000, 1024, 100}) {
     Graph graph;
@@ -174,16 +213,6 @@ TEST(PlanTest, LargeOutputsOfLongRunsAreStoredPastTheCachesWhereverRunsBegin) {
   }
 }
 
-NodeId add_moved(Graph* graph, Op op, NodeId operand, std::vector<int64_t> attrs,
-                 const Shape& shape) {
-  const NodeId n = add_op(graph, op, {operand});
-  graph->nodes[n].attrs = {attrs.begin(), attrs.end()};
-  graph->nodes[n].shape = shape;
-  if (op == Op::kPad) {
-    graph->nodes[n].operands.push_back({.node = kNoNode, .scalar = graph->num_scalars++});
-  }
-  return n;
-}
 int64_t count_of(const Program& program, Op op) {
   return std::count_if(program.body.begin(), program.body.end(),
                        [op](const Instr& instr) { return instr.op == op; });
