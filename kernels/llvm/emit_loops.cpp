@@ -14,8 +14,11 @@ namespace sluice::kernels {
 using fusion::ValueId;
 
 void KernelEmitter::set_active_below(llvm::Value* i, llvm::Value* last) {
-  llvm::Value* left = builder_.min(ir_.CreateSub(last, i), builder_.index(builder_.lanes()));
-  body_->set_active(builder_.lanes_below(left), ir_.CreateTrunc(left, ir_.getInt32Ty()));
+  set_first_active(builder_.min(ir_.CreateSub(last, i), builder_.index(builder_.lanes())));
+}
+
+void KernelEmitter::set_first_active(llvm::Value* count) {
+  body_->set_active(builder_.lanes_below(count), ir_.CreateTrunc(count, ir_.getInt32Ty()));
 }
 
 void KernelEmitter::set_active_between(llvm::Value* from, llvm::Value* to) {
@@ -48,6 +51,18 @@ ir::Builder::Values KernelEmitter::masked_loop(llvm::Value* first, llvm::Value* 
                        });
 }
 
+ir::Builder::Values KernelEmitter::masked_rest(llvm::Value* first, llvm::Value* last,
+                                               const Values& carried,
+                                               const ir::Builder::LoopBody& body) {
+  return builder_.choose(
+      ir_.CreateICmpSLT(first, last),
+      [&] {
+        set_first_active(ir_.CreateSub(last, first));
+        return body(first, carried);
+      },
+      [&] { return carried; });
+}
+
 llvm::Value* KernelEmitter::whole_loop(llvm::Value* first, llvm::Value* last, Values* carried,
                                        const ir::Builder::LoopBody& body) {
   llvm::Value* whole = ir_.CreateAnd(ir_.CreateSub(last, first), -int64_t{builder_.lanes()});
@@ -77,7 +92,7 @@ void KernelEmitter::emit_parts(llvm::Value* first, llvm::Value* begin, llvm::Val
 ir::Builder::Values KernelEmitter::split_loop(llvm::Value* first, llvm::Value* last, Values carried,
                                               const ir::Builder::LoopBody& body) {
   llvm::Value* rest = whole_loop(first, last, &carried, body);
-  return masked_loop(rest, last, carried, body);
+  return masked_rest(rest, last, carried, body);
 }
 
 ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* last,
@@ -97,7 +112,7 @@ ir::Builder::Values KernelEmitter::lane_loop(llvm::Value* first, llvm::Value* la
   const Values after = builder_.loop(
       first, rest, lanes, carried,
       [&](llvm::Value* i, const Values& in) { return body(builder_.min(i, start_of_last), in); });
-  return masked_loop(rest, last, after, body);
+  return masked_rest(rest, last, after, body);
 }
 
 ir::Builder::Values KernelEmitter::step_loop(const RowPlan::Stage& pass, llvm::Value* first,

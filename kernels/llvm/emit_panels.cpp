@@ -106,14 +106,6 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     most = builder_.index(kWidestPanel);
   }
   llvm::Value* leaves = builder_.ceil_div(ir_.CreateSub(end, begin), size);
-  // Of one leaf a turn would be over before the hardware foresees what it reads.
-  constexpr int kLeavesOfTurn = 4;
-  llvm::Value* turn = one;
-  if (lanes_reduced() && !is_free) {
-    // Rows whose runs follow one another are then read in the order of memory, about.
-    turn = builder_.max(ir_.CreateUDiv(body_->extent(program_.rank() - 1), size),
-                        builder_.index(kLeavesOfTurn));
-  }
   llvm::Value* lanes = builder_.index(lanes_reduced() ? 1 : builder_.lanes());
   const size_t passes = entry_ == Entry::kBlock ? 1 : plan_.passes.size();
   std::vector<Tree> trees;
@@ -127,7 +119,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     llvm::Value* width = builder_.min(builder_.ceil_div(ir_.CreateSub(last, panel), lanes), most);
     for (size_t p = 0; p < passes; ++p) {
       const RowPlan::Stage& pass = plan_.passes[p];
-      auto take_turns = [&](const std::function<void(llvm::Value*, llvm::Value*)>& body) {
+      const TakeTurns take_turns = [&](const auto& body) {
         builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
           llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
           panel_column_ = column;
@@ -164,20 +156,32 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
           add_to_tree(trees[p], column, leaf, result);
         }
       };
-      if (!lanes_reduced()) body_->set_lane_start(panel);
-      const std::vector<StreamAhead> ahead = rows_ahead(pass, fusion::leaf_size(program_.schedule));
-      builder_.loop(builder_.index(0), leaves, turn, {}, [&](llvm::Value* leaf, const Values&) {
-        llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves);
-        prefetch(ahead, ir_.CreateAdd(begin, ir_.CreateMul(leaf, size)));
-        take_turns([&](llvm::Value* column, llvm::Value*) {
-          if (!lanes_reduced()) return add_leaf(column, leaf);
-          builder_.loop(leaf, end_of_turn, one, {}, [&](llvm::Value* l, const Values&) {
-            add_leaf(column, l);
-            return Values{};
+      auto emit_turns = [&] {
+        if (!lanes_reduced()) body_->set_lane_start(panel);
+        const std::vector<StreamAhead> ahead =
+            rows_ahead(pass, fusion::leaf_size(program_.schedule));
+        // Of one leaf a turn would be over before the hardware foresees what it reads.
+        constexpr int kLeavesOfTurn = 4;
+        llvm::Value* turn = takes_runs_in_turn(pass) ? builder_.index(kLeavesOfTurn) : one;
+        builder_.loop(builder_.index(0), leaves, turn, {}, [&](llvm::Value* leaf, const Values&) {
+          llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves);
+          prefetch(ahead, ir_.CreateAdd(begin, ir_.CreateMul(leaf, size)));
+          take_turns([&](llvm::Value* column, llvm::Value*) {
+            if (!takes_runs_in_turn(pass)) return add_leaf(column, leaf);
+            builder_.loop(leaf, end_of_turn, one, {}, [&](llvm::Value* l, const Values&) {
+              add_leaf(column, l);
+              return Values{};
+            });
           });
+          return Values{};
         });
-        return Values{};
-      });
+      };
+      if (takes_runs_in_turn(pass)) {
+        builder_.if_then_else(
+            are_long_runs(), [&] { emit_runs_in_turn(pass, trees[p], take_turns); }, emit_turns);
+      } else {
+        emit_turns();
+      }
       take_turns([&](llvm::Value* column, llvm::Value* i) {
         Accumulators totals;
         if (is_known) {

@@ -231,17 +231,21 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaf(const RowPlan::Stage& pass,
                                                      llvm::Value* last) {
   if (program_.lanes_across_rows) return emit_leaf_across_rows(pass, first, last);
   if (!lanes_reduced()) return emit_leaf_of_columns(pass, first, last);
-  Accumulators result = emit_lanes_of_leaf(pass, first, last);
+  return fold_leaf(pass, first, emit_lanes_of_leaf(pass, first, last));
+}
+
+KernelEmitter::Accumulators KernelEmitter::fold_leaf(const RowPlan::Stage& pass, llvm::Value* leaf,
+                                                     Accumulators lanes) {
   {
     LaneScope wide(plan_.lanes);
     // Sums of all lanes are wider than those of one.
-    for (size_t k = 0; k < result.size(); ++k) {
-      result[k].value = widened_sum(pass.reductions[k], result[k].value, DType::kInt32);
+    for (size_t k = 0; k < lanes.size(); ++k) {
+      lanes[k].value = widened_sum(pass.reductions[k], lanes[k].value, DType::kInt32);
     }
   }
-  for (size_t k = 0; k < result.size(); ++k) result[k] = fold(pass.reductions[k], result[k]);
-  widen_leaf(first, &result, pass.reductions);
-  return result;
+  for (size_t k = 0; k < lanes.size(); ++k) lanes[k] = fold(pass.reductions[k], lanes[k]);
+  widen_leaf(leaf, &lanes, pass.reductions);
+  return lanes;
 }
 
 KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Stage& pass,
@@ -250,7 +254,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   const bool follow_one_another = program_.reduced_rank == 1 || reads_tiles_only(pass);
   const std::vector<uint16_t> streams =
       follow_one_another ? streams_of(pass) : std::vector<uint16_t>{};
-  llvm::Value* are_far = streams.empty() ? nullptr : is_far();
+  llvm::Value* are_far = streams.empty() ? nullptr : are_far_streams(streams);
   const std::vector<StreamAhead> runs =
       follow_one_another ? std::vector<StreamAhead>{} : runs_ahead(pass);
   auto add_elements = [&](llvm::Value* r, const Values& in) {

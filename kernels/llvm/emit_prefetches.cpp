@@ -33,15 +33,27 @@ std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) cons
   std::erase_if(streams, [&](uint16_t a) {
     return static_cast<int64_t>(size_of(program_.accesses[a].dtype)) < kLeastSize;
   });
+  // Of several Zen 5 foresees enough.
+  if (host().masks_slow_streams && streams.size() > 1) streams.clear();
   return streams;
 }
 
+llvm::Value* KernelEmitter::are_far_streams(const std::vector<uint16_t>& streams) {
+  // What its third-level cache has a part of, it is held up by.
+  constexpr int64_t kCached = 32 << 20;
+  if (!host().masks_slow_streams) return is_far();
+  size_t size = 1;
+  for (const uint16_t a : streams) size = std::max(size, size_of(program_.accesses[a].dtype));
+  return is_far(kCached / static_cast<int64_t>(size));
+}
+
 void KernelEmitter::prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first) {
-  constexpr int64_t kShort = 256;
   if (!host().masks_slow_streams || may_repeat(pass)) return;
+  // Of longer ones it foresees what whole vectors read, and is held up.
+  const int64_t short_row = builder_.lanes() + builder_.lanes() / 2;
   std::vector<uint16_t> streams = reads_along_rows(pass);
   std::erase_if(streams, [&](uint16_t a) { return !program_.accesses[a].varies_along_outer; });
-  builder_.if_then(ir_.CreateICmpSLE(reduced_extent_, builder_.index(kShort)), /*likely=*/true,
+  builder_.if_then(ir_.CreateICmpSLE(reduced_extent_, builder_.index(short_row)), /*likely=*/true,
                    [&] { prefetch_streams(streams, first); });
 }
 
@@ -107,13 +119,21 @@ std::vector<KernelEmitter::StreamAhead> KernelEmitter::rows_ahead(const RowPlan:
   return streams;
 }
 
-std::vector<KernelEmitter::StreamAhead> KernelEmitter::runs_ahead(const RowPlan::Stage& pass) {
+std::vector<KernelEmitter::StreamAhead> KernelEmitter::runs_ahead(const RowPlan::Stage& pass,
+                                                                  bool by_turns) {
+  // Of runs that rows read in turn, one behind another, those are foreseen.
+  constexpr int64_t kLongTurn = 32 << 10;
   if (!host().masked_vectors || program_.one_leaf || program_.reduced_rank == 1) return {};
   std::vector<StreamAhead> streams;
   for (const uint16_t access : loads_along_reduced(pass)) {
     StreamAhead stream = run_ahead(access, program_.rank() - 1);
     stream.are_wanted =
         ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(are_next_rows(access, stream.bytes)));
+    if (by_turns) {
+      llvm::Value* are_long = ir_.CreateICmpSGE(stream.bytes, builder_.index(kLongTurn));
+      llvm::Value* are_foreseen = ir_.CreateAnd(follow_one_another(access, stream.bytes), are_long);
+      stream.are_wanted = ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(are_foreseen));
+    }
     stream.bytes = bytes_of_vector(stream, program_.rank() - 1);
     streams.push_back(stream);
   }
@@ -209,13 +229,17 @@ void KernelEmitter::prefetch_ahead(llvm::Value* from, llvm::Value* bytes) {
                 });
 }
 
-llvm::Value* KernelEmitter::are_next_rows(uint16_t access, llvm::Value* bytes) {
-  constexpr int64_t kShortRun = 1024;
+llvm::Value* KernelEmitter::follow_one_another(uint16_t access, llvm::Value* bytes) {
   if (program_.outer_rank == 0) return ir_.getFalse();
   const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
   llvm::Value* apart =
       ir_.CreateMul(body_->stride(access, program_.outer_rank - 1), builder_.index(size));
-  return ir_.CreateAnd(ir_.CreateICmpEQ(apart, bytes),
+  return ir_.CreateICmpEQ(apart, bytes);
+}
+
+llvm::Value* KernelEmitter::are_next_rows(uint16_t access, llvm::Value* bytes) {
+  constexpr int64_t kShortRun = 1024;
+  return ir_.CreateAnd(follow_one_another(access, bytes),
                        ir_.CreateICmpSLE(bytes, builder_.index(kShortRun)));
 }
 

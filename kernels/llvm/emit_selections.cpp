@@ -152,7 +152,7 @@ KernelEmitter::ReductionState KernelEmitter::find_extreme(const RowPlan::Stage& 
     return body_->value(program_.body[id].operands[0]);
   };
   const std::vector<uint16_t> streams = streams_of(pass);
-  llvm::Value* are_far = streams.empty() ? nullptr : is_far();
+  llvm::Value* are_far = streams.empty() ? nullptr : are_far_streams(streams);
   llvm::Value* worst = ir::emit_identity(op, type).value;
   // NaNs are told apart by comparing the two halves of a vector.
   llvm::Type* words = llvm::FixedVectorType::get(

@@ -141,11 +141,14 @@ class KernelEmitter {
   // Of a gather that is rolled in the row: finds its lanes here, once for all rows.
   void prepare_chooser(const fusion::Instr& gather);
   void set_active_below(llvm::Value* i, llvm::Value* last);
+  void set_first_active(llvm::Value* count);  // at most the number of lanes
   // The lanes [from, to), both at most the number of lanes.
   void set_active_between(llvm::Value* from, llvm::Value* to);
-  // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`;
-  // of split_loop(), in what whole vectors leave only.
+  // for (i = first; i < last; i += lanes), with the mask of lanes below `last` active in `body`.
   Values masked_loop(llvm::Value* first, llvm::Value* last, const Values& carried,
+                     const ir::Builder::LoopBody& body);
+  // Of what whole vectors leave.
+  Values masked_rest(llvm::Value* first, llvm::Value* last, const Values& carried,
                      const ir::Builder::LoopBody& body);
   Values split_loop(llvm::Value* first, llvm::Value* last, Values carried,
                     const ir::Builder::LoopBody& body);
@@ -295,6 +298,17 @@ class KernelEmitter {
   // (emit_panels.cpp), so that memory is read by runs that the hardware can foresee, and once if it
   // is rows of several reduced dims, of which the next one lies between.
   static constexpr int kWidestPanel = 32;
+  // `body` of each row or vector of columns of a panel, given its number in it.
+  using TakeTurns =
+      std::function<void(const std::function<void(llvm::Value* column, llvm::Value* i)>& body)>;
+  // Interleaved rows of long runs take these in turn (emit_runs_in_turn.cpp), so that what is read
+  // is in the order of memory. The lanes of a leaf that goes on in the next run wait in memory.
+  bool takes_runs_in_turn(const RowPlan::Stage& pass) const;
+  llvm::Value* are_long_runs();
+  // The elements [begin, end) of the run that is set: whole vectors one after another.
+  Values emit_in_run(const RowPlan::Stage& pass, llvm::Value* begin, llvm::Value* end,
+                     const Values& carried, const ir::Builder::LoopBody& body);
+  void emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tree, const TakeTurns& take_turns);
   bool fits_panels() const;
   bool has_panels() const;
   // Whether the last vector of a panel of columns may overlap the one before it: where masks are
@@ -339,6 +353,8 @@ class KernelEmitter {
   // Lanes along the row: the results of each lane.
   Accumulators emit_lanes_of_leaf(const RowPlan::Stage& pass, llvm::Value* first,
                                   llvm::Value* last);
+  // Of all lanes.
+  Accumulators fold_leaf(const RowPlan::Stage& pass, llvm::Value* leaf, Accumulators lanes);
   // Of long rows: any() and all() are known from the first element that decides, after which the
   // rest of a row is not looked at.
   bool leaves_early(const RowPlan::Stage& pass) const;
@@ -351,6 +367,7 @@ class KernelEmitter {
   // What is asked for ahead (emit_prefetches.cpp). Memory that a pass over a long row reads from
   // end to end.
   std::vector<uint16_t> streams_of(const RowPlan::Stage& pass) const;
+  llvm::Value* are_far_streams(const std::vector<uint16_t>& streams);
   // So many bytes, a distance in bytes from where the pass is, towards higher addresses (1) or
   // lower ones (-1).
   struct StreamAhead {
@@ -363,8 +380,9 @@ class KernelEmitter {
   // What loads walk beyond the caches in an order that the hardware does not foresee. Of few
   // columns: so many rows at a time, of which leaves that take turns read some here and some there.
   std::vector<StreamAhead> rows_ahead(const RowPlan::Stage& pass, int64_t rows);
-  // Of rows that are made of runs: a vector at a time, a whole run of one access.
-  std::vector<StreamAhead> runs_ahead(const RowPlan::Stage& pass);
+  // Of rows that are made of runs: a vector at a time, a whole run of one access. `by_turns`: the
+  // next row's run is next.
+  std::vector<StreamAhead> runs_ahead(const RowPlan::Stage& pass, bool by_turns = false);
   StreamAhead run_ahead(uint16_t access, int dim);
   // Of pointwise kernels, likewise.
   std::vector<StreamAhead> lanes_ahead();
@@ -379,7 +397,8 @@ class KernelEmitter {
   void prefetch_streams(const std::vector<uint16_t>& streams, llvm::Value* r);
   // Of short rows most is read under masks, and Zen 5 foresees nothing of what is.
   void prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first);
-  // Whether the next row has its run, a short one of so many bytes, behind this one.
+  // Whether the next row has its run, of so many bytes, behind this one; and whether it is short.
+  llvm::Value* follow_one_another(uint16_t access, llvm::Value* bytes);
   llvm::Value* are_next_rows(uint16_t access, llvm::Value* bytes);
   // Where the next row has its run behind this one, which is `length` long: the run of a row
   // further on. Runs of a row lie far apart, so that the hardware foresees none.

@@ -2,7 +2,10 @@
 // have the bits of interpreted ones.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "tests/support/interpreted_bits.h"
 #include "tests/support/test_util.h"
@@ -50,6 +53,35 @@ TEST(Runs, OfChains) {
       };
       const std::string what = std::string(name_of(dtype)) + " " + std::to_string(length);
       expect_bits_of_interpreted(what, f);
+    }
+  }
+}
+
+// Rows whose runs lie between each other's: long ones are taken in turn, and leaves go on from one
+// to the next. Of many rows and of few, which are cut into blocks that begin within runs.
+TEST(Runs, OfInterleavedRows) {
+  const ConfigGuard guard;
+  std::mt19937_64 rng(35);
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
+    for (const auto& [batch, rows, run] : {std::array<int64_t, 3>{3, 5, 511},
+                                           {4, 40, 512},
+                                           {3, 33, 513},
+                                           {5, 3, 700},
+                                           {2, 2, 1537},
+                                           {40, 3, 2049},
+                                           {3, 1, 5000},
+                                           {1, 4, 600}}) {
+      const Tensor x = to_tensor(random_array(rng, dtype, {batch, rows, run + 3}, 0.1));
+      const std::string what = std::string(name_of(dtype)) + " " + to_string(x.shape());
+      for (const Tensor& view : {x, x.slice(2, 1, -2), flip(x, 2), x.slice(1, 0, rows, 2)}) {
+        const std::vector<int> axes = {0, 2};
+        expect_bits_of_interpreted("sum of " + what, [&] { return sum(view, axes); });
+        expect_bits_of_interpreted("prod of " + what, [&] { return prod(view, axes); });
+        expect_bits_of_interpreted("var of " + what, [&] { return var(view, axes); });
+        expect_bits_of_interpreted("sums of " + what, [&] {
+          return sum(view * 2, axes) + sum(exp(view.astype(DType::kFloat32)), axes);
+        });
+      }
     }
   }
 }

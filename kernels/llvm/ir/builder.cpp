@@ -168,19 +168,38 @@ Builder::Values Builder::loop(llvm::Value* begin, llvm::Value* end, llvm::Value*
   return results;
 }
 
-void Builder::walk(llvm::Value* begin, llvm::Value* end,
-                   const std::function<llvm::Value*(llvm::Value* i)>& body) {
+Builder::Values Builder::walk(llvm::Value* begin, llvm::Value* end, const Values& carried,
+                              const LoopBody& body) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(builder_.getContext(), "walk");
   auto* after = llvm::BasicBlock::Create(builder_.getContext(), "after");
   builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, after);
   begin_block(head);
-  llvm::PHINode* i = builder_.CreatePHI(begin->getType(), 2);
-  i->addIncoming(begin, before);
-  llvm::Value* next = body(i);
-  i->addIncoming(next, builder_.GetInsertBlock());
-  builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, after);
+  Values start = carried;
+  start.push_back(begin);
+  std::vector<llvm::PHINode*> phis;
+  for (llvm::Value* value : start) {
+    phis.push_back(builder_.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+  }
+  const Values next = body(phis.back(), Values(phis.begin(), phis.end() - 1));
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
+  for (size_t k = 0; k < phis.size(); ++k) phis[k]->addIncoming(next[k], last);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next.back(), end), head, after);
   begin_block(after);
+  Values result;
+  for (size_t k = 0; k < carried.size(); ++k) {
+    llvm::PHINode* phi = builder_.CreatePHI(carried[k]->getType(), 2);
+    phi->addIncoming(carried[k], before);
+    phi->addIncoming(next[k], last);
+    result.push_back(phi);
+  }
+  return result;
+}
+
+void Builder::walk(llvm::Value* begin, llvm::Value* end,
+                   const std::function<llvm::Value*(llvm::Value* i)>& body) {
+  walk(begin, end, {}, [&](llvm::Value* i, const Values&) { return Values{body(i)}; });
 }
 
 llvm::Value* Builder::search(llvm::Value* begin, llvm::Value* step,

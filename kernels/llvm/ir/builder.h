@@ -67,7 +67,9 @@ class Builder {
   using LoopBody = std::function<Values(llvm::Value* i, const Values& carried)>;
   Values loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, const Values& carried,
               const LoopBody& body);
-  // for (i = begin; i < end; i = body(i)), signed.
+  // for (i = begin; i < end; i = body(i)), signed. With values carried it is the last that `body`
+  // gives.
+  Values walk(llvm::Value* begin, llvm::Value* end, const Values& carried, const LoopBody& body);
   void walk(llvm::Value* begin, llvm::Value* end,
             const std::function<llvm::Value*(llvm::Value* i)>& body);
   // The first of begin, begin + step, ... for which the i1 `test` holds.
