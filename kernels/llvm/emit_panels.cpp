@@ -178,7 +178,8 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
       };
       if (takes_runs_in_turn(pass)) {
         builder_.if_then_else(
-            are_long_runs(), [&] { emit_runs_in_turn(pass, trees[p], take_turns); }, emit_turns);
+            are_long_runs(), [&] { emit_runs_in_turn(pass, trees[p], kWidestPanel, take_turns); },
+            emit_turns);
       } else {
         emit_turns();
       }

@@ -301,14 +301,16 @@ class KernelEmitter {
   // `body` of each row or vector of columns of a panel, given its number in it.
   using TakeTurns =
       std::function<void(const std::function<void(llvm::Value* column, llvm::Value* i)>& body)>;
-  // Interleaved rows of long runs take these in turn (emit_runs_in_turn.cpp), so that what is read
-  // is in the order of memory. The lanes of a leaf that goes on in the next run wait in memory.
+  // Rows of long runs are reduced run by run (emit_runs_in_turn.cpp), interleaved ones in turn, so
+  // that what is read is in the order of memory. `rows`: the most that take turns.
   bool takes_runs_in_turn(const RowPlan::Stage& pass) const;
+  bool goes_by_runs(const RowPlan::Stage& pass) const;  // one row
   llvm::Value* are_long_runs();
+  void emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tree, int rows,
+                         const TakeTurns& take_turns);
   // The elements [begin, end) of the run that is set: whole vectors one after another.
   Values emit_in_run(const RowPlan::Stage& pass, llvm::Value* begin, llvm::Value* end,
                      const Values& carried, const ir::Builder::LoopBody& body);
-  void emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tree, const TakeTurns& take_turns);
   bool fits_panels() const;
   bool has_panels() const;
   // Whether the last vector of a panel of columns may overlap the one before it: where masks are

@@ -1,15 +1,26 @@
-// Rows that are interleaved, of long runs: each takes its run in turn, so that memory is read in
-// order. Leaves begin and end within runs: what the lanes of one have when its run ends waits in
-// memory until the row's next turn.
+// Rows of long runs, run by run: what a run begins with is found once, not for each leaf. Where
+// rows are interleaved, each takes its run in turn, so that memory is read in order. Leaves begin
+// and end within runs: what the lanes of one have when its run ends waits in memory until the row's
+// next turn.
 #include <functional>
 #include <vector>
 
+#include "fusion/ir/scan.h"
+#include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
 namespace sluice::kernels {
 
 bool KernelEmitter::takes_runs_in_turn(const RowPlan::Stage& pass) const {
   return has_panels() && lanes_reduced() && !is_in_any_order(pass);
+}
+
+bool KernelEmitter::goes_by_runs(const RowPlan::Stage& pass) const {
+  constexpr size_t kMaxInstrs = 8;
+  return host().masked_vectors && lanes_reduced() && program_.reduced_rank > 1 &&
+         program_.body.size() <= kMaxInstrs && !program_.tiled && !copies_runs() &&
+         !has_scans(program_) && plan_.cached.empty() && pass.stores.empty() &&
+         !pass.reductions.empty();
 }
 
 llvm::Value* KernelEmitter::are_long_runs() {
@@ -52,7 +63,7 @@ ir::Builder::Values KernelEmitter::emit_in_run(const RowPlan::Stage& pass, llvm:
   return builder_.walk(ir_.CreateAnd(begin, ir_.CreateNeg(lanes)), end, carried, emit_part);
 }
 
-void KernelEmitter::emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tree,
+void KernelEmitter::emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tree, int rows,
                                       const TakeTurns& take_turns) {
   const auto [begin, end] = element_range();
   llvm::Value* one = builder_.index(1);
@@ -65,7 +76,7 @@ void KernelEmitter::emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tr
   }
   std::vector<llvm::Value*> waiting;
   for (llvm::Value* value : start) {
-    waiting.push_back(builder_.stack(llvm::ArrayType::get(value->getType(), kWidestPanel)));
+    waiting.push_back(builder_.stack(llvm::ArrayType::get(value->getType(), rows)));
   }
   auto place = [&](size_t k, llvm::Value* column) {
     return ir_.CreateGEP(start[k]->getType(), waiting[k], column);

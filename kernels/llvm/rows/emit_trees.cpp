@@ -24,10 +24,23 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pas
   const int64_t size = fusion::leaf_size(program_.schedule);
   llvm::Value* elements = ir_.CreateAdd(ir_.CreateSub(last, first), builder_.index(size - 1));
   llvm::Value* count = ir_.CreateUDiv(elements, builder_.index(size));
-  return emit_tree(pass.reductions, count, [&](llvm::Value* leaf) {
+  auto add_leaf = [&](llvm::Value* leaf) {
     llvm::Value* begin = ir_.CreateAdd(first, ir_.CreateMul(leaf, builder_.index(size)));
     return emit_leaf(pass, begin, builder_.min(ir_.CreateAdd(begin, builder_.index(size)), last));
-  });
+  };
+  if (!goes_by_runs(pass)) return emit_tree(pass.reductions, count, add_leaf);
+  const Tree tree = make_tree(pass.reductions, 1);
+  llvm::Value* zero = builder_.index(0);
+  builder_.if_then_else(
+      are_long_runs(),
+      [&] { emit_runs_in_turn(pass, tree, 1, [&](const auto& body) { body(zero, nullptr); }); },
+      [&] {
+        builder_.loop(zero, count, builder_.index(1), {}, [&](llvm::Value* i, const Values&) {
+          add_to_tree(tree, zero, i, add_leaf(i));
+          return Values{};
+        });
+      });
+  return total_of(tree, zero, count);
 }
 
 KernelEmitter::Tree KernelEmitter::make_tree(const std::vector<ValueId>& reductions, int width,
