@@ -119,10 +119,12 @@ KernelEmitter::ReductionState KernelEmitter::find_extreme(const RowPlan::Stage& 
                                                           llvm::Value* first, llvm::Value* last,
                                                           bool is_few) {
   using P = llvm::CmpInst::Predicate;
-  constexpr int64_t kChunk = 1024;
   const ValueId id = pass.reductions[0];
   const Op op = program_.body[id].op;
   const DType type = type_of(id);
+  // On the average a half of a chunk is searched. Of short elements a vector has many.
+  constexpr int64_t kBytes = 1024, kLeastElements = 256;
+  const int64_t chunk = std::max(kLeastElements, kBytes / static_cast<int64_t>(size_of(type)));
   const bool is_max = op == Op::kArgMax;
   const bool of_floats = is_float(type);
   const int lanes = builder_.lanes();
@@ -232,9 +234,9 @@ KernelEmitter::ReductionState KernelEmitter::find_extreme(const RowPlan::Stage& 
     start = ir::emit_identity(op, type).value;
   }
   const Values result = builder_.loop(
-      first, last, builder_.index(kChunk), {start, first},
+      first, last, builder_.index(chunk), {start, first},
       [&](llvm::Value* begin, const Values& in) {
-        llvm::Value* end = builder_.min(ir_.CreateAdd(begin, builder_.index(kChunk)), last);
+        llvm::Value* end = builder_.min(ir_.CreateAdd(begin, builder_.index(chunk)), last);
         llvm::Value* extreme = extreme_of(begin, end);
         llvm::Value* is_better = better(extreme, in[0]);
         if (of_floats) {
