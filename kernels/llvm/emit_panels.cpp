@@ -11,6 +11,12 @@ namespace sluice::kernels {
 using fusion::StrideClass;
 using fusion::ValueId;
 
+namespace {
+
+constexpr int64_t kPointsOfCache = 4 << 20;
+
+}  // namespace
+
 bool KernelEmitter::fits_panels() const {
   // Vectors of long bodies are few as it is.
   constexpr size_t kMaxInstrs = 8, kMaxReductions = 2;
@@ -48,9 +54,14 @@ size_t KernelEmitter::find_interleaved() const {
 }
 
 llvm::Value* KernelEmitter::width_of_panels() {
-  constexpr int kBytes = 512, kRows = kWidestPanel;
+  // From afar longer parts of rows are read better, unless they are read again.
+  constexpr int kBytes = 512, kBytesFromAfar = 1024, kRows = kWidestPanel;
   if (!lanes_reduced()) {
     llvm::Value* width = builder_.index(kBytes / host().vector_bytes);
+    if (host().masks_slow_streams && plan_.passes.size() == 1) {
+      width = ir_.CreateSelect(is_far(kPointsOfCache),
+                               builder_.index(kBytesFromAfar / host().vector_bytes), width);
+    }
     if (cached_columns_ == nullptr) return width;
     return builder_.min(width, ir_.CreateUDiv(cached_columns_, builder_.index(builder_.lanes())));
   }
@@ -69,7 +80,6 @@ llvm::Value* KernelEmitter::leaves_page(uint16_t access, llvm::Value* stride) {
 }
 
 llvm::Value* KernelEmitter::streams_columns() {
-  constexpr int64_t kPointsOfCache = 4 << 20;
   llvm::Value* streams = is_far(kPointsOfCache);
   for (size_t a = 0; a < num_accesses(); ++a) {
     const fusion::Access& access = program_.accesses[a];
@@ -115,8 +125,10 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     trees.push_back(make_tree(plan_.passes[p].reductions, kWidestPanel, height));
   }
   bool are_whole = false;  // the vectors of a panel
+  llvm::Value* end_of_panels = last;
   auto emit_panel = [&](llvm::Value* panel, const Values&) {
-    llvm::Value* width = builder_.min(builder_.ceil_div(ir_.CreateSub(last, panel), lanes), most);
+    llvm::Value* width =
+        builder_.min(builder_.ceil_div(ir_.CreateSub(end_of_panels, panel), lanes), most);
     for (size_t p = 0; p < passes; ++p) {
       const RowPlan::Stage& pass = plan_.passes[p];
       const TakeTurns take_turns = [&](const auto& body) {
@@ -197,17 +209,21 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     return Values{};
   };
   llvm::Value* step = ir_.CreateMul(lanes, most);
-  llvm::Value* start = first;
   if (!lanes_reduced() && host().masks_slow_streams) {
+    // Of far columns all whole vectors first.
     llvm::Value* columns = ir_.CreateSub(last, first);
-    llvm::Value* whole = ir_.CreateSub(columns, ir_.CreateURem(columns, step));
+    llvm::Value* whole = ir_.CreateSub(columns, ir_.CreateURem(columns, lanes));
     whole = ir_.CreateSelect(streams_columns(), whole, builder_.index(0));
-    start = ir_.CreateAdd(first, whole);
+    end_of_panels = ir_.CreateAdd(first, whole);
     are_whole = true;
-    builder_.loop(first, start, step, {}, emit_panel);
+    builder_.loop(first, end_of_panels, step, {}, emit_panel);
     are_whole = false;
+    llvm::Value* rest = end_of_panels;
+    end_of_panels = last;
+    builder_.loop(rest, last, step, {}, emit_panel);
+  } else {
+    builder_.loop(first, last, step, {}, emit_panel);
   }
-  builder_.loop(start, last, step, {}, emit_panel);
   panel_column_ = nullptr;
   body_->set_active(nullptr);
 }
