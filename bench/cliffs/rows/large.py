@@ -33,3 +33,22 @@ def large(Row, given):
             x = given(dtype, *shape, view="T")
             yield row(f"square of transposed {name}", "square", x)
             yield row(f"sum of two transposed {name}", "add", x, x)
+    # Between the second-level cache and memory.
+    for n in (3, 6, 16):
+        yield row(f"sum f32 {n}M", "sum", given("f32", n * 1_000_000), args=(0,))
+    for length in (28, 100, 196, 300, 600):
+        x = given("f32", 6_500_000 // length, length)
+        yield row(f"sum of rows of {length} f32 6.5M", "sum", x, args=(1,))
+    yield row("norm of rows of 100 f32 6.5M", "norm", given("f32", 65_000, 100), args=(1,))
+    for shape in ((16_000, 1000), (30_000, 600), (4000, 4000)):
+        for program in ("sum", "max"):
+            yield row(f"{program} columns f32 {shape[0]}x{shape[1]}", program,
+                      given("f32", *shape), args=(0,))
+    for program in ("any", "all"):
+        yield row(f"{program} of inside f32, rows of 285", program,
+                  given("f32", 55_000, 287, view="inside"), args=(0, 1))
+    for dtype in ("f32", "i8"):
+        x = given(dtype, 2969, 3870, view="T")
+        yield row(f"roll of transposed {dtype} 2969x3870", "roll", x, args=(0, 40))
+        yield row(f"pad of transposed {dtype} 2969x3870", "pad_by", x, args=(3, 1))
+        yield row(f"concat of transposed {dtype} 2969x3870", "concat", x, x, args=(0,))

@@ -210,16 +210,6 @@ llvm::Value* scale(DType dtype, llvm::Value* a, llvm::Value* n) {
 llvm::Value* canonical_nan(DType dtype, llvm::Value* a) {
   using namespace llvm::Intrinsic;  // NOLINT
   Builder& ir = builder();
-  if (ir.lanes() == 1 && is_float(dtype)) {
-    // Of one element LLVM loads the constant under a mask, which is not known before the element
-    // is, and Zen 5 lets no other masked load pass by.
-    const auto lanes = static_cast<int>(16 / size_of(dtype));
-    llvm::Type* vector = llvm::FixedVectorType::get(a->getType(), lanes);
-    llvm::Value* wide = ir->CreateInsertElement(llvm::PoisonValue::get(vector), a, uint64_t{0});
-    const LaneScope four(lanes);
-    llvm::Value* result = canonical_nan(dtype, wide);
-    return result == nullptr ? nullptr : ir->CreateExtractElement(result, uint64_t{0});
-  }
   const Avx512Lanes by(dtype);
   if (by.lanes == 0) return nullptr;
   const bool is_f32 = dtype == DType::kFloat32;
