@@ -52,9 +52,7 @@ std::optional<KernelCall> GroupLowering::run_part(const ConcatPart& part, int64_
   const GraphNode& concat = node(part.concat);
   const ValueId value = value_of(concat.operands[part.operand].node, MapTable::kIdentity, kNoValue);
   if (failed_) return std::nullopt;
-  const auto kept = memory_.strides.find(part.concat);
-  const Strides strides =
-      kept != memory_.strides.end() ? kept->second : contiguous_layout(concat.shape).strides;
+  const Strides strides = locate_value(graph_, memory_, part.concat).layout.strides;
   Affine address = address_of(maps_[MapTable::kIdentity], strides);
   address.offset = part.start * strides[concat.attrs[0]];
   const MemoryRef result{MemoryRef::Kind::kResult, memory_.result[part.concat]};

@@ -100,11 +100,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     llvm::Value* run = builder_.max(body_->extent(program_.rank() - 1), one);
     size = ir_.CreateMul(run, builder_.ceil_div(size, run));
   }
-  if (lanes_reduced() && turns_runs(plan_.passes[0])) {
-    llvm::Value* runs =
-        ir_.CreateMul(body_->extent(program_.rank() - 1), builder_.index(kTurnedRuns));
-    size = ir_.CreateSelect(are_short_runs(), builder_.max(runs, size), size);
-  }
+  if (lanes_reduced() && turns_runs(plan_.passes[0])) size = elements_of_turns(size);
   llvm::Value* most = width_of_panels();
   const bool is_free =
       std::all_of(plan_.passes.begin(), plan_.passes.end(),

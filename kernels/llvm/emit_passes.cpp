@@ -300,8 +300,8 @@ KernelEmitter::Accumulators KernelEmitter::emit_lanes_of_leaf(const RowPlan::Sta
   };
   Values lanes;
   if (leaves_early(pass)) {
-    lanes = follow_one_another ? leaving_loop(pass, first, last, start, whole_parts)
-                               : leaving_loop(pass, first, last, start, along_row);
+    lanes = leaving_loop(pass, first, last, start,
+                         follow_one_another ? PartLoop(whole_parts) : PartLoop(along_row));
   } else if (follow_one_another && has_short_rows(pass)) {
     lanes = short_row_or(pass, first, last, add_elements, longer);
   } else {

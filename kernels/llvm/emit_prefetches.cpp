@@ -42,9 +42,7 @@ llvm::Value* KernelEmitter::are_far_streams(const std::vector<uint16_t>& streams
   // What its third-level cache has a part of, it is held up by.
   constexpr int64_t kCached = 32 << 20;
   if (!host().masks_slow_streams) return is_far();
-  size_t size = 1;
-  for (const uint16_t a : streams) size = std::max(size, size_of(program_.accesses[a].dtype));
-  return is_far(kCached / static_cast<int64_t>(size));
+  return is_far(kCached / widest_of(streams));
 }
 
 void KernelEmitter::prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first) {
@@ -65,6 +63,12 @@ void KernelEmitter::prefetch_streams(const std::vector<uint16_t>& streams, llvm:
       builder_.prefetch(ir_.CreateGEP(ir_.getInt8Ty(), start, builder_.index(kPageAhead + at)));
     }
   }
+}
+
+int64_t KernelEmitter::widest_of(const std::vector<uint16_t>& accesses) const {
+  size_t widest = 1;
+  for (const uint16_t a : accesses) widest = std::max(widest, size_of(program_.accesses[a].dtype));
+  return static_cast<int64_t>(widest);
 }
 
 std::vector<uint16_t> KernelEmitter::loads_along_reduced(const RowPlan::Stage& pass) const {
@@ -131,7 +135,7 @@ std::vector<KernelEmitter::StreamAhead> KernelEmitter::runs_ahead(const RowPlan:
         ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(are_next_rows(access, stream.bytes)));
     if (by_turns) {
       llvm::Value* are_long = ir_.CreateICmpSGE(stream.bytes, builder_.index(kLongTurn));
-      llvm::Value* are_foreseen = ir_.CreateAnd(follow_one_another(access, stream.bytes), are_long);
+      llvm::Value* are_foreseen = ir_.CreateAnd(next_row_follows(access, stream.bytes), are_long);
       stream.are_wanted = ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(are_foreseen));
     }
     stream.bytes = bytes_of_vector(stream, program_.rank() - 1);
@@ -229,7 +233,7 @@ void KernelEmitter::prefetch_ahead(llvm::Value* from, llvm::Value* bytes) {
                 });
 }
 
-llvm::Value* KernelEmitter::follow_one_another(uint16_t access, llvm::Value* bytes) {
+llvm::Value* KernelEmitter::next_row_follows(uint16_t access, llvm::Value* bytes) {
   if (program_.outer_rank == 0) return ir_.getFalse();
   const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
   llvm::Value* apart =
@@ -239,7 +243,7 @@ llvm::Value* KernelEmitter::follow_one_another(uint16_t access, llvm::Value* byt
 
 llvm::Value* KernelEmitter::are_next_rows(uint16_t access, llvm::Value* bytes) {
   constexpr int64_t kShortRun = 1024;
-  return ir_.CreateAnd(follow_one_another(access, bytes),
+  return ir_.CreateAnd(next_row_follows(access, bytes),
                        ir_.CreateICmpSLE(bytes, builder_.index(kShortRun)));
 }
 

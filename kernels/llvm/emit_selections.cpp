@@ -62,11 +62,7 @@ ir::Builder::Values KernelEmitter::leaving_loop(const RowPlan::Stage& pass, llvm
   // Parts of runs may end anywhere, and cut vectors.
   constexpr int64_t kPart = 4096, kPartOfRuns = 16'384;
   llvm::Value* part = builder_.index(program_.reduced_rank == 1 ? kPart : kPartOfRuns);
-  if (turns_runs(pass)) {  // as many runs as take turns
-    llvm::Value* run = builder_.max(body_->extent(program_.rank() - 1), builder_.index(1));
-    llvm::Value* runs = builder_.max(builder_.ceil_div(part, run), builder_.index(kTurnedRuns));
-    part = ir_.CreateSelect(are_short_runs(), ir_.CreateMul(run, runs), part);
-  }
+  if (turns_runs(pass)) part = elements_of_turns(part);
   const Op op = combining_op(pass.reductions[0]);
   const bool is_any = op == Op::kMax || op == Op::kAny;
   return builder_.loop(first, last, part, start, [&](llvm::Value* begin, const Values& in) {

@@ -223,6 +223,8 @@ class KernelEmitter {
   static constexpr int kTurnedRuns = 64;
   bool turns_runs(const RowPlan::Stage& pass) const;
   llvm::Value* are_short_runs();
+  // At least `least` elements: whole runs, as many as take turns, if these are short.
+  llvm::Value* elements_of_turns(llvm::Value* least);
   // What the caches do not hold is better read in the order of memory.
   llvm::Value* are_far_runs(const RowPlan::Stage& pass);
   Values turned_run_loop(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last,
@@ -393,6 +395,8 @@ class KernelEmitter {
   // Of one element or row after another, `step` elements apart.
   StreamAhead stream_ahead(uint16_t access, llvm::Value* step, llvm::Value* lane_step);
   std::vector<uint16_t> loads_along_reduced(const RowPlan::Stage& pass) const;
+  // Bytes of the widest element that these read.
+  int64_t widest_of(const std::vector<uint16_t>& accesses) const;
   void prefetch(const std::vector<StreamAhead>& streams, llvm::Value* r);
   void prefetch_run(const StreamAhead& stream, llvm::Value* run);
   void prefetch_lines(const StreamAhead& stream, llvm::Value* from);
@@ -400,7 +404,7 @@ class KernelEmitter {
   // Of short rows most is read under masks, and Zen 5 foresees nothing of what is.
   void prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first);
   // Whether the next row has its run, of so many bytes, behind this one; and whether it is short.
-  llvm::Value* follow_one_another(uint16_t access, llvm::Value* bytes);
+  llvm::Value* next_row_follows(uint16_t access, llvm::Value* bytes);
   llvm::Value* are_next_rows(uint16_t access, llvm::Value* bytes);
   // Where the next row has its run behind this one, which is `length` long: the run of a row
   // further on. Runs of a row lie far apart, so that the hardware foresees none.
@@ -502,6 +506,8 @@ class KernelEmitter {
   // The tree of the results of `leaf(0)`, ..., `leaf(count - 1)`, which are computed in this order.
   Accumulators emit_tree(const std::vector<ValueId>& reductions, llvm::Value* count,
                          const std::function<Accumulators(llvm::Value*)>& leaf);
+  void add_leaves_to_tree(const Tree& tree, llvm::Value* count,
+                          const std::function<Accumulators(llvm::Value*)>& leaf);
   void emit_element(const RowPlan::Stage& pass, llvm::Value* r);
   // `state` of the leaf that begins at `first`, with the element at `r`.
   Accumulators add_element(const RowPlan::Stage& pass, llvm::Value* r, llvm::Value* first,

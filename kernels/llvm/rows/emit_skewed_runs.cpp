@@ -34,12 +34,6 @@ constexpr size_t kLeastSize = 2, kLeastSizeInOrder = 4;
 // Whose results fit where panels are.
 constexpr size_t kMostSums = 4;
 
-size_t widest_of(const fusion::Program& program, const std::vector<uint16_t>& accesses) {
-  size_t widest = 0;
-  for (const uint16_t a : accesses) widest = std::max(widest, size_of(program.accesses[a].dtype));
-  return widest;
-}
-
 size_t widest_sum(const fusion::Program& program, const std::vector<ValueId>& reductions) {
   size_t widest = 0;
   for (const ValueId id : reductions) {
@@ -147,7 +141,7 @@ KernelEmitter::SkewedRuns::SkewedRuns(KernelEmitter& emitter, const RowPlan::Sta
       accesses_(emitter.tiles_of(pass)),
       num_sums_(pass.reductions.size()),
       lanes_of_runs_(emitter.skewed_runs_of_vector(pass, has_masks)) {
-  const auto bytes = static_cast<int64_t>(widest_of(emitter.program_, accesses_));
+  const int64_t bytes = emitter.widest_of(accesses_);
   const auto bytes_of_sums = static_cast<int64_t>(num_sums_) * lanes_of_runs_ * bytes;
   num_vectors_ = kVectorsInOrder;
   if (!in_order_) {

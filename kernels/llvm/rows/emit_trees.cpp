@@ -34,12 +34,7 @@ KernelEmitter::Accumulators KernelEmitter::emit_leaves(const RowPlan::Stage& pas
   builder_.if_then_else(
       are_long_runs(),
       [&] { emit_runs_in_turn(pass, tree, 1, [&](const auto& body) { body(zero, nullptr); }); },
-      [&] {
-        builder_.loop(zero, count, builder_.index(1), {}, [&](llvm::Value* i, const Values&) {
-          add_to_tree(tree, zero, i, add_leaf(i));
-          return Values{};
-        });
-      });
+      [&] { add_leaves_to_tree(tree, count, add_leaf); });
   return total_of(tree, zero, count);
 }
 
@@ -130,13 +125,18 @@ KernelEmitter::Accumulators KernelEmitter::emit_tree(
     const std::vector<ValueId>& reductions, llvm::Value* count,
     const std::function<Accumulators(llvm::Value*)>& leaf) {
   const Tree tree = make_tree(reductions, 1);
+  add_leaves_to_tree(tree, count, leaf);
+  return total_of(tree, builder_.index(0), count);
+}
+
+void KernelEmitter::add_leaves_to_tree(const Tree& tree, llvm::Value* count,
+                                       const std::function<Accumulators(llvm::Value*)>& leaf) {
   llvm::Value* column = builder_.index(0);
   builder_.loop(builder_.index(0), count, builder_.index(1), {},
                 [&](llvm::Value* i, const Values&) {
                   add_to_tree(tree, column, i, leaf(i));
                   return Values{};
                 });
-  return total_of(tree, column, count);
 }
 
 llvm::Value* KernelEmitter::partial_pointer(llvm::Value* base, llvm::Value* row, size_t plane,

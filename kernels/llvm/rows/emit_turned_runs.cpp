@@ -28,18 +28,20 @@ llvm::Value* KernelEmitter::are_short_runs() {
   return ir_.CreateICmpSLE(length, builder_.index(kMostVectors * plan_.lanes));
 }
 
+llvm::Value* KernelEmitter::elements_of_turns(llvm::Value* least) {
+  llvm::Value* run = builder_.max(body_->extent(program_.rank() - 1), builder_.index(1));
+  llvm::Value* runs = builder_.max(builder_.ceil_div(least, run), builder_.index(kTurnedRuns));
+  return ir_.CreateSelect(are_short_runs(), ir_.CreateMul(run, runs), least);
+}
+
 llvm::Value* KernelEmitter::are_far_runs(const RowPlan::Stage& pass) {
   // Vectors of short elements are few: those of bytes always gain by turns, halves of short runs.
-  constexpr size_t kWideElement = 4;
+  constexpr int64_t kWideElement = 4;
   constexpr int64_t kCached = 16 << 20, kLongRun = 256;
-  size_t size = 1;
-  for (const uint16_t a : loads_along_reduced(pass)) {
-    size = std::max(size, size_of(program_.accesses[a].dtype));
-  }
-  if (size == 1) return ir_.getFalse();
-  const auto bytes = static_cast<int64_t>(size);
+  const int64_t bytes = widest_of(loads_along_reduced(pass));
+  if (bytes == 1) return ir_.getFalse();
   llvm::Value* are_far = is_far(kCached / bytes);
-  if (size >= kWideElement) return are_far;
+  if (bytes >= kWideElement) return are_far;
   llvm::Value* length = body_->extent(program_.rank() - 1);
   llvm::Value* are_long = ir_.CreateICmpSGE(length, builder_.index(kLongRun / bytes));
   return ir_.CreateAnd(are_far, are_long);
