@@ -91,6 +91,13 @@ def slowdown(entry, mode):
     return own / alone if own and alone else None
 
 
+def is_above(entry, mode):
+    """Whether the row is above the limit of the mode."""
+    if mode.endswith("busy"):
+        return (slowdown(entry, mode) or 0) > BUSY_LIMIT
+    return (ratio(entry, mode) or 0) > LIMIT
+
+
 def exception_of(entry):
     """Why the row may be above the limit; None if there is no reason."""
     return next((reason for pattern, reason in EXCEPTIONS.items()
