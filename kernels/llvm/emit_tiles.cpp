@@ -1,5 +1,6 @@
 // Pointwise kernels with transposed operands. Such an operand is transposed in registers, a tile at
-// a time, into a buffer in which it is consecutive along the lanes.
+// a time, into a buffer in which it is consecutive along the lanes. Of short programs a tile is
+// what the registers hold, and goes nowhere else.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -12,6 +13,7 @@
 namespace sluice::kernels {
 namespace {
 
+using fusion::ValueId;
 using ir::LaneScope;
 
 constexpr int kFewestLines = 4;  // that are copied without masks
@@ -27,7 +29,10 @@ int64_t pitch_of(DType dtype) {
 
 void KernelEmitter::emit_tiles() {
   const int rank = program_.outer_rank;
-  const auto [height, width] = size_of_tiles();
+  const int turned = lines_of_turned_tile();
+  llvm::Value* turns = turns_tiles(turned);
+  auto [height, width] = size_of_tiles();
+  height = ir_.CreateSelect(turns, builder_.index(turned), height);
   llvm::Value* columns = body_->extent(rank - 1);
   llvm::Value* lines = body_->extent(rank - 2);  // of a plane
   llvm::Value* first_line = ir_.CreateSDiv(row_begin_, columns);
@@ -64,20 +69,94 @@ void KernelEmitter::emit_tiles() {
     builder_.loop(first, last, height, {}, [&](llvm::Value* line, const Values&) {
       tile.corner[rank - 2] = line;
       tile.height = builder_.min(ir_.CreateSub(last, line), height);
-      builder_.loop(zero, columns, width, {}, at_column);
+      llvm::Value* rest = zero;
+      if (turned > 0) {
+        llvm::Value* is_turned = ir_.CreateAnd(turns, ir_.CreateICmpEQ(tile.height, height));
+        llvm::Value* whole = ir_.CreateAnd(columns, builder_.index(-turned));
+        rest = ir_.CreateSelect(is_turned, whole, zero);
+        builder_.loop(zero, rest, builder_.index(turned), {},
+                      [&](llvm::Value* column, const Values&) {
+                        tile.corner[rank - 1] = column;
+                        emit_turned_tile(tile.corner, turned);
+                        return Values{};
+                      });
+      }
+      builder_.loop(rest, columns, width, {}, at_column);
       return Values{};
     });
     return Values{};
   });
 }
 
+std::vector<uint16_t> KernelEmitter::tiled() const {
+  std::vector<uint16_t> accesses;
+  for (size_t a = 0; a < program_.accesses.size(); ++a) {
+    if (program_.accesses[a].lanes != fusion::StrideClass::kTile) continue;
+    accesses.push_back(static_cast<uint16_t>(a));
+  }
+  return accesses;
+}
+
+int KernelEmitter::lines_of_turned_tile() const {
+  constexpr size_t kMostInstrs = 6;
+  constexpr int kLeastSize = 4;
+  const std::vector<ValueId>& instrs = plan_.before[0].instrs;
+  if (!host().masked_vectors || program_.nontemporal || !plan_.ranges.values.empty()) return 0;
+  if (instrs.size() > kMostInstrs || weight_of(instrs) > kLightWeight) return 0;
+  int size = 0;
+  for (const uint16_t access : tiled()) {
+    const auto of_access = static_cast<int>(size_of(program_.accesses[access].dtype));
+    if (of_access < kLeastSize || (size > 0 && of_access != size)) return 0;
+    size = of_access;
+  }
+  return host().vector_bytes / size;
+}
+
+llvm::Value* KernelEmitter::turns_tiles(int lines) {
+  // More lines than that at one place of their pages share a few sets of the first-level cache.
+  constexpr int kMostOfSet = 8;
+  llvm::Value* turns = ir_.getInt1(lines > 0);
+  if (lines <= kMostOfSet) return turns;
+  for (const uint16_t access : tiled()) {
+    turns = ir_.CreateAnd(turns, leaves_page(access, body_->lane_stride(access)));
+  }
+  return turns;
+}
+
+void KernelEmitter::emit_turned_tile(const Values& corner, int lines) {
+  LaneScope narrow(lines);
+  body_->set_active(nullptr);
+  std::map<uint16_t, std::vector<llvm::Value*>> turned;
+  for (const uint16_t access : tiled()) {
+    const DType dtype = program_.accesses[access].dtype;
+    llvm::Type* element = builder_.memory_type(dtype);
+    llvm::Value* from = body_->pointer_at(access, corner);
+    llvm::Value* stride = body_->lane_stride(access);
+    std::vector<llvm::Value*> columns;
+    for (int j = 0; j < lines; ++j) {
+      columns.push_back(ir_.CreateGEP(element, from, ir_.CreateMul(stride, builder_.index(j))));
+    }
+    turned[access] = ir::load_transposed(ir_, element, lines, columns, llvm::Align(size_of(dtype)));
+  }
+  Values outer(corner.begin(), corner.end() - 1);
+  for (int i = 0; i < lines; ++i) {
+    body_->set_outer(outer);
+    for (const ValueId id : plan_.invariant) body_->emit(id);
+    body_->splat_operands(plan_.before[0].instrs, plan_.before[0].stores);
+    body_->set_lane_start(corner.back());
+    for (const auto& [access, vectors] : turned) body_->set_read(access, vectors[i]);
+    emit_stage(plan_.before[0]);
+    outer.back() = ir_.CreateAdd(outer.back(), builder_.index(1));
+  }
+  for (const auto& [access, vectors] : turned) body_->set_read(access, nullptr);
+}
+
 std::pair<llvm::Value*, llvm::Value*> KernelEmitter::size_of_tiles() {
   // Small tiles stay in the first-level cache. From farther away long runs are read better.
   constexpr int64_t kWidth = 128, kBytes = 256, kLowest = 32;
   int64_t height = kTileHeight / 2;
-  for (const fusion::Access& access : program_.accesses) {
-    if (access.lanes != fusion::StrideClass::kTile) continue;
-    const int64_t lines = kBytes / static_cast<int64_t>(size_of(access.dtype));
+  for (const uint16_t access : tiled()) {
+    const int64_t lines = kBytes / static_cast<int64_t>(size_of(program_.accesses[access].dtype));
     height = std::min(height, std::max(lines, kLowest));
   }
   llvm::Value* far = is_far();
@@ -88,10 +167,9 @@ std::pair<llvm::Value*, llvm::Value*> KernelEmitter::size_of_tiles() {
 std::map<uint16_t, llvm::Value*> KernelEmitter::allocate_tiles() {
   std::map<uint16_t, int64_t> offsets;
   int64_t bytes = 0;
-  for (size_t a = 0; a < program_.accesses.size(); ++a) {
-    if (program_.accesses[a].lanes != fusion::StrideClass::kTile) continue;
-    offsets[static_cast<uint16_t>(a)] = bytes;
-    const DType dtype = program_.accesses[a].dtype;
+  for (const uint16_t access : tiled()) {
+    offsets[access] = bytes;
+    const DType dtype = program_.accesses[access].dtype;
     bytes += kTileHeight * pitch_of(dtype) * static_cast<int64_t>(size_of(dtype));
   }
   llvm::Value* memory = call_thread_buffer(builder_.index(bytes));

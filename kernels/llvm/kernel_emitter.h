@@ -81,6 +81,11 @@ class KernelEmitter {
     llvm::Value* width;
   };
   std::pair<llvm::Value*, llvm::Value*> size_of_tiles();  // height and width
+  std::vector<uint16_t> tiled() const;
+  // Of tiles that registers hold, in lines and in columns; 0: the program needs more.
+  int lines_of_turned_tile() const;
+  llvm::Value* turns_tiles(int lines);
+  void emit_turned_tile(const Values& corner, int lines);
   std::map<uint16_t, llvm::Value*> allocate_tiles();
   // What lies so many lines further on is prefetched, where that is `wanted`.
   struct Ahead {

@@ -73,12 +73,16 @@ TEST(StridedReads, PlanesTransposed) {
   const ConfigGuard guard;
   for (const DType dtype : kDTypes) {
     for (const int64_t lines : {8, 9, 13, 15, 16, 23, 31, 40}) {
-      for (const int64_t columns : {8, 11, 16, 19, 33}) {
+      for (const int64_t columns : {8, 11, 16, 19, 33, 1024}) {
         const Tensor x = astype(randint(-9, 9, {5, lines, columns}), dtype).eval();
         const Tensor y = astype(randint(-9, 9, {5, columns, lines}), dtype).eval();
         const std::string what = std::string(name_of(dtype)) + " " + to_string(x.shape());
         expect_bits_of_interpreted(what, [&] { return x.permute({0, 2, 1}).reshape({-1}); });
         expect_bits_of_interpreted(what, [&] { return x.permute({0, 2, 1}) == y; });
+        // What is the same along a line, or down a column.
+        expect_bits_of_interpreted(what, [&] {
+          return where(y == y.slice(2, 0, 1), x.permute({0, 2, 1}), y.slice(1, 0, 1));
+        });
       }
     }
   }
