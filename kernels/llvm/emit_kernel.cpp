@@ -65,12 +65,22 @@ void KernelEmitter::emit() {
     if (program_.tiled && program_.reduced_rank == 0) return emit_tiles();
     if (packing_of(program_) != Packing::kNone) return emit_packed();
     if (program_.schedule == fusion::Schedule::kPointwise) lanes_ahead_ = lanes_ahead();
-    emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
-      if (lanes_reduced())
-        emit_row_run(outer, first, last, row);
-      else
-        emit_lane_run(outer, first, last, row);
-    });
+    auto emit_all = [&] {
+      emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
+        if (lanes_reduced())
+          emit_row_run(outer, first, last, row);
+        else
+          emit_lane_run(outer, first, last, row);
+      });
+    };
+    llvm::Value* are_flipped = body_->are_flipped();
+    if (are_flipped == nullptr) return emit_all();
+    auto emit_flipped = [&](bool are_flipped) {
+      body_->set_flipped(are_flipped);
+      emit_all();
+    };
+    builder_.if_then_else(
+        are_flipped, [&] { emit_flipped(true); }, [&] { emit_flipped(false); });
   });
   if (program_.nontemporal) builder_.fence_nontemporal_stores();
   ir_.CreateRetVoid();

@@ -29,12 +29,22 @@ bool reads_under_predicates(const fusion::Program& program) {
   });
 }
 
+// Those that are read by steps.
+std::vector<uint16_t> read_by_steps(const fusion::Program& program) {
+  std::vector<uint16_t> accesses;
+  for (const Instr& instr : program.body) {
+    if (instr.op != Op::kLoad || program.accesses[instr.aux].lanes != StrideClass::kAny) continue;
+    accesses.push_back(instr.aux);
+  }
+  std::sort(accesses.begin(), accesses.end());
+  accesses.erase(std::unique(accesses.begin(), accesses.end()), accesses.end());
+  return accesses;
+}
+
 // Each load by steps is emitted twice, and ends the block in which interleaved ones share vectors.
-bool serves_flips(const fusion::Program& program) {
-  constexpr std::ptrdiff_t kMost = 4;
-  const auto has_steps = [](const Access& access) { return access.lanes == StrideClass::kAny; };
-  return program.interleaved.empty() &&
-         std::count_if(program.accesses.begin(), program.accesses.end(), has_steps) <= kMost;
+bool decides_flips_by_load(const fusion::Program& program) {
+  constexpr size_t kMost = 4;
+  return program.interleaved.empty() && read_by_steps(program).size() <= kMost;
 }
 
 bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == Op::kMul; }
@@ -83,7 +93,7 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
                          llvm::Value* args)
     : program_(program),
       moves_halves_(moves_halves(program)),
-      serves_flips_(serves_flips(program)),
+      flips_(decides_flips_by_load(program) ? Flips::kByLoad : Flips::kNone),
       builder_(ir::Builder::current()),
       ir_(*builder_),
       args_block_(args_block),
@@ -107,6 +117,18 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
   if (reads_under_predicates(program)) {
     at_args.CreateMemSet(zeros_, ir_.getInt8(0), 8 * kMaxLanes, llvm::Align(64));
   }
+}
+
+llvm::Value* BodyEmitter::are_flipped() {
+  constexpr size_t kMostInstrs = 64;
+  if (flips_ == Flips::kByLoad || !program_.interleaved.empty()) return nullptr;
+  if (program_.body.size() > kMostInstrs) return nullptr;
+  llvm::Value* are_flipped = ir_.getTrue();
+  for (const uint16_t access : read_by_steps(program_)) {
+    llvm::Value* is_flipped = ir_.CreateICmpEQ(lane_stride(access), builder_.index(-1));
+    are_flipped = ir_.CreateAnd(are_flipped, is_flipped);
+  }
+  return are_flipped;
 }
 
 llvm::Value* BodyEmitter::round(DType dtype, llvm::Value* value) {

@@ -48,6 +48,11 @@ class BodyEmitter {
   void set_read(uint16_t access, llvm::Value* lanes) { reads_[access] = lanes; }
   // The element of `access` at the indices of all outer dims.
   llvm::Value* pointer_at(uint16_t access, const std::vector<llvm::Value*>& indices);
+  // Whether all that is read by steps is read from end to begin, where that is to be asked once: a
+  // load that asks by itself is twice the code. Null: it is not. What is emitted after
+  // set_flipped() relies on the answer.
+  llvm::Value* are_flipped();
+  void set_flipped(bool are_flipped) { flips_ = are_flipped ? Flips::kAll : Flips::kNone; }
   // Where the row, or the row of a block, begins.
   llvm::Value* row_pointer(uint16_t access);
   // The first lane's element at the current index along the reduced dims.
@@ -232,7 +237,7 @@ class BodyEmitter {
 
   const fusion::Program& program_;
   const bool moves_halves_;
-  const bool serves_flips_;  // with loads of both kinds
+  enum class Flips { kNone, kAll, kByLoad } flips_;
   ir::Builder& builder_;
   llvm::IRBuilder<>& ir_;
   llvm::BasicBlock* args_block_;

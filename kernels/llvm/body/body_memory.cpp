@@ -253,7 +253,8 @@ llvm::Value* BodyEmitter::load(const Address& address, DType dtype, llvm::Value*
   }
   llvm::Value* mask = builder_.both(predicate, active_);
   if (address.lanes == StrideClass::kAny || builder_.lanes() == 1) {
-    if (predicate == nullptr && address.step != nullptr && builder_.lanes() > 1 && serves_flips_) {
+    if (predicate == nullptr && address.step != nullptr && builder_.lanes() > 1 &&
+        flips_ != Flips::kNone) {
       return decode(dtype, load_flipped(address, dtype));
     }
     return decode(dtype, load_lanes(lane_pointers(address, dtype), dtype, mask));
@@ -318,6 +319,7 @@ llvm::Value* BodyEmitter::load_flipped(const Address& address, DType dtype) {
                             : builder_.last_lanes(ir_.CreateZExt(active_count_, ir_.getInt64Ty()));
     return ir_.CreateVectorReverse(load_masked(vector, from, dtype, mask));
   };
+  if (flips_ == Flips::kAll) return reversed();
   llvm::Value* is_flipped = ir_.CreateICmpEQ(address.step, builder_.index(-1));
   return builder_.choose(is_flipped, reversed,
                          [&] { return load_lanes(lane_pointers(address, dtype), dtype, active_); });
