@@ -1,6 +1,7 @@
 #include "kernels/llvm/packed_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "fusion/ir/packed_rows.h"
@@ -58,6 +59,19 @@ bool is_rolled(const Program& program, const std::vector<fusion::Variation>& var
   const ValueId index = gather.operands[0];
   return gather.operands[1] == fusion::kNoValue && variation[index].in_row &&
          !variation[index].along_rows && fusion::chooser_of(program, variation, index);
+}
+
+// A gather of rows of consecutive elements, of which a vector has several
+// from where an index says.
+bool takes_whole_rows(const Program& program, const std::vector<fusion::Variation>& variation,
+                      const Instr& instr) {
+  const int most_bytes = host().vector_bytes / 2;
+  const int points = program.packed_points();
+  if (instr.op != Op::kGather || instr.operands[1] != fusion::kNoValue) return false;
+  const auto [along_rows, in_row] = variation[instr.operands[0]];
+  const int bytes = points * static_cast<int>(size_of(instr.dtype));
+  return along_rows && !in_row && std::has_single_bit(static_cast<unsigned>(points)) &&
+         bytes <= most_bytes && fusion::is_consecutive_in_row(program, program.accesses[instr.aux]);
 }
 
 // From the first element of a row to its last, whichever comes first.
@@ -161,6 +175,21 @@ bool has_gaps(const Program& program) {
 
 }  // namespace
 
+bool moves_whole_rows(const Program& program) {
+  const std::vector<fusion::Variation> variation = fusion::find_variation(program);
+  bool takes = false;
+  for (size_t i = 0; i < program.body.size(); ++i) {
+    if (!variation[i].along_rows || !variation[i].in_row) continue;
+    if (!takes_whole_rows(program, variation, program.body[i])) return false;
+    takes = true;
+  }
+  return takes && fusion::fits_lanes(program);
+}
+
+int lanes_of_whole_rows(const Program& program) {
+  return host().vector_bytes / widest_moved(program);
+}
+
 int lanes_of_moved(const Program& program) {
   // Shuffles of bytes stay within 16 of them.
   constexpr int kMostLanes = 16;
@@ -174,7 +203,8 @@ Packing packing_of(const Program& program) {
   // rows.
   const bool has_ends = program.short_runs && !host().masked_vectors;
   if (has_ends && !is_moved && has_gaps(program)) return Packing::kNone;
-  const bool shares = program.nontemporal || !is_moved || (packs_several(program) && !has_ends);
+  const bool shares = program.nontemporal || !is_moved || moves_whole_rows(program) ||
+                      (packs_several(program) && !has_ends);
   return shares ? Packing::kLanes : Packing::kRow;
 }
 
@@ -212,6 +242,7 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
       windows(program.body.size(), false),
       conditions(program.body.size(), fusion::kNoValue),
       chosen(program.body.size(), false),
+      whole_rows(program.body.size(), false),
       interleaved(program.body.size(), false) {
   const std::vector<fusion::Variation> variation = fusion::find_variation(program);
   for (const ValueId id : instrs) {
@@ -226,6 +257,7 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
   }
   for (const ValueId id : both) {
     const Instr& instr = program.body[id];
+    whole_rows[id] = points < lanes && takes_whole_rows(program, variation, instr);
     const bool rolls = instr.op == Op::kGather && is_rolled(program, variation, instr);
     if (instr.op != Op::kLoad && !rolls) continue;
     const Access& access = program.accesses[instr.aux];

@@ -33,6 +33,11 @@ Packing packing_of(const fusion::Program& program);
 bool reads_windows(const fusion::Program& program);
 int lanes_of_moved(const fusion::Program& program);
 
+// Whether all that varies at the points of rows is taken by whole rows, from where an index says,
+// which vectors are put together from; and the lanes of those.
+bool moves_whole_rows(const fusion::Program& program);
+int lanes_of_whole_rows(const fusion::Program& program);
+
 struct PackedPlan {
   // `instrs`: all but the uniform ones, in body order.
   PackedPlan(const fusion::Program& program, const std::vector<fusion::ValueId>& instrs, int lanes);
@@ -71,6 +76,8 @@ struct PackedPlan {
   std::vector<fusion::ValueId> conditions;
   // By value: a load whose lanes matter only where its predicate holds.
   std::vector<bool> chosen;
+  // Gathers of rows that an index takes whole, of which vectors have several.
+  std::vector<bool> whole_rows;
   // Loads that are consecutive along the rows: each column is loaded and the columns interleaved.
   std::vector<bool> interleaved;
   // The rows at both ends of a run where a window may leave the memory that the rows span.

@@ -159,7 +159,7 @@ TEST(StridedReads, PlanesThatShareWork) {
 TEST(StridedReads, RowsTaken) {
   const ConfigGuard guard;
   for (const DType dtype : kDTypes) {
-    for (const int64_t width : {1, 3, 8, 16, 24, 32, 64, 70}) {
+    for (const int64_t width : {1, 2, 3, 4, 8, 16, 24, 32, 64, 70}) {
       for (const int64_t rows : {9, 1500}) {
         const Tensor x = astype(randint(-9, 9, {40, width}), dtype);
         const Tensor indices = randint(-40, 40, {rows});
@@ -169,6 +169,9 @@ TEST(StridedReads, RowsTaken) {
                                    [&] { return take(x, indices, 0); });
         expect_bits_of_interpreted("flipped rows of " + std::to_string(width),
                                    [&] { return take(flip(x, 1), indices, 0); });
+        expect_bits_of_interpreted("scaled rows of " + std::to_string(width), [&] {
+          return where(indices.reshape({-1, 1}) > 3, take(x, indices, 0), x.slice(0, 0, 1));
+        });
       }
     }
   }

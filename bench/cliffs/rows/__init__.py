@@ -353,7 +353,7 @@ def movement():
                 continue
             yield row(f"take {dtype} 1M of 1M, {order}", "take", given(dtype, MILLION),
                       indices(MILLION, MILLION), args=(0,))
-        for length in (3, 8, 64, 1024):
+        for length in (2, 3, 4, 8, 64, 1024):
             count = MILLION // length
             yield row(f"take rows of {length} f32, {order}", "take", given("f32", count, length),
                       indices(count, count), args=(0,))
@@ -363,6 +363,10 @@ def movement():
                   indices(100_000, 10_000), given("f32", 100_000, 8))
         yield row(f"scatter add f32 100000, {order}", "scatter_add", given("f32", 10_000),
                   indices(100_000, 10_000), given("f32", 100_000))
+    for dtype, length in (("f16", 4), ("f16", 8), ("f64", 4), ("i8", 4)):
+        count = MILLION // length
+        yield row(f"take rows of {length} {dtype}, random", "take", given(dtype, count, length),
+                  given("i64", count, between=(0, count)), args=(0,))
     yield row("take rows of 64 f16, random", "take", given("f16", MILLION // 64, 64),
               given("i64", MILLION // 64, between=(0, MILLION // 64)), args=(0,))
     yield row("take rows of 64 f32, i32 indices", "take", given("f32", MILLION // 64, 64),

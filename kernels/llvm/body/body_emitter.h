@@ -147,6 +147,8 @@ class BodyEmitter {
   // Of a gather: where its lanes are consecutive, if they are all of one row, whose index they
   // share.
   std::optional<Address> packed_run(const fusion::Instr& gather);
+  // A gather of whole rows, of which a vector has several.
+  llvm::Value* load_rows(fusion::ValueId gather);
   llvm::Value* interleave(fusion::ValueId id);
   llvm::Value* scalar_pointer(const Address& address, DType dtype);
   llvm::Value* lane_pointers(const Address& address, DType dtype);

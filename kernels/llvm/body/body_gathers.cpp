@@ -25,6 +25,9 @@ llvm::Value* BodyEmitter::emit_gather(ValueId id) {
   if (const std::optional<Address> at = packed_run(instr)) {
     return emit_read(*at, instr.dtype, fusion::kNoValue);
   }
+  if (packed_.vector >= 0 && builder_.lanes() > 1 && packed_.plan->whole_rows[id]) {
+    return load_rows(id);
+  }
   auto read_at = [&](llvm::Value* distance) {
     Address at = start;
     at.scalar = at.scalar == nullptr ? distance : ir_.CreateAdd(at.scalar, distance);
@@ -141,13 +144,13 @@ llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
       bad_extent = ir_.CreateExtractElement(extent, lane);
     }
     llvm::Type* word = ir_.getInt64Ty();
-    auto* callee = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), word, word, word},
-                                           /*isVarArg=*/false);
+    auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), word, word, word},
+                                         /*isVarArg=*/false);
     llvm::Value* slots = ir_.CreateLoad(
         ir_.getPtrTy(),
         ir_.CreateConstGEP1_64(ir_.getInt8Ty(), args_, offsetof(KernelArgs, errors)));
-    ir_.CreateCall(builder_.host_function(kRaiseErrorName, callee),
-                   {slots, builder_.index(instr.aux), bad_index, bad_extent});
+    builder_.call_rarely(kRaiseErrorName, type,
+                         {slots, builder_.index(instr.aux), bad_index, bad_extent});
     after_error = ir_.GetInsertBlock();
   });
   if (lanes == 1 && instr.num_operands == 2) {

@@ -6,6 +6,7 @@
 #include "fusion/ir/packed_rows.h"
 #include "kernels/llvm/body/body_emitter.h"
 #include "kernels/llvm/host.h"
+#include "llvm/Analysis/VectorUtils.h"
 
 namespace sluice::kernels {
 
@@ -134,6 +135,43 @@ std::optional<BodyEmitter::Address> BodyEmitter::packed_run(const Instr& gather)
     result.scalar = ir_.CreateAdd(result.scalar, ir_.CreateMul(row, step));
   }
   return result;
+}
+
+llvm::Value* BodyEmitter::load_rows(ValueId id) {
+  const Instr& gather = program_.body[id];
+  const Access& info = program_.accesses[gather.aux];
+  const PackedPlan& plan = *packed_.plan;
+  llvm::Type* element = builder_.memory_type(gather.dtype);
+  const auto size = static_cast<unsigned>(size_of(gather.dtype));
+  const llvm::Align align(size);
+  const int lanes = builder_.lanes(), rows = lanes / plan.points;
+  // A row is one element of as many bytes, or a vector.
+  constexpr unsigned kWordBytes = 8, kBitsOfByte = 8;
+  const unsigned bytes = size * static_cast<unsigned>(plan.points);
+  llvm::Type* type = bytes <= kWordBytes
+                         ? static_cast<llvm::Type*>(ir_.getIntNTy(kBitsOfByte * bytes))
+                         : builder_.with_lanes(element, plan.points);
+  std::vector<llvm::Value*> read;
+  for (int r = 0; r < rows; ++r) {
+    const int lane = r * plan.points;
+    llvm::Value* from =
+        ir_.CreateExtractElement(values_[gather.operands[0]], static_cast<uint64_t>(lane));
+    if (info.rows != StrideClass::kZero) {
+      llvm::Value* row =
+          ir_.CreateAdd(packed_.row, builder_.index(plan.row_of(packed_.vector, lane)));
+      llvm::Value* step = stride(gather.aux, program_.packed_row_dim());
+      from = ir_.CreateAdd(from, ir_.CreateMul(row, step));
+    }
+    llvm::Value* pointer = ir_.CreateGEP(element, base(gather.aux), from);
+    read.push_back(ir_.CreateAlignedLoad(type, pointer, align));
+  }
+  if (bytes > kWordBytes) return decode(gather.dtype, llvm::concatenateVectors(ir_, read));
+  llvm::Value* result =
+      llvm::PoisonValue::get(llvm::FixedVectorType::get(type, static_cast<unsigned>(rows)));
+  for (int r = 0; r < rows; ++r) {
+    result = ir_.CreateInsertElement(result, read[r], static_cast<uint64_t>(r));
+  }
+  return decode(gather.dtype, ir_.CreateBitCast(result, builder_.with_lanes(element)));
 }
 
 llvm::Value* BodyEmitter::wanted_elements(const Window& window, int first, llvm::Value* wanted) {

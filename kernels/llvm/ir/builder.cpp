@@ -46,6 +46,26 @@ llvm::FunctionCallee Builder::host_function(const char* name, llvm::FunctionType
   return builder_.GetInsertBlock()->getModule()->getOrInsertFunction(name, type);
 }
 
+void Builder::call_rarely(const char* name, llvm::FunctionType* type, const Values& arguments) {
+  llvm::Module& module = *builder_.GetInsertBlock()->getModule();
+  const std::string own_name = std::string(name) + "_rarely";
+  llvm::Function* function = module.getFunction(own_name);
+  if (function == nullptr) {
+    function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, own_name, module);
+    function->setCallingConv(llvm::CallingConv::PreserveMost);
+    for (const auto attribute :
+         {llvm::Attribute::NoInline, llvm::Attribute::Cold, llvm::Attribute::NoUnwind}) {
+      function->addFnAttr(attribute);
+    }
+    llvm::IRBuilder<> body(llvm::BasicBlock::Create(module.getContext(), "", function));
+    Values passed;
+    for (llvm::Argument& argument : function->args()) passed.push_back(&argument);
+    body.CreateCall(module.getOrInsertFunction(name, type), passed);
+    body.CreateRetVoid();
+  }
+  builder_.CreateCall(function, arguments)->setCallingConv(llvm::CallingConv::PreserveMost);
+}
+
 llvm::Value* Builder::min(llvm::Value* a, llvm::Value* b) {
   return builder_.CreateSelect(builder_.CreateICmpSLT(a, b), a, b);
 }

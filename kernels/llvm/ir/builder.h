@@ -37,6 +37,10 @@ class Builder {
   llvm::Value* index(int64_t value) { return builder_.getInt64(value); }
   // One of kernels/compiled/symbols.h.
   llvm::FunctionCallee host_function(const char* name, llvm::FunctionType* type);
+  // Calls one that is hardly ever called, and returns nothing. The call keeps all registers but
+  // those of vectors: else whatever the code around it needs would be spilled for its sake.
+  void call_rarely(const char* name, llvm::FunctionType* type,
+                   const std::vector<llvm::Value*>& arguments);
   // Of signed integers.
   llvm::Value* min(llvm::Value* a, llvm::Value* b);
   llvm::Value* max(llvm::Value* a, llvm::Value* b);

@@ -288,6 +288,7 @@ int lanes_of(const Program& program, const std::vector<bool>& uniform,
   }
   const Packing packing = packing_of(program);
   if (packing == Packing::kLanes) {
+    if (moves_whole_rows(program)) return lanes_of_whole_rows(program);
     const bool is_whole = !host().masked_vectors && !program.nontemporal && reads_windows(program);
     return is_whole ? lanes_of_moved(program) : std::min(lanes, kPackedLanes);
   }
