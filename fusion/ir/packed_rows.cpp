@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "fusion/ir/cost.h"
 
@@ -173,7 +174,8 @@ std::optional<Movement> find_movement(const Program& program) {
     const Access& access = program.accesses[a];
     if (access.buffer == kNoBuffer || !access.varies_in_row) continue;
     found.gathers |= access.rows != StrideClass::kZero && access.row_stride == 0;
-    const bool is_near = access.row_stride > 0 && access.row_stride <= kNearRows * points;
+    const bool is_near =
+        access.row_stride != 0 && std::abs(access.row_stride) <= kNearRows * points;
     found.gathers_rows |= access.rows != StrideClass::kZero && !is_near;
     if (is_consecutive_in_row(program, access)) continue;
     if (readings[a] != Reading::kLoaded || !is_picked_in_row(program, access)) return std::nullopt;

@@ -75,10 +75,10 @@ struct Access {
   bool varies_along_reduced = true;  // false: all strides along reduced dims are 0
   // Packed programs: the class of the stride along the rows, whether any stride inside a row is not
   // 0, and the stride along the rows if elements are consecutive inside a row or its strides are
-  // known, and it is at most kMaxPackedStride (else 0).
+  // known, and it is at most kMaxPackedStride forwards or backwards (else 0).
   StrideClass rows = StrideClass::kZero;
   bool varies_in_row = false;
-  uint8_t row_stride = 0;
+  int8_t row_stride = 0;
   // The strides along the dims of a row, if all are short.
   bool knows_row = false;
   std::array<int8_t, kMaxPackedDims> in_row = {};

@@ -153,6 +153,7 @@ llvm::Value* KernelEmitter::has_runs_around(const PackedPlan& plan, const Values
     // Under a condition a run may be nowhere.
     if (instr.op != fusion::Op::kLoad || instr.num_operands > 0) return nullptr;
     const int64_t row_stride = program_.accesses[instr.aux].row_stride;
+    if (row_stride < 0) return nullptr;
     llvm::Value* stride = body_->stride(instr.aux, dim);
     auto runs_of = [&](llvm::Value* of_rows) {
       llvm::Value* elements = ir_.CreateMul(of_rows, builder_.index(row_stride));

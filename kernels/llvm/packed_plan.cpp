@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <utility>
 
 #include "fusion/ir/packed_rows.h"
@@ -113,7 +114,7 @@ bool reads_windows(const Program& program) {
   const int lanes = lanes_of_moved(program);
   const std::vector<fusion::Variation> variation = fusion::find_variation(program);
   auto is_near = [&](const Access& access) {
-    return access.row_stride > 0 && fits_windows(lanes, program, access);
+    return access.row_stride != 0 && fits_windows(lanes, program, access);
   };
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
@@ -158,7 +159,8 @@ bool packs_several(const Program& program) {
   const int bytes = program.packed_points() * widest_moved(program);
   // Where masks are free, other rows are better taken one by one.
   return bytes < 2 * host().vector_bytes && fusion::fits_lanes(program) && reads_windows(program) &&
-         (!host().masked_vectors || reads_one_window(program));
+         (!host().masked_vectors || reads_one_window(program) ||
+          program.packed_points() < lanes_of_moved(program));
 }
 
 // Whether rows, unless they are very short, lie apart or on one another: not all is read as whole
@@ -285,9 +287,13 @@ PackedPlan::PackedPlan(const Program& program, const std::vector<ValueId>& instr
       conditions[id] = condition;
     }
     const int span = span_of_row(*this, program, access);
-    rows_before = std::max(rows_before, static_cast<int>(ceil_div(int64_t{span}, stride)));
-    rows_after =
-        std::max(rows_after, lanes + static_cast<int>(ceil_div(int64_t{span + lanes}, stride)));
+    // Whole vectors go on behind the last element.
+    const int64_t apart = std::abs(stride);
+    int near = static_cast<int>(ceil_div(int64_t{span}, apart)),
+        far = static_cast<int>(ceil_div(int64_t{span + lanes}, apart));
+    if (stride < 0) std::swap(near, far);
+    rows_before = std::max(rows_before, near);
+    rows_after = std::max(rows_after, lanes + far);
   }
 }
 

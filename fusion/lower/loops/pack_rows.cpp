@@ -99,8 +99,8 @@ void pack(const LoopNest& nest, int rank, Program* program) {
     access.rows = along_rows == 0   ? StrideClass::kZero
                   : along_rows == 1 ? StrideClass::kUnit
                                     : StrideClass::kAny;
-    if ((consecutive || access.knows_row) && along_rows > 0 && along_rows <= kMaxPackedStride) {
-      access.row_stride = static_cast<uint8_t>(along_rows);
+    if ((consecutive || access.knows_row) && std::abs(along_rows) <= kMaxPackedStride) {
+      access.row_stride = static_cast<int8_t>(along_rows);
     }
   }
 }

@@ -47,6 +47,15 @@ bool decides_flips_by_load(const fusion::Program& program) {
   return program.interleaved.empty() && read_by_steps(program).size() <= kMost;
 }
 
+// By value: whether a selection chooses it, or not.
+std::vector<bool> selected_values(const fusion::Program& program) {
+  std::vector<bool> selected(program.body.size(), false);
+  for (const Instr& instr : program.body) {
+    if (instr.op == Op::kWhere) selected[instr.operands[1]] = selected[instr.operands[2]] = true;
+  }
+  return selected;
+}
+
 bool is_contractible(Op op) { return op == Op::kAdd || op == Op::kSub || op == Op::kMul; }
 
 // Of halves these give halves, so that there is nothing to round.
@@ -98,6 +107,7 @@ BodyEmitter::BodyEmitter(const fusion::Program& program, llvm::BasicBlock* args_
       ir_(*builder_),
       args_block_(args_block),
       args_(args),
+      selected_(selected_values(program)),
       outer_bases_(program.accesses.size()),
       bases_(program.accesses.size()),
       values_(program.body.size()),
@@ -329,13 +339,22 @@ llvm::Value* BodyEmitter::emit_load(ValueId id) {
       read = load_window(instr, nullptr, wanted);
     }
     if (read != nullptr) {
+      if (is_guarded) read = apart(read, instr.dtype);
       if (!is_guarded || packed_.plan->chosen[id]) return read;
       llvm::Value* zero = llvm::Constant::getNullValue(read->getType());
       return ir_.CreateSelect(value(instr.operands[0]), read, zero);
     }
   }
   if (Interleaved* group = interleaved(instr.aux)) return load_interleaved(group, instr);
-  return emit_read(address(instr.aux, instr.level), instr.dtype, instr.operands[0]);
+  llvm::Value* read = emit_read(address(instr.aux, instr.level), instr.dtype, instr.operands[0]);
+  return selected_[id] && builder_.lanes() > 1 ? apart(read, instr.dtype) : read;
+}
+
+// LLVM would make a selection part of the load, which then has a mask: such loads from beyond the
+// caches take up to three times as long.
+llvm::Value* BodyEmitter::apart(llvm::Value* read, DType dtype) {
+  if (!host().masks_slow_streams || size_of(dtype) < 4) return read;
+  return ir_.CreateFreeze(read);
 }
 
 llvm::Value* BodyEmitter::emit_native_half(const Instr& instr) {

@@ -140,6 +140,8 @@ class BodyEmitter {
   llvm::Value* load_picked(fusion::ValueId id);
   // Lanes are elements of one row, at one of two distances (fusion::chooser_of).
   llvm::Value* load_rolled(fusion::ValueId gather);
+  // What was read, by an instruction of its own.
+  llvm::Value* apart(llvm::Value* read, DType dtype);
   // Consecutive lanes, wanted or not.
   llvm::Value* load_whole(const Address& address, DType dtype);
   // An index with a chooser, where that holds or where it does not.
@@ -249,6 +251,7 @@ class BodyEmitter {
   std::map<std::pair<size_t, size_t>, llvm::Value*> arguments_;
   std::map<std::pair<uint16_t, int>, llvm::Value*> lane_strides_;  // by access and lane count
 
+  const std::vector<bool> selected_;       // by value
   std::vector<llvm::Value*> outer_bases_;  // by access: its address at the outer indices
   std::vector<llvm::Value*> bases_;        // likewise, and in the row
   std::map<uint16_t, llvm::Value*> tiles_;
