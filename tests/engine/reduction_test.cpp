@@ -493,6 +493,21 @@ TEST(Matmul, OfViewsAndMixedTypes) {
 }
 
 // Those that are read as they are: of views, computed ones, mixed with others, and read on.
+// On the CPU no copy of the matrices is made for it.
+TEST(Matmul, OfABatchOfTransposesByOneMatrix) {
+  for (const int64_t n : {1, 3, 8, 40}) {
+    const Tensor x = randn({5, 33, 70}), y = randn({33, n});
+    x.eval();
+    const Tensor copy = x.swapaxes(1, 2).reshape({-1}).eval().reshape({5, 70, 33});
+    EXPECT_TRUE(allclose(matmul(x.swapaxes(1, 2), y), matmul(copy, y), 1e-5, 1e-5).item<bool>());
+    if (default_device().type() != DeviceType::kCpu) continue;
+    reset_stats();
+    matmul(x.swapaxes(1, 2), y).eval();
+    EXPECT_EQ(stats().kernels_launched, 0) << n;
+    EXPECT_EQ(stats().library_calls, 1) << n;
+  }
+}
+
 TEST(Matmul, OfHalvesWithAVector) {
   std::mt19937_64 rng(17);
   for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {

@@ -157,6 +157,51 @@ void multiply_small(const MatrixProduct& x) {
                  .c = x.c});
 }
 
+// The transpose of the product.
+MatrixProduct turned(const MatrixProduct& x) {
+  MatrixProduct result = x;
+  std::swap(result.m, result.n);
+  std::swap(result.a, result.b);
+  return result;
+}
+
+// Whether c has so few columns that tiles would compute vectors of mostly nothing, and a lies by
+// columns, which tiles can read as rows of b: the transpose is better computed then.
+bool is_better_turned(const MatrixProduct& x) {
+  return x.loops.direct && 2 * x.n <= x.loops.lanes && x.m > x.loops.lanes && x.a.line_stride == 1;
+}
+
+template <typename T>
+void copy_turned(const void* from, int64_t rows, int64_t columns, void* to) {
+  parallel_for(columns, 1 + kMinRead / rows, [&](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = begin; j < end; ++j) {
+        static_cast<T*>(to)[j * rows + i] = static_cast<const T*>(from)[i * columns + j];
+      }
+    }
+  });
+}
+
+void multiply_turned(const MatrixProduct& x) {
+  const size_t size = x.loops.element_size;
+  const int64_t numel = x.m * x.n, chunk = std::clamp<int64_t>(kChunk / numel, 1, x.count);
+  const Scratch sums(static_cast<size_t>(chunk * numel) * size);
+  MatrixProduct part = turned(x);
+  part.c = sums.data();
+  for (int64_t item = 0; item < x.count; item += chunk) {
+    part.count = std::min(chunk, x.count - item);
+    part.a.data = at(x.b.data, item * x.b.next, size);
+    part.b.data = at(x.a.data, item * x.a.next, size);
+    multiply(part);
+    for (int64_t i = 0; i < part.count; ++i) {
+      const char* const from = at(sums.data(), i * numel, size);
+      char* const to = at(x.c, (item + i) * numel, size);
+      size == sizeof(uint32_t) ? copy_turned<uint32_t>(from, x.n, x.m, to)
+                               : copy_turned<uint64_t>(from, x.n, x.m, to);
+    }
+  }
+}
+
 // What is rounded when all of it is there: small products, and products with vectors, are few.
 void multiply_and_round(const MatrixProduct& x) {
   const int64_t numel = x.count * x.m * x.n;
@@ -177,12 +222,9 @@ void multiply(const MatrixProduct& x) {
     return x.rounds ? multiply_and_round(x) : of_vectors->run();
   }
   if (x.n == 1 && x.m > 1 && x.loops.direct && x.a.line_stride == 1) {
-    // A row is a column as well.
-    MatrixProduct turned = x;
-    std::swap(turned.m, turned.n);
-    std::swap(turned.a, turned.b);
-    return multiply(turned);
+    return multiply(turned(x));  // a row is a column as well
   }
+  if (is_better_turned(x)) return multiply_turned(x);
   if (x.count > 1 && reads_a(x) && reads_b(x) && x.m <= kFewRowPanels * x.loops.rows) {
     return multiply_items(x);
   }
