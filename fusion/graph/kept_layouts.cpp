@@ -31,12 +31,18 @@ int num_long_dims(const Shape& shape) {
 
 class LayoutFinder {
  public:
-  explicit LayoutFinder(const Graph& graph) : graph_(graph), users_(graph.nodes.size(), 0) {
+  explicit LayoutFinder(const Graph& graph)
+      : graph_(graph), users_(graph.nodes.size(), 0), is_of_rows_(graph.nodes.size(), false) {
     const std::vector<bool> needed = needed_nodes(graph);
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       if (!needed[n]) continue;
-      for (const GraphOperand& operand : graph.nodes[n].operands) {
-        if (!operand.is_scalar()) ++users_[operand.node];
+      const GraphNode& node = graph.nodes[n];
+      is_of_rows_[n] = is_reduction(node.op) && node.shape.numel() > 1;
+      for (const GraphOperand& operand : node.operands) {
+        if (operand.is_scalar()) continue;
+        ++users_[operand.node];
+        const bool passes = is_pointwise(node.op) || is_view(node.op);
+        if (passes && is_of_rows_[operand.node]) is_of_rows_[n] = true;
       }
     }
   }
@@ -70,7 +76,10 @@ class LayoutFinder {
         if (operand.is_scalar()) continue;
         const GraphNode& node = graph_.nodes[operand.node];
         if (class_of(node.op) == OpClass::kSource) continue;
-        if (node.shape.numel() * kFewer <= shape_->numel()) continue;
+        if (node.shape.numel() * kFewer <= shape_->numel()) {
+          if (is_of_rows_[operand.node]) return false;
+          continue;
+        }
         if (node.shape != user.shape && !moves_elements(user.op)) return false;
         if (keeps_order(node.op)) {
           if (node.live || users_[operand.node] > 1) return false;
@@ -129,6 +138,9 @@ class LayoutFinder {
 
   const Graph& graph_;
   std::vector<int> users_;
+  // Whether a value is computed of what rows or columns were reduced to. These are walked, as they
+  // are reduced, for what is computed of both.
+  std::vector<bool> is_of_rows_;
   // Of the result at hand.
   const Shape* shape_ = nullptr;
   std::optional<Order> order_;

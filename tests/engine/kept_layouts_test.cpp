@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.h"
 #include "tests/support/test_util.h"
 
 namespace sluice::test {
@@ -109,6 +110,18 @@ TEST(KeptLayouts, HaveGradients) {
     return sum(exp(y) * y);
   };
   EXPECT_EQ(read_bytes(grad(of)(x)), read_bytes(grad(plain)(x)));
+}
+
+// Rows are walked, as they are reduced: what is computed of both is written row by row.
+TEST(KeptLayouts, AreNotOfNormalisedRows) {
+  const Tensor x = rand({200, 300}), weight = rand({200});
+  const Tensor rows = transpose(x);
+  const Tensor y = (rows - mean(rows, {1}, true)) * weight;
+  y.eval();
+  EXPECT_EQ(y.node_ref()->layout.strides, contiguous_layout(y.shape()).strides);
+  const Tensor scaled = rows / max(rows) * weight;
+  scaled.eval();
+  EXPECT_NE(scaled.node_ref()->layout.strides, contiguous_layout(y.shape()).strides);
 }
 
 TEST(KeptLayouts, AreChecked) {
