@@ -18,6 +18,11 @@ using fusion::Op;
 Tensor sorted(const char* name, Op op, const Tensor& x, int axis, int64_t count, bool descending) {
   Dims dims = frontend::dims_of(x);
   dims[axis] = count;
+  if (x.shape()[axis] == 1) {
+    if (op == Op::kSort) return x;
+    const Shape shape = frontend::make_shape(name, frontend::span_of(dims), x);
+    return zeros(shape, DType::kInt64, x.device());
+  }
   const engine::NodeOperand operand{x.node_ref().get()};
   const int64_t attrs[] = {axis, descending};
   return frontend::record({.caller = {.name = name},
