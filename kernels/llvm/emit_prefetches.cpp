@@ -22,6 +22,8 @@ constexpr int64_t kLongRun = 4 * kPageAhead;
 constexpr int64_t kLeastSize = 4;
 // What of long streams, which the processor reaches soon enough, a cache holds.
 constexpr int64_t kCachedOfStreams = 16 << 20;
+// Zen 5's third-level cache.
+constexpr int64_t kCachedFar = 32 << 20;
 
 }  // namespace
 
@@ -40,9 +42,8 @@ std::vector<uint16_t> KernelEmitter::streams_of(const RowPlan::Stage& pass) cons
 
 llvm::Value* KernelEmitter::are_far_streams(const std::vector<uint16_t>& streams) {
   // What its third-level cache has a part of, it is held up by.
-  constexpr int64_t kCached = 32 << 20;
   if (!host().masks_slow_streams) return is_far();
-  return is_far(kCached / widest_of(streams));
+  return is_far(kCachedFar / widest_of(streams));
 }
 
 void KernelEmitter::prefetch_next_rows(const RowPlan::Stage& pass, llvm::Value* first) {
@@ -133,6 +134,12 @@ std::vector<KernelEmitter::StreamAhead> KernelEmitter::runs_ahead(const RowPlan:
     StreamAhead stream = run_ahead(access, program_.rank() - 1);
     stream.are_wanted =
         ir_.CreateAnd(stream.are_wanted, ir_.CreateNot(are_next_rows(access, stream.bytes)));
+    if (host().masks_slow_streams) {
+      // It is held up by those of long runs that the cache has a part of.
+      llvm::Value* is_short = ir_.CreateICmpSLT(stream.bytes, builder_.index(kPageAhead));
+      llvm::Value* are_far = is_far(kCachedFar / widest_of({access}));
+      stream.are_wanted = ir_.CreateAnd(stream.are_wanted, ir_.CreateOr(is_short, are_far));
+    }
     if (by_turns) {
       llvm::Value* are_long = ir_.CreateICmpSGE(stream.bytes, builder_.index(kLongTurn));
       llvm::Value* are_foreseen = ir_.CreateAnd(next_row_follows(access, stream.bytes), are_long);

@@ -35,11 +35,10 @@ llvm::Value* KernelEmitter::elements_of_turns(llvm::Value* least) {
 }
 
 llvm::Value* KernelEmitter::are_far_runs(const RowPlan::Stage& pass) {
-  // Vectors of short elements are few: those of bytes always gain by turns, halves of short runs.
+  // Vectors of short elements are few: those of short runs gain by turns.
   constexpr int64_t kWideElement = 4;
   constexpr int64_t kCached = 16 << 20, kLongRun = 256;
   const int64_t bytes = widest_of(loads_along_reduced(pass));
-  if (bytes == 1) return ir_.getFalse();
   llvm::Value* are_far = is_far(kCached / bytes);
   if (bytes >= kWideElement) return are_far;
   llvm::Value* length = body_->extent(program_.rank() - 1);
