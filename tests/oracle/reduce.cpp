@@ -96,8 +96,9 @@ Result prod(const Row& row, DType dtype) {
     return {round_float(product, dtype), kUnknown};
   }
   if (!std::isfinite(product)) return {product, relative == 0 ? 0 : kUnknown};
-  relative =
-      relative * 1.25L + roundings_of(row.values.size()) * epsilon(compute_type(dtype)) * 1.01L;
+  // Each product rounds what those before it gave, in whatever order: these errors add up.
+  const auto roundings = static_cast<Real>(row.values.size());
+  relative = relative * 1.25L + roundings * epsilon(compute_type(dtype)) * 1.01L;
   return rounded(product, std::fabs(product) * relative + smallest(dtype), dtype);
 }
 
