@@ -293,42 +293,59 @@ template <typename... X>
 
 // While a trace is recorded, and once there have been gradients.
 template <typename... X>
-[[gnu::noinline]] Tensor observed(Op op, const X&... x) {
+[[gnu::always_inline]] inline Tensor observe(Op op, const X&... x) {
   if (engine::is_recording()) return general(op, x...);
   if ((arg_has_tape(x) || ...)) return with_tape(op, x...);
   engine::NodeRef result = uniform(op, x...);
   return result != nullptr ? Tensor(std::move(result)) : general(op, x...);
 }
+// With their callers' arguments, so that these jump here before they save any register.
+template <typename X, typename Y>
+[[gnu::noinline]] Tensor observed(X x, Y y, Op op) {
+  return observe(op, x, y);
+}
+[[gnu::noinline]] Tensor observed(const Arg& x, Op op) { return observe(op, x); }
 
 template <typename X, typename Y>
-[[gnu::noinline]] Tensor two(X x, Y y, Op op) {
-  if (engine::is_recording() || may_have_entries()) [[unlikely]]
-    return observed(op, x, y);
+[[gnu::noinline]] Tensor unobserved(X x, Y y, Op op) {
   engine::NodeRef result = uniform(op, x, y);
   if (result == nullptr) return general(op, x, y);
   return Tensor(std::move(result));
 }
-
-}  // namespace
-
-[[gnu::noinline]] Tensor unary(const Arg& x, Op op) {
-  if (engine::is_recording() || may_have_entries()) [[unlikely]]
-    return observed(op, x);
+[[gnu::noinline]] Tensor unobserved(const Arg& x, Op op) {
   engine::NodeRef result = uniform(op, x);
   if (result == nullptr) return general(op, x);
   return Tensor(std::move(result));
 }
 
+// Which is asked where nothing has been saved yet.
+inline bool is_observed() { return engine::is_recording() || may_have_entries(); }
+template <typename X, typename Y>
+[[gnu::always_inline]] inline Tensor two(X x, Y y, Op op) {
+  if (is_observed()) [[unlikely]]
+    return observed<X, Y>(x, y, op);
+  return unobserved<X, Y>(x, y, op);
+}
+
+// Floats are multiplied by an inverse that is exact.
+[[gnu::noinline]] Tensor divided(const Arg& x, Scalar y) {
+  const engine::Node* const node = node_in(x);
+  const bool floats = node != nullptr && is_float(node->dtype);
+  const auto factor = floats ? exact_inverse(y) : std::nullopt;
+  return two<const Arg&, Scalar>(x, factor.value_or(y), factor ? Op::kMul : Op::kDiv);
+}
+
+}  // namespace
+
+Tensor unary(const Arg& x, Op op) {
+  if (is_observed()) [[unlikely]]
+    return observed(x, op);
+  return unobserved(x, op);
+}
+
 Tensor binary(const Arg& x, const Arg& y, Op op) { return two<const Arg&, const Arg&>(x, y, op); }
 Tensor binary(const Arg& x, Scalar y, Op op) {
-  if (op == Op::kDiv) {
-    const engine::Node* const node = node_in(x);
-    const bool floats = node != nullptr && is_float(node->dtype);
-    if (const auto factor = floats ? exact_inverse(y) : std::nullopt) {
-      return two<const Arg&, Scalar>(x, *factor, Op::kMul);
-    }
-  }
-  return two<const Arg&, Scalar>(x, y, op);
+  return op == Op::kDiv ? divided(x, y) : two<const Arg&, Scalar>(x, y, op);
 }
 Tensor binary(Scalar x, const Arg& y, Op op) { return two<Scalar, const Arg&>(x, y, op); }
 

@@ -31,19 +31,22 @@ inline TapeRef new_tape() {
   return TapeRef(tape);
 }
 
-inline void free_tape(Tape* tape) {
-  if (tape->is_listed) [[unlikely]]
-    unlist_values(tape);
-  tape->op = Op::kInput;
+// What only some entries have.
+[[gnu::noinline]] void forget_more(Tape* tape) {
+  if (tape->is_listed) unlist_values(tape);
   tape->is_constant = false;
-  tape->node.store(nullptr, std::memory_order_relaxed);
-  tape->is_recipe.store(false, std::memory_order_relaxed);
   tape->is_computable = false;
+  tape->attrs.clear();
+  tape->source.reset();
+  tape->has_more = false;
+}
+
+inline void free_tape(Tape* tape) {
+  if (tape->has_more) [[unlikely]]
+    forget_more(tape);
+  tape->is_recipe.store(false, std::memory_order_relaxed);
   tape->is_evicted.store(false, std::memory_order_relaxed);
   tape->operands.clear();
-  if (!tape->attrs.empty()) tape->attrs.clear();
-  if (tape->source != nullptr) [[unlikely]]
-    tape->source.reset();
   free_tapes.give(tape);
 }
 
@@ -76,7 +79,8 @@ Tape* constant_of(Node* node) {
   if (Tape* const known = entry_of(node)) return known;
   TapeRef tape = new_tape();
   Tape* const made = tape.get();
-  made->is_constant = true;
+  made->has_more = made->is_constant = true;
+  made->op = Op::kInput;
   attach(node, std::move(tape));
   return made;
 }
@@ -194,7 +198,7 @@ TapeRef make_constant(const engine::OpCall& call) {
     tape->operands[k].scalar = operand.scalar;
     if (operand.node != nullptr) tape->operands[k].tape = TapeRef(entry_of(operand.node));
   }
-  tape->is_constant = tape->is_computable = true;
+  tape->has_more = tape->is_constant = tape->is_computable = true;
   tape->depth = static_cast<uint8_t>(depth);
   tape->is_recipe.store(true, std::memory_order_relaxed);
   return tape;
@@ -224,7 +228,8 @@ TapeRef make_tape(const engine::OpCall& call) {
   }
   if (!is_needed) return make_constant(call);
   set_op(tape.get(), call);
-  if (!call.attrs.empty()) tape->attrs.assign(call.attrs.begin(), call.attrs.end());
+  tape->has_more = true;
+  tape->attrs.assign(call.attrs.begin(), call.attrs.end());
   engine::Queue& queue = engine::Queue::current(call.device);
   const bool may_be_evicted = may_evict() && call.op != Op::kExternal;
   bool is_recipe = is_cheap(call.op);
@@ -275,8 +280,12 @@ TapeRef make_tape(const engine::OpCall& call) {
 
 namespace {
 
-// Null until they are first needed.
-std::atomic<const RuleTable*> known_rules{nullptr};
+// What attach_elementwise() asks for. Null until it is first needed.
+struct Known {
+  const RuleTable& rules = frontend::rules();
+  const Config& settings = config();
+};
+std::atomic<const Known*> known{nullptr};
 
 void attach_slowly(Op op, DType operand_dtype, absl::Span<const engine::NodeOperand> operands,
                    Node* result) {
@@ -289,7 +298,8 @@ void attach_slowly(Op op, DType operand_dtype, absl::Span<const engine::NodeOper
                                 .operands = operands})) {
     attach(result, std::move(tape));
   }
-  known_rules.store(&rules(), std::memory_order_release);
+  static const Known all;
+  known.store(&all, std::memory_order_release);
 }
 
 }  // namespace
@@ -298,26 +308,23 @@ template <size_t kCount>
 void attach_elementwise(Op op, DType operand_dtype, const engine::NodeOperand (&from)[kCount],
                         Node* result) {
   if (!grad_mode.is_on) return;
-  const RuleTable* const table = known_rules.load(std::memory_order_acquire);
-  if (table == nullptr || may_evict()) [[unlikely]]
+  const Known* const all = known.load(std::memory_order_acquire);
+  if (all == nullptr || all->settings.memory_limit != 0) [[unlikely]]
     return attach_slowly(op, operand_dtype, from, result);
-  const OpRule& rule = (*table)[static_cast<size_t>(op)];
+  const OpRule& rule = all->rules[static_cast<size_t>(op)];
   if (!is_float(result->dtype) || rule.gradient == nullptr) return;
   constexpr std::integral_constant<size_t, kCount> kAll;
   Tape* entries[kCount];
-  bool has_gradient[kCount];
-  bool is_needed = false;
-  unsigned needs = 0;
+  unsigned has_gradient = 0, needs = 0;  // bits
   for_each_index(
       kAll, [&](size_t k) __attribute__((always_inline)) {
         Tape* const entry = from[k].node == nullptr ? nullptr : entry_of(from[k].node);
         entries[k] = entry;
-        has_gradient[k] = entry != nullptr && !entry->is_constant && rule.has_gradient[k];
-        if (!has_gradient[k]) return;
+        if (entry == nullptr || entry->is_constant || !rule.has_gradient[k]) return;
+        has_gradient |= 1U << k;
         needs |= rule.needs[k];
-        is_needed = true;
       });
-  if (!is_needed) return;
+  if (has_gradient == 0) return;
   TapeRef made = new_tape();
   Tape* const tape = made.get();
   tape->op = op;
@@ -339,19 +346,20 @@ void attach_elementwise(Op op, DType operand_dtype, const engine::NodeOperand (&
         operand.scalar = from[k].scalar;
         if (node == nullptr) return;
         Tape* source = entries[k];
-        if (has_gradient[k]) operand.tape = TapeRef(source);
+        const bool is_source = (has_gradient & 1U << k) != 0;
+        if (is_source) operand.begin_with(source);
         if (!node->submitted() && node->queue.load(std::memory_order_relaxed) == queue) {
           if (source == nullptr) source = constant_of(node);
           const bool is_needed_later = (needs & (1U << k | kResult)) != 0;
           const bool is_known = is_needed_later && keep_recipe(source, kMaxDepth, queue);
           if (is_known || !is_needed_later) {
-            if (!has_gradient[k]) operand.tape = TapeRef(source);
+            if (!is_source) operand.begin_with(source);
             depth = std::max(depth, source->depth + 1);
             is_recipe = is_recipe && is_known;
             return;
           }
         }
-        operand.value = handle_on(node);
+        operand.begin_with(handle_on(node));
       });
   if (is_recipe) {
     tape->depth = static_cast<uint8_t>(depth);
@@ -369,8 +377,10 @@ Tensor leaf_of(const char* name, const Tensor& x) {
   TapeRef tape = new_tape();
   tape->dtype = tape->operand_dtype = x.dtype();
   tape->device = x.device();
+  tape->op = Op::kInput;
   tape->name = nullptr;
   tape->shape = x.shape();
+  tape->has_more = true;
   tape->source = std::make_unique<TapeSource>();
   const GradModeScope constants(false);
   Tensor leaf = renamed(name, x);
@@ -401,6 +411,7 @@ Tensor with_gradient(const Tensor& y, std::span<const Tensor> xs, Rule rule, boo
 void set_rule(const Tensor& y, std::span<const Tensor> xs, Rule rule) {
   Tape* const tape = tape_of(y);
   if (!grad_mode.is_on || tape == nullptr) return;
+  tape->has_more = true;
   tape->source = std::make_unique<TapeSource>();
   tape->source->rule = std::move(rule);
   for (const Tensor& x : xs) tape->source->sources.emplace_back(tape_of(x));

@@ -61,6 +61,10 @@ struct TapeOperand {
   // Of what is no tensor its bits; of an operand of kConcat its extent along the axis.
   uint64_t scalar = 0;
   bool is_tensor = true;
+
+  // Of an operand that has neither: what assignment does, without asking.
+  void begin_with(Tape* known) { std::construct_at(&tape, known); }
+  void begin_with(engine::NodeRef kept) { std::construct_at(&value, std::move(kept)); }
 };
 
 // Those of an op, of which few have more than three.
@@ -83,7 +87,8 @@ class TapeOperands {
     if (size_ > kInline) [[unlikely]] {
       more_.clear();
     } else {
-      for (size_t k = 0; k < size_; ++k) {
+      const size_t size = size_;
+      for (size_t k = 0; k < size; ++k) {
         inline_[k].tape.reset();
         if (!(inline_[k].value == nullptr)) inline_[k].value = {};
       }
@@ -129,6 +134,9 @@ struct Tape : engine::Attachment {
   DType dtype = DType::kFloat32;
   DType operand_dtype = DType::kFloat32;
   Device device = Device::cpu();
+  // Whether it may be a constant or computable, be listed, or have attributes or a source: what an
+  // element-wise op's has not, which is sooner free.
+  bool has_more = false;
   // Needs no gradient. The entry is there for recipes of what reads it, and for those alone: its op
   // and operands are looked up when they are needed.
   bool is_constant = false;
