@@ -79,13 +79,18 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype) {
   return frontend::reduce("matmul", Op::kSum, left * right, {rank - 1}, false, dtype);
 }
 
-// Whether there are several matrices that lie by columns, of which all rows together would be a
-// copy that takes longer than to multiply each.
-bool lies_by_columns(const Tensor& a) {
+// Whether a has several matrices that lie by columns, of which all rows together would be a copy
+// that takes longer than to multiply each. Only where an element is the same sum either way, as
+// whether a lies anywhere depends on when it is computed: tiles sum in the order of k, products
+// with vectors do not.
+bool lies_by_columns(const Tensor& a, int64_t n) {
   constexpr int64_t kFewRows = 16;
+  const engine::Node& node = *a.node_ref();
   const int rank = a.ndim();
-  return rank > 2 && a.device().type() == DeviceType::kCpu && a.shape(-1) > 1 &&
-         a.shape(-2) >= kFewRows && a.node_ref()->layout.strides[rank - 2] == 1;
+  const int64_t m = a.shape(-2), k = a.shape(-1);
+  return rank > 2 && a.device().type() == DeviceType::kCpu && m >= kFewRows && k > 1 && n > 1 &&
+         (k < kMinVectorDepth || n > kFewVectors) && node.submitted() &&
+         node.layout.strides[rank - 2] == 1;
 }
 
 Tensor batched_product(const Tensor& a, const Tensor& b, DType dtype) {
@@ -95,7 +100,7 @@ Tensor batched_product(const Tensor& a, const Tensor& b, DType dtype) {
   const int64_t n = b.shape(-1);
   const Shape lead = *frontend::broadcast_shapes(Shape(leading(a)), Shape(leading(b)));
   const Shape shape = joined(lead, {m, n});
-  if (b.ndim() == 2 && !lies_by_columns(a)) {
+  if (b.ndim() == 2 && !lies_by_columns(a, n)) {
     // One matrix for all: the rows of all of a's.
     const Tensor rows = reshape(a, Shape{lead.numel() * m, k});
     return reshape(product(rows, b, dtype), shape);

@@ -17,6 +17,7 @@ void Window::swap(Window& other) {
   std::swap(num_described_, other.num_described_);
   std::swap(pins_inputs_, other.pins_inputs_);
   std::swap(input_numbers_, other.input_numbers_);
+  std::swap(inputs_before_, other.inputs_before_);
   std::swap(scalars_, other.scalars_);
 }
 
@@ -42,6 +43,7 @@ uint32_t Window::look_up(Node* input) {
     if (known != inputs_.end()) return static_cast<uint32_t>(known - inputs_.begin());
   } else {
     if (input_numbers_.empty()) {
+      input_numbers_.reserve(std::max(2 * inputs_.size(), inputs_before_));
       for (uint32_t k = 0; k < next; ++k) input_numbers_.emplace(inputs_[k], k);
     }
     const auto [known, is_new] = input_numbers_.try_emplace(input, next);
@@ -203,7 +205,10 @@ void Window::clear() {
   num_words_ = 1;
   inputs_.clear();
   num_described_ = 0;
-  if (!input_numbers_.empty()) input_numbers_.clear();
+  if (!input_numbers_.empty()) {
+    inputs_before_ = input_numbers_.size();
+    input_numbers_.clear();
+  }
   scalars_.clear();
 }
 

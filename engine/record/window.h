@@ -150,6 +150,7 @@ class Window {
   size_t num_described_ = 0;  // of the inputs, by the words
   bool pins_inputs_ = true;
   absl::flat_hash_map<const Node*, uint32_t> input_numbers_;  // empty if there are few
+  size_t inputs_before_ = 0;                                  // of the last window
   std::vector<uint64_t> scalars_;
 };
 

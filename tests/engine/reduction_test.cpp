@@ -493,13 +493,13 @@ TEST(Matmul, OfViewsAndMixedTypes) {
 }
 
 // Those that are read as they are: of views, computed ones, mixed with others, and read on.
-// On the CPU no copy of the matrices is made for it.
+// On the CPU no copy of the matrices is made for it, and the bits are those of one.
 TEST(Matmul, OfABatchOfTransposesByOneMatrix) {
-  for (const int64_t n : {1, 3, 8, 40}) {
+  for (const int64_t n : {3, 8, 40}) {
     const Tensor x = randn({5, 33, 70}), y = randn({33, n});
     x.eval();
     const Tensor copy = x.swapaxes(1, 2).reshape({-1}).eval().reshape({5, 70, 33});
-    EXPECT_TRUE(allclose(matmul(x.swapaxes(1, 2), y), matmul(copy, y), 1e-5, 1e-5).item<bool>());
+    EXPECT_EQ(read_bytes(matmul(x.swapaxes(1, 2), y)), read_bytes(matmul(copy, y)));
     if (default_device().type() != DeviceType::kCpu) continue;
     reset_stats();
     matmul(x.swapaxes(1, 2), y).eval();
