@@ -390,7 +390,7 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
   config().compile = CompileMode::kBlocking;
   constexpr int64_t kRows = 2100;
   for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
-    for (const int64_t points : {2, 3, 5, 17, 40}) {
+    for (const int64_t points : {2, 3, 4, 5, 17, 40}) {
       const Tensor x = astype(randint(-9, 9, {kRows, points}), dtype).eval();
       const Tensor indices = randint(0, kRows, {kRows}).eval();
       const std::vector<uint8_t> values = read_bytes(x);
@@ -432,6 +432,19 @@ TEST(PackedRows, NothingBesideTheRowsIsRead) {
         expect_same([](const Tensor& in) { return concat({in, in.slice(1, 0, 1)}, 1); });
         expect_same([](const Tensor& in) { return stack({in(ellipsis, 0), in(ellipsis, 1)}, 1); });
         expect_same([&](const Tensor& in) { return take(in, indices, 0); });
+        // In blocks that the last row does not fill, each other way round.
+        for (const int64_t by : {1, 3, -2}) {
+          expect_same([&](const Tensor& in) { return roll(in, by, 0); });
+          expect_same([&](const Tensor& in) { return roll(in.reshape({70, 30, points}), by, 1); });
+        }
+        // One row of each three.
+        expect_same([&](const Tensor& in) {
+          const Tensor which = (indices.slice(0, 0, 700) % 3).reshape({700, 1, 1});
+          return take_along_axis(in.reshape({700, 3, points}), which.broadcast_to({700, 1, points}),
+                                 1);
+        });
+        expect_same([](const Tensor& in) { return in.flip({0}).reshape({-1}); });
+        expect_same([](const Tensor& in) { return stack({in, in.flip({0})}, 1); });
         if (points > 2) {
           expect_same([&](const Tensor& in) {
             const Tensor inside = in.reshape({70, 30, points}).slice(1, 1, 29).slice(2, 1, points);

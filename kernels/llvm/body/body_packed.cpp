@@ -163,6 +163,11 @@ llvm::Value* BodyEmitter::load_rows(ValueId id) {
       from = ir_.CreateAdd(from, ir_.CreateMul(row, step));
     }
     llvm::Value* pointer = ir_.CreateGEP(element, base(gather.aux), from);
+    if (active_ != nullptr) {
+      // There is no row, and nothing has checked its index.
+      llvm::Value* is_active = ir_.CreateExtractElement(active_, static_cast<uint64_t>(lane));
+      pointer = ir_.CreateSelect(is_active, pointer, zeros_);
+    }
     read.push_back(ir_.CreateAlignedLoad(type, pointer, align));
   }
   if (bytes > kWordBytes) return decode(gather.dtype, llvm::concatenateVectors(ir_, read));
