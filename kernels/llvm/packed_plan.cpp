@@ -62,8 +62,8 @@ bool is_rolled(const Program& program, const std::vector<fusion::Variation>& var
          !variation[index].along_rows && fusion::chooser_of(program, variation, index);
 }
 
-// A gather of rows of consecutive elements, of which a vector has several
-// from where an index says.
+// A gather of rows of consecutive elements, of which a vector has several, from where an index
+// says.
 bool takes_whole_rows(const Program& program, const std::vector<fusion::Variation>& variation,
                       const Instr& instr) {
   const int most_bytes = host().vector_bytes / 2;

@@ -171,17 +171,6 @@ bool is_better_turned(const MatrixProduct& x) {
   return x.loops.direct && 2 * x.n <= x.loops.lanes && x.m > x.loops.lanes && x.a.line_stride == 1;
 }
 
-template <typename T>
-void copy_turned(const void* from, int64_t rows, int64_t columns, void* to) {
-  parallel_for(columns, 1 + kMinRead / rows, [&](int64_t begin, int64_t end) {
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = begin; j < end; ++j) {
-        static_cast<T*>(to)[j * rows + i] = static_cast<const T*>(from)[i * columns + j];
-      }
-    }
-  });
-}
-
 void multiply_turned(const MatrixProduct& x) {
   const size_t size = x.loops.element_size;
   const int64_t numel = x.m * x.n, chunk = std::clamp<int64_t>(kChunk / numel, 1, x.count);
@@ -194,10 +183,11 @@ void multiply_turned(const MatrixProduct& x) {
     part.b.data = at(x.a.data, item * x.a.next, size);
     multiply(part);
     for (int64_t i = 0; i < part.count; ++i) {
-      const char* const from = at(sums.data(), i * numel, size);
-      char* const to = at(x.c, (item + i) * numel, size);
-      size == sizeof(uint32_t) ? copy_turned<uint32_t>(from, x.n, x.m, to)
-                               : copy_turned<uint64_t>(from, x.n, x.m, to);
+      // A panel of all rows of the transpose is what c is.
+      parallel_for(x.m, 1 + kMinRead / x.n, [&](int64_t begin, int64_t end) {
+        x.loops.pack(at(sums.data(), i * numel + begin, size), x.m, 1, x.n, end - begin, x.n,
+                     at(x.c, (item + i) * numel + begin * x.n, size));
+      });
     }
   }
 }
