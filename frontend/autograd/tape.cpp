@@ -280,8 +280,8 @@ TapeRef make_tape(const engine::OpCall& call) {
 
 namespace {
 
-// What attach_elementwise() asks for: the rules, and what may_evict() does, without the guard of its
-// static object. Null until it is first needed.
+// What attach_elementwise() asks for: the rules, and what may_evict() does, without the guard of
+// its static object. Null until it is first needed.
 struct Known {
   const RuleTable& rules = frontend::rules();
   const Config& settings = config();
