@@ -108,20 +108,37 @@ bool has_interval(const Program& program, const std::vector<fusion::Variation>& 
          !fusion::parts_of_interval(program, variation, parts->of_row).empty();
 }
 
+bool reads_near_rows(int lanes, const Program& program, const Access& access) {
+  return access.row_stride != 0 && fits_windows(lanes, program, access);
+}
+
+// Whether lanes of several rows would be gathered, though elements are consecutive in a row: of one
+// row that a run has for all of its own, which is short, often, or of rows that lie far apart.
+// Short rows that are stored one by one would not bypass the caches.
+bool gathers_lanes(const Program& program) {
+  const int lanes = lanes_of_moved(program);
+  const int few_points = program.nontemporal ? lanes : 7;
+  return program.packed_points() > few_points &&
+         std::any_of(program.body.begin(), program.body.end(), [&](const Instr& instr) {
+           if (instr.op != Op::kLoad) return false;
+           const Access& access = program.accesses[instr.aux];
+           return access.varies_along_outer && access.varies_in_row &&
+                  fusion::is_consecutive_in_row(program, access) &&
+                  !reads_near_rows(lanes, program, access);
+         });
+}
+
 }  // namespace
 
 bool reads_windows(const Program& program) {
   const int lanes = lanes_of_moved(program);
   const std::vector<fusion::Variation> variation = fusion::find_variation(program);
-  auto is_near = [&](const Access& access) {
-    return access.row_stride != 0 && fits_windows(lanes, program, access);
-  };
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];
     if (!variation[i].along_rows || !variation[i].in_row) continue;
     if (instr.op == Op::kCoordinate) return false;
     if (instr.op != Op::kLoad && instr.op != Op::kGather) continue;
-    if (!is_near(program.accesses[instr.aux])) return false;
+    if (!reads_near_rows(lanes, program, program.accesses[instr.aux])) return false;
     if (instr.op == Op::kGather && !is_rolled(program, variation, instr)) return false;
     const bool is_guarded = instr.op == Op::kLoad && instr.num_operands > 0;
     if (is_guarded && variation[instr.operands[0]].along_rows &&
@@ -205,6 +222,7 @@ Packing packing_of(const Program& program) {
   // rows.
   const bool has_ends = program.short_runs && !host().masked_vectors;
   if (has_ends && !is_moved && has_gaps(program)) return Packing::kNone;
+  if (gathers_lanes(program)) return Packing::kRow;
   const bool shares = program.nontemporal || !is_moved || moves_whole_rows(program) ||
                       (packs_several(program) && !has_ends);
   return shares ? Packing::kLanes : Packing::kRow;

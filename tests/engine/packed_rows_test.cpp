@@ -323,6 +323,29 @@ TEST(PackedRows, OfTheInsideOfManyImages) {
 }
 
 // Too few to be packed: bounds cut a vector once, or several do, and its lanes decide.
+// Rows that a run has for all of its own, or that lie far apart: they are taken one by one, and
+// where the result bypasses the caches, those of whole vectors begin anywhere.
+TEST(PackedRows, OfOneRowOfARunOrFarOnes) {
+  const ConfigGuard guard;
+  constexpr int64_t kRuns = 67, kRowsOfRun = 30;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
+    for (const int64_t points : {6, 8, 12, 17, 28, 31}) {
+      const Tensor column = astype(randn({kRuns, kRowsOfRun, 1}) * 9.f, dtype).eval();
+      const Tensor row = astype(randn({kRuns, 1, points}) * 9.f, dtype).eval();
+      const Tensor wide = astype(randn({kRuns, kRowsOfRun, 2 * points}) * 9.f, dtype).eval();
+      const std::string what = std::string(name_of(dtype)) + ", rows of " + std::to_string(points);
+      expect_bits_of_interpreted(what, [&] { return column * row; });
+      expect_bits_of_interpreted(what, [&] { return kron(column(0), row(0)); });
+      expect_bits_of_interpreted(what, [&] { return wide.slice(2, 1, points + 1) + row; });
+    }
+  }
+  // 34 MB in runs of whole cache lines.
+  constexpr int64_t kPoints = 28, kManyRuns = 2600;
+  const Tensor column = randn({kManyRuns, 2 * kRowsOfRun, 1}, DType::kFloat64).eval();
+  const Tensor row = randn({kManyRuns, 1, kPoints}, DType::kFloat64).eval();
+  expect_bits_of_interpreted("many", [&] { return column * row; });
+}
+
 // Patches of images as rows of pixels: their planes lie far apart, and of each only short runs
 // follow one another.
 TEST(PackedRows, OfPixelsOfPatches) {

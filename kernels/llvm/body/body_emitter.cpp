@@ -444,8 +444,10 @@ void BodyEmitter::emit_store(const fusion::Store& store, llvm::Value* stored) {
   } else if (at.lanes != StrideClass::kUnit) {
     store_lanes(encoded, lane_pointers(at, access.dtype), access.dtype, active_);
   } else if (active_ == nullptr) {
+    // Rows that are stored by themselves begin anywhere.
+    const bool is_by_row = packed_.plan != nullptr && packed_.plan->by_row;
     const bool nontemporal =
-        program_.nontemporal && (!program_.runs_cut_lines || host().masked_vectors) &&
+        program_.nontemporal && !is_by_row && (!program_.runs_cut_lines || host().masked_vectors) &&
         (access.varies_along_reduced || program_.reduced_rank == 0) &&
         builder_.lanes() * size_of(access.dtype) % fusion::kNontemporalAlignment == 0;
     llvm::StoreInst* written =
