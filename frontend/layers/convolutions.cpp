@@ -30,8 +30,9 @@ using frontend::WindowList;
 using frontend::Windows;
 using fusion::Op;
 
-// Of so many filters of one channel a library makes more than kernels of what is composed.
-constexpr int64_t kManyFilters = 8;
+// Of filters of one channel kernels of what is composed make more than a library, up to so many
+// terms for each point of the images.
+constexpr int64_t kMostTerms = 64;
 
 // (a, b, extents..).
 Shape with_extents(int64_t a, int64_t b, const Extents& extents) {
@@ -218,9 +219,9 @@ Tensor convolve(const char* name, const Arg& x, const Arg& weight, const ConvOpt
     const Tensor pixels = astype(images, dtype), filters = astype(kernels, dtype);
     const int64_t inputs = filters.shape(1), outputs = filters.shape(0);
     const int64_t places = product_of(window_of(filters));
-    // Filters of one place are factors of a product, and those of one channel have few terms, which
+    // Filters of one place are factors of a product, and few of one channel have few terms, which
     // fuse with what is around them.
-    const bool is_for_library = places > 1 && (inputs > 1 || outputs >= kManyFilters);
+    const bool is_for_library = places > 1 && (inputs > 1 || outputs * places > kMostTerms);
     if (is_for_library && frontend::can_convolve(pixels, filters)) {
       return frontend::convolution(name, Op::kConvolution, pixels, filters,
                                    convolution.result_shape(pixels, filters),

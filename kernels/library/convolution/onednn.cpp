@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -242,18 +243,19 @@ class OneDnnConvolution : public BlockConvolution {
     tensor.reorder->execute(stream, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
   }
 
-  // The primitive of a pass, in layouts of its choice.
+  static memory::desc any_layout(const BlockShape& shape, ConvolutionRole role) {
+    return memory::desc(dims_of(shape, role), memory::data_type::f32, memory::format_tag::any);
+  }
+
+  // The primitive of a pass, in layouts of its choice, but for that of the images.
   template <typename Pass, typename... First, typename... Hint>
-  static typename Pass::primitive_desc describe(const BlockShape& shape,
+  static typename Pass::primitive_desc describe(const BlockShape& shape, const memory::desc& images,
                                                 const std::tuple<First...>& first,
                                                 const Hint&... hint) {
-    const auto any = [&](ConvolutionRole role) {
-      return memory::desc(dims_of(shape, role), memory::data_type::f32, memory::format_tag::any);
-    };
     return std::apply(
         [&](const First&... arguments) {
-          const memory::desc images = any(kImagesRole), filters = any(kFiltersRole),
-                             places = any(kPlacesRole);
+          const memory::desc filters = any_layout(shape, kFiltersRole),
+                             places = any_layout(shape, kPlacesRole);
           const memory::dims strides = numbers_of(shape, &WindowAxis::stride),
                              dilations = numbers_of(shape, &WindowAxis::dilation, 1),
                              before = numbers_of(shape, &WindowAxis::before),
@@ -272,27 +274,58 @@ class OneDnnConvolution : public BlockConvolution {
         first);
   }
 
+  // Of its own accord oneDNN 2 and 3.2 bring images of few channels to a layout with channels last,
+  // whose vectors are of filters. Where these are few or far apart planes are better, and of images
+  // of one channel, for which nothing has to be moved, where lines are short.
+  static bool suits_planes(const BlockShape& shape) {
+    constexpr int64_t kVector = 16, kLongLine = 64;
+    const auto skips = [&](const WindowAxis& axis) { return axis.stride > 1; };
+    const auto last = shape.axes.begin() + shape.rank;
+    if (shape.groups > 1 || shape.inputs >= kVector) return false;
+    if (shape.inputs == 1 && (last - 1)->extent > kLongLine) return false;
+    return shape.outputs <= kVector || std::any_of(shape.axes.begin(), last, skips);
+  }
+
+  // The images as they are given. Where they are one channel, its stride says which layout that is.
+  static memory::desc planes_of(const BlockShape& shape) {
+    const memory::dims dims = dims_of(shape, kImagesRole);
+    memory::dims strides = strides_of(shape, kImagesRole);
+    if (dims[1] == 1) strides[1] = dims[2] * strides[2];
+    return {dims, memory::data_type::f32, strides};
+  }
+
   void choose_kernel(const BlockShape& shape) {
     constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-    const auto forward = [&](dnnl::prop_kind kind) {
-      return describe<dnnl::convolution_forward>(shape, std::tuple(kind, kDirect));
+    const memory::desc any = any_layout(shape, kImagesRole);
+    const auto forward = [&](dnnl::prop_kind kind, const memory::desc& images) {
+      return describe<dnnl::convolution_forward>(shape, images, std::tuple(kind, kDirect));
     };
     if (result_ == kPlacesRole) {
-      const auto pass = forward(dnnl::prop_kind::forward_inference);
+      constexpr auto kKind = dnnl::prop_kind::forward_inference;
+      auto pass = forward(kKind, any);
+      if (suits_planes(shape)) {
+        const memory::desc planes = planes_of(shape);
+        const auto of_planes = forward(kKind, planes);
+        // Of layouts that it has no code for it convolves by loops.
+        if (std::string_view(of_planes.impl_info_str()).starts_with("jit")) {
+          pass = of_planes;
+          tensors_[kImagesRole].given = planes;
+        }
+      }
       set({pass.src_desc(), pass.weights_desc(), pass.dst_desc()},
           {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}, pass.scratchpad_desc());
       kernel_ = dnnl::convolution_forward(pass);
       return;
     }
-    const auto hint = forward(dnnl::prop_kind::forward_training);
+    const auto hint = forward(dnnl::prop_kind::forward_training, any);
     if (result_ == kImagesRole) {
-      const auto pass = describe<dnnl::convolution_backward_data>(shape, std::tuple(kDirect), hint);
+      const auto pass = describe<dnnl::convolution_backward_data>(shape, any, std::tuple(kDirect), hint);
       set({pass.diff_src_desc(), pass.weights_desc(), pass.diff_dst_desc()},
           {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, pass.scratchpad_desc());
       kernel_ = dnnl::convolution_backward_data(pass);
     } else {
       const auto pass =
-          describe<dnnl::convolution_backward_weights>(shape, std::tuple(kDirect), hint);
+          describe<dnnl::convolution_backward_weights>(shape, any, std::tuple(kDirect), hint);
       set({pass.src_desc(), pass.diff_weights_desc(), pass.diff_dst_desc()},
           {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}, pass.scratchpad_desc());
       kernel_ = dnnl::convolution_backward_weights(pass);
