@@ -66,8 +66,6 @@ EXCEPTIONS = {
         "adds in the order of the logical shape, in leaves that go on from one run in memory to the next: the "
         "bits are those of the sum of a copy (reduction_test). NumPy's, JAX's and torch's are others in two thirds to all "
         "of such results (20 reductions of five batches of images; sums of all of a view)",
-    r"conv2d f32 64x1x28x28 by 32 of 3x3":
-        "oneDNN 2.6, which Debian 12 has, takes the time: with 3.2 (PyPI's onednn-cpu-gomp) it is 344 us, 1.06 of torch's",
     r"quantised i8 1M":
         "clip's bounds are arguments of the kernel, so that others need no other one: two of its 19 instructions a "
         "vector put right zeros and NaN among them, which JAX, the only one that is faster, knows when it compiles",

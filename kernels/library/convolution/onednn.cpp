@@ -282,8 +282,12 @@ class OneDnnConvolution : public BlockConvolution {
     const auto skips = [&](const WindowAxis& axis) { return axis.stride > 1; };
     const auto last = shape.axes.begin() + shape.rank;
     if (shape.groups > 1 || shape.inputs >= kVector) return false;
-    if (shape.inputs == 1 && (last - 1)->extent > kLongLine) return false;
-    return shape.outputs <= kVector || std::any_of(shape.axes.begin(), last, skips);
+    if (shape.outputs <= kVector || std::any_of(shape.axes.begin(), last, skips)) {
+      return shape.inputs > 1 || (last - 1)->extent <= kLongLine;
+    }
+    // Lines that cut vectors, as MNIST's (measured: by a quarter).
+    return shape.inputs == 1 && shape.outputs % (2 * kVector) == 0 &&
+           (last - 1)->extent < kLongLine && (last - 1)->extent % kVector != 0;
   }
 
   // The images as they are given. Where they are one channel, its stride says which layout that is.
@@ -319,7 +323,8 @@ class OneDnnConvolution : public BlockConvolution {
     }
     const auto hint = forward(dnnl::prop_kind::forward_training, any);
     if (result_ == kImagesRole) {
-      const auto pass = describe<dnnl::convolution_backward_data>(shape, any, std::tuple(kDirect), hint);
+      const auto pass =
+          describe<dnnl::convolution_backward_data>(shape, any, std::tuple(kDirect), hint);
       set({pass.diff_src_desc(), pass.weights_desc(), pass.diff_dst_desc()},
           {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, pass.scratchpad_desc());
       kernel_ = dnnl::convolution_backward_data(pass);
