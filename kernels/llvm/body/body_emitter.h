@@ -235,6 +235,8 @@ class BodyEmitter {
   llvm::Value* gather_by_stored(const fusion::Instr& gather, const Address& start,
                                 const StoredIndex& stored);
   llvm::Value* emit_check_index(const fusion::Instr& instr);
+  // Where an index is below zero, or outside.
+  llvm::Value* wrap_and_check(const fusion::Instr& instr, llvm::Value* index, llvm::Value* extent);
   llvm::Value* emit_native_half(const fusion::Instr& instr);
   // Copies of `value` in all lanes.
   llvm::Value* splat(llvm::Value* value);

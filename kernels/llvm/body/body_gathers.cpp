@@ -123,6 +123,16 @@ llvm::Value* BodyEmitter::gather_by_stored(const Instr& gather, const Address& s
 llvm::Value* BodyEmitter::emit_check_index(const Instr& instr) {
   llvm::Value* index = value(instr.operands[0]);
   llvm::Value* extent = value(instr.operands[1]);
+  // What signs single indices have no processor foresees.
+  if (builder_.lanes() == 1) return wrap_and_check(instr, index, extent);
+  // Of a vector mostly none is below zero, either, of which this comparison tells as well.
+  llvm::Value* differs = builder_.any(ir_.CreateICmpUGE(index, extent));
+  return builder_.choose(
+      differs, [&] { return wrap_and_check(instr, index, extent); }, [&] { return index; });
+}
+
+llvm::Value* BodyEmitter::wrap_and_check(const Instr& instr, llvm::Value* index,
+                                         llvm::Value* extent) {
   llvm::Value* zero = llvm::Constant::getNullValue(index->getType());
   llvm::Value* wrapped =
       ir_.CreateSelect(ir_.CreateICmpSLT(index, zero), ir_.CreateAdd(index, extent), index);
