@@ -80,6 +80,16 @@ std::string describe(const Program& program, size_t i) {
                       sluice::name_of(program.body[i].dtype));
 }
 
+// Whether an access has a leader that may be one.
+bool follows(const Program& program, const Access& access) {
+  if (program.schedule != Schedule::kPointwise || access.leader >= program.accesses.size()) {
+    return false;
+  }
+  const Access& leader = program.accesses[access.leader];
+  return leader.leader == kNoAccess && leader.dtype == access.dtype &&
+         leader.lanes == StrideClass::kUnit && access.lanes == StrideClass::kUnit;
+}
+
 absl::Status verify_structure(const Program& program) {
   auto fail = [](auto... parts) {
     return absl::InternalError(absl::StrCat("program: ", parts...));
@@ -106,6 +116,9 @@ absl::Status verify_structure(const Program& program) {
     }
     const bool varies =
         program.lanes_reduced() ? access.varies_along_reduced : access.varies_along_outer;
+    if (access.leader != kNoAccess && !follows(program, access)) {
+      return fail("access ", i, " has a leader that is none");
+    }
     if (!varies && access.lanes != StrideClass::kZero) {
       return fail("access ", i, " has a lane stride but does not vary");
     }
@@ -370,7 +383,8 @@ std::string canonical_key(const Program& program) {
                program.packed[2]);
   for (const Access& access : program.accesses) {
     append_words(&key, access.buffer, access.dtype, access.lanes,
-                 access.varies_along_outer * 2 + access.varies_along_reduced);
+                 access.varies_along_outer * 2 + access.varies_along_reduced, access.leader,
+                 access.distance);
     if (program.packed_rank > 0) {
       append_words(&key, access.rows, access.varies_in_row, access.row_stride, access.knows_row);
       for (const int8_t stride : access.in_row) append_words(&key, static_cast<uint8_t>(stride));
@@ -404,7 +418,11 @@ std::string to_text(const Program& program) {
                     access.buffer == kNoBuffer ? "index" : absl::StrCat("b", access.buffer), " ",
                     sluice::name_of(access.dtype), " lanes=", name_of(access.lanes),
                     access.varies_along_outer ? " outer" : "",
-                    access.varies_along_reduced ? " reduced" : "", "\n");
+                    access.varies_along_reduced ? " reduced" : "");
+    if (access.leader != kNoAccess) {
+      absl::StrAppend(&text, " ", int{access.distance}, " after a", access.leader);
+    }
+    absl::StrAppend(&text, "\n");
   }
   for (size_t i = 0; i < program.body.size(); ++i) {
     const Instr& instr = program.body[i];

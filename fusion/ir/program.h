@@ -79,6 +79,10 @@ struct Access {
   StrideClass rows = StrideClass::kZero;
   bool varies_in_row = false;
   int8_t row_stride = 0;
+  // Pointwise: this reads so many elements after what access `leader` does, which has none itself.
+  // So it was where the program was made; elsewhere the buffers may lie in another way.
+  uint16_t leader = kNoAccess;
+  uint8_t distance = 0;
   // The strides along the dims of a row, if all are short.
   bool knows_row = false;
   std::array<int8_t, kMaxPackedDims> in_row = {};

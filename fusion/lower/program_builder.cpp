@@ -278,6 +278,7 @@ KernelCall ProgramBuilder::finish(int64_t* bytes_read, int64_t* bytes_written) &
   if (program.packed_rank == 0) program.interleaved = find_interleaved(program, nest_);
   find_dependence();
   blocks_.resize(call_.buffers.size());
+  find_leaders(nest_, blocks_, &program);
   const BytesMoved bytes = count_bytes(call_, nest_, blocks_);
   *bytes_read += bytes.read;
   *bytes_written += bytes.written;

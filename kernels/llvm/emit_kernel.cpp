@@ -64,7 +64,10 @@ void KernelEmitter::emit() {
     allocate_row_cache();
     if (program_.tiled && program_.reduced_rank == 0) return emit_tiles();
     if (packing_of(program_) != Packing::kNone) return emit_packed();
-    if (program_.schedule == fusion::Schedule::kPointwise) lanes_ahead_ = lanes_ahead();
+    if (program_.schedule == fusion::Schedule::kPointwise) {
+      lanes_ahead_ = lanes_ahead();
+      find_led();
+    }
     auto emit_all = [&] {
       emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {
         if (lanes_reduced())

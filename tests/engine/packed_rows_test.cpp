@@ -1,8 +1,6 @@
 // Pointwise programs over many rows of a few points, which compiled code packs into vectors: the
 // same bits as interpreted, for every way in which an operand can vary along such rows.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/guarded_bytes.h"
 #include "tests/support/interpreted_bits.h"
 #include "tests/support/test_util.h"
 
@@ -382,30 +381,6 @@ TEST(ShortRowsWithBounds, HaveTheBitsOfInterpretedOnes) {
     expect_bits_of_interpreted_rows(9, points);
   }
 }
-
-// Bytes between two pages that nobody may touch, next to the one or the other.
-class GuardedBytes {
- public:
-  GuardedBytes(const std::vector<uint8_t>& values, bool at_end)
-      : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))),
-        size_((values.size() + page_ - 1) / page_ * page_),
-        pages_(static_cast<char*>(
-            mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    EXPECT_NE(pages_, MAP_FAILED);
-    EXPECT_EQ(mprotect(pages_ + page_, size_, PROT_READ | PROT_WRITE), 0);
-    data_ = pages_ + page_ + (at_end ? size_ - values.size() : 0);
-    std::memcpy(data_, values.data(), values.size());
-  }
-  ~GuardedBytes() { munmap(pages_, size_ + 2 * page_); }
-  GuardedBytes(const GuardedBytes&) = delete;
-  GuardedBytes& operator=(const GuardedBytes&) = delete;
-  char* data() const { return data_; }
-
- private:
-  const size_t page_, size_;
-  char* const pages_;
-  char* data_;
-};
 
 // Kernels that read a vector further than the rows reach would fault here.
 TEST(PackedRows, NothingBesideTheRowsIsRead) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "fusion/graph/graph.h"
 #include "fusion/graph/index_map.h"
 #include "fusion/ir/program.h"
 
@@ -57,6 +58,10 @@ std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest);
 
 // Program::interleaved, of the finished program.
 std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, const LoopNest& nest);
+
+// Access::leader, likewise. `blocks`: by buffer, where it lies.
+void find_leaders(const LoopNest& nest, const std::vector<GraphNode::Block>& blocks,
+                  Program* program);
 
 }  // namespace sluice::fusion
 

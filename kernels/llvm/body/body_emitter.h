@@ -65,6 +65,8 @@ class BodyEmitter {
   llvm::Value* compare_index(fusion::ValueId comparison, llvm::Value* lane_index);
   llvm::Value* comparison_change(fusion::ValueId comparison);
   llvm::Value* stride(uint16_t access, int dim);
+  // The address of an access where all indices are 0.
+  llvm::Value* start_of(uint16_t access) { return pointer_at(access, {}); }
   llvm::Value* lane_stride(uint16_t access) { return stride(access, program_.lane_dim()); }
   // Packed rows, in blocks that begin at `row`: lanes are its rows, or the points of its vector
   // `v`. With `windows` the lanes of loads of which that is true may be picked from whole vectors.
