@@ -14,7 +14,7 @@ namespace {
 // Two vectors of this length have another by a shift.
 constexpr int64_t kVectorBytes = 64;
 // Shorter runs have no vectors that are far enough from their end.
-constexpr int64_t kShortRun = 64;
+constexpr int64_t kLeastRun = 64;
 // Reads of fewer places are as fast by themselves.
 constexpr size_t kFewReads = 3;
 
@@ -47,7 +47,7 @@ std::vector<bool> always_read(const Program& program) {
 void find_leaders(const LoopNest& nest, const std::vector<GraphNode::Block>& blocks,
                   Program* program) {
   if (program->schedule != Schedule::kPointwise || program->packed_rank > 0 || program->tiled ||
-      nest.dims.back().extent < kShortRun) {
+      nest.dims.back().extent < kLeastRun) {
     return;
   }
   const std::vector<bool> is_read = always_read(*program);
