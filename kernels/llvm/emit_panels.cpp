@@ -8,6 +8,7 @@
 
 namespace sluice::kernels {
 
+using fusion::Op;
 using fusion::StrideClass;
 using fusion::ValueId;
 
@@ -249,6 +250,36 @@ bool KernelEmitter::fits_narrow_lanes() const {
              });
 }
 
+bool KernelEmitter::reads_into_rows(const RowPlan::Stage& pass) const {
+  return host().masks_slow_streams && program_.reduced_rank == 1 && pass.stores.empty() &&
+         std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
+           const fusion::Instr& instr = program_.body[id];
+           if (instr.op == Op::kLoad) return instr.num_operands == 0;
+           return instr.op != Op::kGather && instr.op != Op::kCheckIndex;
+         });
+}
+
+llvm::Value* KernelEmitter::rows_before_others(const RowPlan::Stage& pass, llvm::Value* rows,
+                                               llvm::Value* columns) {
+  const std::vector<uint16_t> loads = loads_along_reduced(pass);
+  llvm::Value* step = builder_.index(builder_.lanes());
+  for (const uint16_t access : loads) {
+    step = builder_.min(step, body_->stride(access, program_.rank() - 1));
+  }
+  const int64_t size = widest_of(loads);
+  llvm::Value* zero = builder_.index(0);
+  llvm::Value* one = builder_.index(1);
+  llvm::Value* beyond = ir_.CreateSub(builder_.index(builder_.lanes()), columns);
+  llvm::Value* last = builder_.ceil_div(beyond, builder_.max(step, one));
+  llvm::Value* count = builder_.max(ir_.CreateSub(rows, last), zero);
+  // From afar, where lines are asked for ahead, masked loads are faster; whole vectors are as fast.
+  llvm::Value* part = ir_.CreateAnd(columns, builder_.index(host().vector_bytes / size - 1));
+  llvm::Value* are_wanted =
+      ir_.CreateAnd(ir_.CreateNot(is_far(kCachedOfStreams / size)), ir_.CreateICmpNE(part, zero));
+  are_wanted = ir_.CreateAnd(are_wanted, ir_.CreateICmpSGE(step, one));
+  return ir_.CreateSelect(are_wanted, count, zero);
+}
+
 void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   constexpr int kLevel = 2, kLeaves = 1 << kLevel;  // that take turns
   const RowPlan::Stage& pass = plan_.passes[0];
@@ -268,7 +299,7 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
   };
   const std::vector<StreamAhead> ahead =
       rows_ahead(pass, kLeaves * fusion::leaf_size(program_.schedule));
-  builder_.loop(zero, groups, one, {}, [&](llvm::Value* group, const Values&) {
+  auto emit_group = [&](llvm::Value* group, const Values&) {
     llvm::Value* from[kLeaves];
     Values start;
     prefetch(ahead, begin_of(ir_.CreateMul(group, builder_.index(kLeaves))));
@@ -305,7 +336,16 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
     }
     add_to_tree(tree, zero, group, subtrees[0], kLevel);
     return Values{};
-  });
+  };
+  llvm::Value* begin_of_masked = zero;
+  if (reads_into_rows(pass)) {
+    llvm::Value* rows = rows_before_others(pass, elements, ir_.CreateSub(last, first));
+    begin_of_masked = ir_.CreateUDiv(ir_.CreateUDiv(rows, size), builder_.index(kLeaves));
+    body_->set_active(nullptr);
+    builder_.loop(zero, begin_of_masked, one, {}, emit_group);
+    set_active_below(first, last);
+  }
+  builder_.loop(begin_of_masked, groups, one, {}, emit_group);
   llvm::Value* leaves = builder_.ceil_div(elements, size);
   llvm::Value* rest = ir_.CreateMul(groups, builder_.index(kLeaves));
   builder_.loop(rest, leaves, one, {}, [&](llvm::Value* leaf, const Values&) {

@@ -20,8 +20,6 @@ constexpr int64_t kPageAhead = 4096, kBytesAhead = 1024, kLine = 64;
 constexpr int64_t kLongRun = 4 * kPageAhead;
 // Bytes of an element.
 constexpr int64_t kLeastSize = 4;
-// What of long streams, which the processor reaches soon enough, a cache holds.
-constexpr int64_t kCachedOfStreams = 16 << 20;
 // Zen 5's third-level cache.
 constexpr int64_t kCachedFar = 32 << 20;
 

@@ -347,6 +347,13 @@ class KernelEmitter {
   static constexpr int kNarrowPart = 4;
   bool fits_narrow_lanes() const;
   bool has_narrow_panel() const;
+  // Whether vectors may reach beyond the last column into the rows that follow, which no mask keeps
+  // them from then; and the first of so many rows that have enough others behind them.
+  bool reads_into_rows(const RowPlan::Stage& pass) const;
+  llvm::Value* rows_before_others(const RowPlan::Stage& pass, llvm::Value* rows,
+                                  llvm::Value* columns);
+  // What of long streams, which the processor reaches soon enough, a cache holds, in bytes.
+  static constexpr int64_t kCachedOfStreams = 16 << 20;
   void emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Scans (emit_scans.cpp). What one keeps from one element to the next is in memory: before, the
   // vectors or elements of the leaf so far, subtrees by level, and all up to and with each of

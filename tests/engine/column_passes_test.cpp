@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/support/guarded_bytes.h"
 #include "tests/support/interpreted_bits.h"
 #include "tests/support/test_util.h"
 
@@ -58,6 +59,29 @@ TEST(ColumnPasses, OfColumnsThatNoCacheHolds) {
       const Tensor x = (randn({4500, width}, dtype) * 4).eval();
       for (const ColumnOp& op : kOps) {
         expect_bits_of_interpreted(op.name + std::to_string(width), [&] { return op.f(x, 0); });
+      }
+    }
+  }
+}
+
+// Vectors of few columns reach into the rows behind them, but not beyond the last.
+TEST(ColumnPasses, NothingBesideFewColumnsIsRead) {
+  const ConfigGuard guard;
+  config().compile = CompileMode::kBlocking;
+  for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+    for (const int64_t width : {2, 3, 5, 7, 12, 15}) {
+      for (const int64_t height : {64, 128, 129, 700, 40000}) {
+        const Tensor x = astype(randint(-9, 9, {height, width}), dtype).eval();
+        const Tensor weights = astype(randint(1, 9, {height, 1}), dtype).eval();
+        for (const bool at_end : {false, true}) {
+          const GuardedBytes memory(read_bytes(x), at_end);
+          const Tensor y = Tensor::adopt(memory.data(), x.shape(), dtype);
+          const std::string what = std::string(name_of(dtype)) + to_string(x.shape());
+          EXPECT_EQ(read_bytes(sum(y, {0})), read_bytes(sum(x, {0}))) << what;
+          EXPECT_EQ(read_bytes(max(y * weights, {0})), read_bytes(max(x * weights, {0}))) << what;
+          EXPECT_EQ(read_bytes(min(y.flip(0), {0})), read_bytes(min(x.flip(0), {0}))) << what;
+          sync();
+        }
       }
     }
   }
