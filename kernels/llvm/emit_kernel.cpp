@@ -66,7 +66,7 @@ void KernelEmitter::emit() {
     if (packing_of(program_) != Packing::kNone) return emit_packed();
     if (program_.schedule == fusion::Schedule::kPointwise) {
       lanes_ahead_ = lanes_ahead();
-      find_led();
+      find_followers();
     }
     auto emit_all = [&] {
       emit_runs([&](const Values& outer, llvm::Value* first, llvm::Value* last, llvm::Value* row) {

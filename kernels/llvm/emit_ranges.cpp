@@ -160,7 +160,7 @@ void KernelEmitter::emit_version(llvm::Value* first, llvm::Value* last, const Ou
     if (program_.runs_cut_lines && host().masked_vectors) {
       aligned_loop(first, last, emit_vector);
     } else if (has_whole_loop(instrs)) {
-      split_loop(emit_led(first, last, last, emit_vector), last, {}, body);
+      split_loop(emit_shifted_reads(first, last, last, emit_vector), last, {}, body);
     } else {
       lane_loop(first, last, {}, body);
     }
@@ -188,7 +188,7 @@ void KernelEmitter::aligned_loop(llvm::Value* first, llvm::Value* last,
       first, begin, end, last,
       [&](llvm::Value* from, llvm::Value* to) {
         body_->set_active(nullptr);
-        from = emit_led(from, to, last, emit_vector);
+        from = emit_shifted_reads(from, to, last, emit_vector);
         builder_.loop(from, to, builder_.index(builder_.lanes()), {}, body);
       },
       [&](llvm::Value* from, llvm::Value* to) { masked_loop(from, to, {}, body); });

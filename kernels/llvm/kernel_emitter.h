@@ -318,16 +318,16 @@ class KernelEmitter {
   // The elements [begin, end) of the run that is set: whole vectors one after another.
   Values emit_in_run(const RowPlan::Stage& pass, llvm::Value* begin, llvm::Value* end,
                      const Values& carried, const ir::Builder::LoopBody& body);
-  // Reads that follow one another (emit_led.cpp): by leader those that it leads, and whether they
-  // lie as far apart as they did where the program was made.
-  std::map<uint16_t, std::vector<uint16_t>> led_;
-  llvm::Value* are_led_ = nullptr;
-  void find_led();
-  // Whole vectors from `first` on, as far as others may be read with them: ends before `last`, and
-  // reads nothing beyond a run that ends at `end_of_run`. Gives where it ends.
-  llvm::Value* emit_led(llvm::Value* first, llvm::Value* last, llvm::Value* end_of_run,
-                        const std::function<void(llvm::Value*)>& emit_vector);
-  void read_led(uint16_t leader, const std::vector<uint16_t>& followers, int part);
+  // Reads that begin a few elements after one another (emit_shifted_reads.cpp): by leader those
+  // that follow it, and whether they lie as far apart as they did where the program was made.
+  std::map<uint16_t, std::vector<uint16_t>> followers_;
+  llvm::Value* are_following_ = nullptr;
+  void find_followers();
+  // Whole vectors from `first` on, up to `last` at most, and not so far that anything would be read
+  // that a run which ends at `end_of_run` does not need. Gives where they end.
+  llvm::Value* emit_shifted_reads(llvm::Value* first, llvm::Value* last, llvm::Value* end_of_run,
+                                  const std::function<void(llvm::Value*)>& emit_vector);
+  void read_shifted(uint16_t leader, const std::vector<uint16_t>& followers, int part);
   bool fits_panels() const;
   bool has_panels() const;
   // Whether the last vector of a panel of columns may overlap the one before it: where masks are

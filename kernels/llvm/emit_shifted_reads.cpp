@@ -11,34 +11,37 @@
 
 namespace sluice::kernels {
 
-void KernelEmitter::find_led() {
-  led_.clear();
+void KernelEmitter::find_followers() {
+  followers_.clear();
   // Other hosts have no instruction that shifts across a whole vector.
   if (!host().masked_vectors) return;
   for (size_t a = 0; a < num_accesses(); ++a) {
     const fusion::Access& access = program_.accesses[a];
-    if (access.leader != fusion::kNoAccess) led_[access.leader].push_back(static_cast<uint16_t>(a));
+    if (access.leader != fusion::kNoAccess)
+      followers_[access.leader].push_back(static_cast<uint16_t>(a));
   }
-  if (led_.empty()) return;
-  are_led_ = ir_.getTrue();
-  for (const auto& [leader, followers] : led_) {
+  if (followers_.empty()) return;
+  are_following_ = ir_.getTrue();
+  for (const auto& [leader, followers] : followers_) {
     for (const uint16_t access : followers) {
       llvm::Type* element = builder_.memory_type(program_.accesses[leader].dtype);
       llvm::Value* start = ir_.CreateGEP(element, body_->start_of(leader),
                                          builder_.index(program_.accesses[access].distance));
-      are_led_ = ir_.CreateAnd(are_led_, ir_.CreateICmpEQ(body_->start_of(access), start));
+      are_following_ =
+          ir_.CreateAnd(are_following_, ir_.CreateICmpEQ(body_->start_of(access), start));
       for (int d = 0; d < program_.outer_rank - 1; ++d) {
         llvm::Value* same = ir_.CreateICmpEQ(body_->stride(access, d), body_->stride(leader, d));
-        are_led_ = ir_.CreateAnd(are_led_, same);
+        are_following_ = ir_.CreateAnd(are_following_, same);
       }
     }
   }
 }
 
-llvm::Value* KernelEmitter::emit_led(llvm::Value* first, llvm::Value* last, llvm::Value* end_of_run,
-                                     const std::function<void(llvm::Value*)>& emit_vector) {
+llvm::Value* KernelEmitter::emit_shifted_reads(
+    llvm::Value* first, llvm::Value* last, llvm::Value* end_of_run,
+    const std::function<void(llvm::Value*)>& emit_vector) {
   const int lanes = builder_.lanes();
-  if (led_.empty()) return first;
+  if (followers_.empty()) return first;
   const auto part_of = [&](uint16_t leader) {
     const auto size = static_cast<int>(size_of(program_.accesses[leader].dtype));
     return std::min(lanes, host().vector_bytes / size);
@@ -52,7 +55,7 @@ llvm::Value* KernelEmitter::emit_led(llvm::Value* first, llvm::Value* last, llvm
   };
   // Elements that are read beyond what the last follower needs, where nothing need be.
   int beyond = 0;
-  for (const auto& [leader, followers] : led_) {
+  for (const auto& [leader, followers] : followers_) {
     const int part = part_of(leader), farthest = farthest_of(followers);
     if (farthest > part) return first;
     beyond = std::max(beyond, part - farthest);
@@ -60,23 +63,25 @@ llvm::Value* KernelEmitter::emit_led(llvm::Value* first, llvm::Value* last, llvm
   llvm::Value* readable = ir_.CreateSub(end_of_run, builder_.index(beyond));
   llvm::Value* count = ir_.CreateSub(builder_.min(last, readable), first);
   count = ir_.CreateAnd(builder_.max(count, builder_.index(0)), -int64_t{lanes});
-  count = ir_.CreateSelect(are_led_, count, builder_.index(0));
+  count = ir_.CreateSelect(are_following_, count, builder_.index(0));
   llvm::Value* end = ir_.CreateAdd(first, count);
   body_->set_active(nullptr);
   builder_.loop(first, end, builder_.index(lanes), {}, [&](llvm::Value* i, const Values&) {
     body_->set_lane_start(i);
-    for (const auto& [leader, followers] : led_) read_led(leader, followers, part_of(leader));
+    for (const auto& [leader, followers] : followers_)
+      read_shifted(leader, followers, part_of(leader));
     emit_vector(i);
     return Values{};
   });
-  for (const auto& [leader, followers] : led_) {
+  for (const auto& [leader, followers] : followers_) {
     body_->set_read(leader, nullptr);
     for (const uint16_t access : followers) body_->set_read(access, nullptr);
   }
   return end;
 }
 
-void KernelEmitter::read_led(uint16_t leader, const std::vector<uint16_t>& followers, int part) {
+void KernelEmitter::read_shifted(uint16_t leader, const std::vector<uint16_t>& followers,
+                                 int part) {
   const fusion::Access& access = program_.accesses[leader];
   llvm::Type* element = builder_.memory_type(access.dtype);
   auto* vector = llvm::FixedVectorType::get(element, part);
