@@ -118,14 +118,18 @@ bool reads_near_rows(int lanes, const Program& program, const Access& access) {
 bool gathers_lanes(const Program& program) {
   const int lanes = lanes_of_moved(program);
   const int few_points = program.nontemporal ? lanes : 7;
-  return program.packed_points() > few_points &&
-         std::any_of(program.body.begin(), program.body.end(), [&](const Instr& instr) {
-           if (instr.op != Op::kLoad) return false;
-           const Access& access = program.accesses[instr.aux];
-           return access.varies_along_outer && access.varies_in_row &&
-                  fusion::is_consecutive_in_row(program, access) &&
-                  !reads_near_rows(lanes, program, access);
-         });
+  if (program.packed_points() <= few_points) return false;
+  bool gathers = false;
+  for (const Instr& instr : program.body) {
+    // What is under bounds or picked is for moves_rows() to decide.
+    if (instr.op == Op::kGather || (instr.op == Op::kLoad && instr.num_operands > 0)) return false;
+    if (instr.op != Op::kLoad) continue;
+    const Access& access = program.accesses[instr.aux];
+    gathers |= access.varies_along_outer && access.varies_in_row &&
+               fusion::is_consecutive_in_row(program, access) &&
+               !reads_near_rows(lanes, program, access);
+  }
+  return gathers;
 }
 
 }  // namespace

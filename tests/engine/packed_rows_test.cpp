@@ -336,6 +336,12 @@ TEST(PackedRows, OfOneRowOfARunOrFarOnes) {
       expect_bits_of_interpreted(what, [&] { return column * row; });
       expect_bits_of_interpreted(what, [&] { return kron(column(0), row(0)); });
       expect_bits_of_interpreted(what, [&] { return wide.slice(2, 1, points + 1) + row; });
+      // Beside what is picked in a row, and what is under bounds.
+      const Tensor places = randint(0, 2 * points, {points}).eval();
+      expect_bits_of_interpreted(what, [&] { return take(wide, places, 2) + row; });
+      expect_bits_of_interpreted(what, [&] {
+        return pad(column, {{0, 0}, {0, 0}, {0, points - 1}}) + row;
+      });
     }
   }
   // 34 MB in runs of whole cache lines.
