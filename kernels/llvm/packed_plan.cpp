@@ -118,6 +118,7 @@ bool reads_near_rows(int lanes, const Program& program, const Access& access) {
 bool gathers_lanes(const Program& program) {
   const int lanes = lanes_of_moved(program);
   const int few_points = program.nontemporal ? lanes : 7;
+  constexpr int kRegisters = 28;  // of 32, some are for other things
   if (program.packed_points() <= few_points) return false;
   bool gathers = false;
   for (const Instr& instr : program.body) {
@@ -125,8 +126,11 @@ bool gathers_lanes(const Program& program) {
     if (instr.op == Op::kGather || (instr.op == Op::kLoad && instr.num_operands > 0)) return false;
     if (instr.op != Op::kLoad) continue;
     const Access& access = program.accesses[instr.aux];
-    gathers |= access.varies_along_outer && access.varies_in_row &&
-               fusion::is_consecutive_in_row(program, access) &&
+    // Of what is the same in all rows vectors are made once, if the registers hold so many.
+    const bool varies = access.rows != StrideClass::kZero || program.packed_row_dim() > 0 ||
+                        (host().masked_vectors && program.packed_points() > kRegisters &&
+                         size_of(access.dtype) >= 4);
+    gathers |= varies && access.varies_in_row && fusion::is_consecutive_in_row(program, access) &&
                !reads_near_rows(lanes, program, access);
   }
   return gathers;

@@ -328,7 +328,7 @@ TEST(PackedRows, OfOneRowOfARunOrFarOnes) {
   const ConfigGuard guard;
   constexpr int64_t kRuns = 67, kRowsOfRun = 30;
   for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kInt8}) {
-    for (const int64_t points : {6, 8, 12, 17, 28, 31}) {
+    for (const int64_t points : {6, 8, 12, 17, 28, 31, 36}) {
       const Tensor column = astype(randn({kRuns, kRowsOfRun, 1}) * 9.f, dtype).eval();
       const Tensor row = astype(randn({kRuns, 1, points}) * 9.f, dtype).eval();
       const Tensor wide = astype(randn({kRuns, kRowsOfRun, 2 * points}) * 9.f, dtype).eval();
@@ -336,7 +336,8 @@ TEST(PackedRows, OfOneRowOfARunOrFarOnes) {
       expect_bits_of_interpreted(what, [&] { return column * row; });
       expect_bits_of_interpreted(what, [&] { return kron(column(0), row(0)); });
       expect_bits_of_interpreted(what, [&] { return wide.slice(2, 1, points + 1) + row; });
-      // Beside what is picked in a row, and what is under bounds.
+      // Of all runs, beside what is picked in a row, and what is under bounds.
+      expect_bits_of_interpreted(what, [&] { return wide.slice(2, 0, points) + row(0); });
       const Tensor places = randint(0, 2 * points, {points}).eval();
       expect_bits_of_interpreted(what, [&] { return take(wide, places, 2) + row; });
       expect_bits_of_interpreted(what, [&] {
