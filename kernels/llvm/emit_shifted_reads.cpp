@@ -12,13 +12,12 @@
 namespace sluice::kernels {
 
 void KernelEmitter::find_followers() {
-  followers_.clear();
   // Other hosts have no instruction that shifts across a whole vector.
   if (!host().masked_vectors) return;
   for (size_t a = 0; a < num_accesses(); ++a) {
     const fusion::Access& access = program_.accesses[a];
-    if (access.leader != fusion::kNoAccess)
-      followers_[access.leader].push_back(static_cast<uint16_t>(a));
+    if (access.leader == fusion::kNoAccess) continue;
+    followers_[access.leader].push_back(static_cast<uint16_t>(a));
   }
   if (followers_.empty()) return;
   are_following_ = ir_.getTrue();
@@ -68,8 +67,9 @@ llvm::Value* KernelEmitter::emit_shifted_reads(
   body_->set_active(nullptr);
   builder_.loop(first, end, builder_.index(lanes), {}, [&](llvm::Value* i, const Values&) {
     body_->set_lane_start(i);
-    for (const auto& [leader, followers] : followers_)
+    for (const auto& [leader, followers] : followers_) {
       read_shifted(leader, followers, part_of(leader));
+    }
     emit_vector(i);
     return Values{};
   });

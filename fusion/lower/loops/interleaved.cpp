@@ -15,9 +15,10 @@ constexpr int64_t kMaxLoaded = 32, kMaxStored = 16;
 // With elements between that nobody needs: where the vectors have this share of what is needed.
 constexpr int64_t kMaxApart = 4;
 
-enum class Role : uint8_t { kNone, kLoaded, kStored, kOther };
+}  // namespace
 
-std::vector<Role> roles_of(const Program& program) {
+std::vector<AccessRole> roles_of(const Program& program) {
+  using Role = AccessRole;
   std::vector<Role> roles(program.accesses.size(), Role::kNone);
   auto give = [&](uint16_t access, Role role) {
     roles[access] = roles[access] == Role::kNone || roles[access] == role ? role : Role::kOther;
@@ -33,9 +34,8 @@ std::vector<Role> roles_of(const Program& program) {
   return roles;
 }
 
-}  // namespace
-
 std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, const LoopNest& nest) {
+  using Role = AccessRole;
   const std::vector<Role> roles = roles_of(program);
   const int lane = program.lane_dim();
   // By what must be equal, the accesses by offset.

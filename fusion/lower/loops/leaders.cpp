@@ -1,8 +1,8 @@
 // Finds reads of consecutive elements that begin a few elements after one another, as the taps of a
 // filter do: vectors of them are parts of two vectors of the first.
 #include <algorithm>
-#include <cstdlib>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,35 +28,26 @@ bool converts(const Program& program, const Instr& load) {
   });
 }
 
-// By access, whether it is read at every point, as it is, and that is all it is for.
-std::vector<bool> always_read(const Program& program) {
-  std::vector<bool> is_read(program.accesses.size(), false);
-  std::vector<bool> is_other(program.accesses.size(), false);
-  for (const Instr& instr : program.body) {
-    if (!has_access(instr.op)) continue;
-    const bool is_plain =
-        instr.op == Op::kLoad && instr.num_operands == 0 && !converts(program, instr);
-    (is_plain ? is_read : is_other)[instr.aux] = true;
-  }
-  for (size_t a = 0; a < is_read.size(); ++a) is_read[a] = is_read[a] && !is_other[a];
-  return is_read;
-}
-
 }  // namespace
 
 void find_leaders(const LoopNest& nest, const std::vector<GraphNode::Block>& blocks,
                   Program* program) {
   if (program->schedule != Schedule::kPointwise || program->packed_rank > 0 || program->tiled ||
-      nest.dims.back().extent < kLeastRun) {
+      program->accesses.size() <= kFewReads || nest.dims.back().extent < kLeastRun) {
     return;
   }
-  const std::vector<bool> is_read = always_read(*program);
+  const std::vector<AccessRole> roles = roles_of(*program);
+  std::vector<bool> is_converted(roles.size(), false);
+  for (const Instr& instr : program->body) {
+    if (instr.op == Op::kLoad && converts(*program, instr)) is_converted[instr.aux] = true;
+  }
   // By what must be equal, the accesses by offset.
   using Kind = std::tuple<int, DType, decltype(Affine::coefficient)>;
   std::map<Kind, std::vector<std::pair<int64_t, uint16_t>>> candidates;
   for (size_t a = 0; a < nest.addresses.size(); ++a) {
     const Access& access = program->accesses[a];
-    if (!is_read[a] || access.lanes != StrideClass::kUnit) continue;
+    if (roles[a] != AccessRole::kLoaded || is_converted[a]) continue;
+    if (access.lanes != StrideClass::kUnit) continue;
     const GraphNode::Block& block = blocks[access.buffer];
     // One that a buffer has to itself has no number.
     const int place = block.number < 0 ? -1 - access.buffer : block.number;

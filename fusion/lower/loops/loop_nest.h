@@ -56,6 +56,10 @@ bool arrange_lanes(const Program& program, LoopNest* nest);
 // already, or, for columns, of the reduced dim.
 std::vector<bool> arrange_tiles(const Program& program, LoopNest* nest);
 
+// What each access is for, if that is one thing: to be read at every point, or to be stored to.
+enum class AccessRole : uint8_t { kNone, kLoaded, kStored, kOther };
+std::vector<AccessRole> roles_of(const Program& program);
+
 // Program::interleaved, of the finished program.
 std::vector<std::vector<uint16_t>> find_interleaved(const Program& program, const LoopNest& nest);
 
