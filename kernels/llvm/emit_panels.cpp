@@ -15,6 +15,8 @@ using fusion::ValueId;
 namespace {
 
 constexpr int64_t kPointsOfCache = 4 << 20;
+// The most that take turns: rows, and bytes of a row's columns.
+constexpr int kRowsOfPanel = 32, kBytesOfWidest = 4096;
 
 }  // namespace
 
@@ -54,14 +56,23 @@ size_t KernelEmitter::find_interleaved() const {
   return a;
 }
 
-llvm::Value* KernelEmitter::width_of_panels() {
-  // From afar longer parts of rows are read better, unless they are read again.
-  constexpr int kBytes = 512, kBytesFromAfar = 1024, kRows = kWidestPanel;
+int KernelEmitter::widest_panel() const {
+  return lanes_reduced() ? kRowsOfPanel : kBytesOfWidest / host().vector_bytes;
+}
+
+llvm::Value* KernelEmitter::width_of_panels(llvm::Value* by_rows) {
+  // Longer parts of rows are read better, unless they are read again.
+  constexpr int kBytes = 512, kBytesFromAfar = 1024;
   if (!lanes_reduced()) {
     llvm::Value* width = builder_.index(kBytes / host().vector_bytes);
-    if (host().masks_slow_streams && plan_.passes.size() == 1) {
+    llvm::Value* widest = builder_.index(widest_panel());
+    if (plan_.passes.size() == 1 && host().masks_slow_streams) {
       width = ir_.CreateSelect(is_far(kPointsOfCache),
                                builder_.index(kBytesFromAfar / host().vector_bytes), width);
+    } else if (plan_.passes.size() == 1) {
+      width = widest;
+    } else if (by_rows != nullptr) {
+      width = ir_.CreateSelect(by_rows, widest, width);
     }
     if (cached_columns_ == nullptr) return width;
     return builder_.min(width, ir_.CreateUDiv(cached_columns_, builder_.index(builder_.lanes())));
@@ -70,7 +81,7 @@ llvm::Value* KernelEmitter::width_of_panels() {
   const auto access = static_cast<uint16_t>(find_interleaved());
   llvm::Value* are_interleaved = ir_.CreateICmpSLT(body_->stride(access, program_.outer_rank - 1),
                                                    body_->stride(access, program_.outer_rank));
-  return ir_.CreateSelect(are_interleaved, builder_.index(kRows), builder_.index(1));
+  return ir_.CreateSelect(are_interleaved, builder_.index(widest_panel()), builder_.index(1));
 }
 
 llvm::Value* KernelEmitter::leaves_page(uint16_t access, llvm::Value* stride) {
@@ -102,7 +113,8 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     size = ir_.CreateMul(run, builder_.ceil_div(size, run));
   }
   if (lanes_reduced() && turns_runs(plan_.passes[0])) size = elements_of_turns(size);
-  llvm::Value* most = width_of_panels();
+  llvm::Value* by_rows = are_better_by_rows(first, last);
+  llvm::Value* most = width_of_panels(by_rows);
   const bool is_free =
       std::all_of(plan_.passes.begin(), plan_.passes.end(),
                   [&](const RowPlan::Stage& pass) { return is_in_any_order(pass); });
@@ -110,7 +122,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
     // A few rows at a time, as far as they are wide, are read from end to end.
     constexpr int kRows = 8;
     size = builder_.index(kRows);
-    most = builder_.index(kWidestPanel);
+    most = builder_.index(widest_panel());
   }
   llvm::Value* leaves = builder_.ceil_div(ir_.CreateSub(end, begin), size);
   llvm::Value* lanes = builder_.index(lanes_reduced() ? 1 : builder_.lanes());
@@ -119,7 +131,7 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
   for (size_t p = 0; p < passes; ++p) {
     // Where the order is free, what a column has so far is all that its tree holds.
     const int height = is_in_any_order(plan_.passes[p]) ? 1 : kTreeLevels;
-    trees.push_back(make_tree(plan_.passes[p].reductions, kWidestPanel, height));
+    trees.push_back(make_tree(plan_.passes[p].reductions, widest_panel(), height));
   }
   bool are_whole = false;  // the vectors of a panel
   llvm::Value* end_of_panels = last;
@@ -154,16 +166,30 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
           return Values{};
         });
       }
-      auto add_leaf = [&](llvm::Value* column, llvm::Value* leaf) {
-        llvm::Value* from = ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
-        llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
-        const Accumulators result = emit_leaf(pass, from, to);
+      const bool may_go_by_rows = by_rows != nullptr && can_go_by_rows(pass);
+      const Waiting waiting = may_go_by_rows ? make_waiting(pass, widest_panel()) : Waiting{};
+      auto begin_of = [&](llvm::Value* leaf) {
+        return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
+      };
+      auto end_of = [&](llvm::Value* from) { return builder_.min(ir_.CreateAdd(from, size), end); };
+      auto keep = [&](llvm::Value* column, llvm::Value* leaf, const Accumulators& result) {
         if (is_known) {
           const Accumulators before = read_total(trees[p], column);
           write_total(trees[p], column, combine(pass.reductions, before, result));
         } else if (!result.empty()) {
           add_to_tree(trees[p], column, leaf, result);
         }
+      };
+      auto add_leaf = [&](llvm::Value* column, llvm::Value* leaf) {
+        llvm::Value* from = begin_of(leaf);
+        keep(column, leaf, emit_leaf(pass, from, end_of(from)));
+      };
+      auto add_leaf_by_rows = [&](llvm::Value* leaf) {
+        llvm::Value* from = begin_of(leaf);
+        emit_leaf_by_rows(pass, waiting, from, end_of(from), take_turns,
+                          [&](llvm::Value* column, const Accumulators& result) {
+                            keep(column, leaf, result);
+                          });
       };
       auto emit_turns = [&] {
         if (!lanes_reduced()) body_->set_lane_start(panel);
@@ -174,20 +200,26 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
         llvm::Value* turn = takes_runs_in_turn(pass) ? builder_.index(kLeavesOfTurn) : one;
         builder_.loop(builder_.index(0), leaves, turn, {}, [&](llvm::Value* leaf, const Values&) {
           llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves);
-          prefetch(ahead, ir_.CreateAdd(begin, ir_.CreateMul(leaf, size)));
-          take_turns([&](llvm::Value* column, llvm::Value*) {
-            if (!takes_runs_in_turn(pass)) return add_leaf(column, leaf);
-            builder_.loop(leaf, end_of_turn, one, {}, [&](llvm::Value* l, const Values&) {
-              add_leaf(column, l);
-              return Values{};
+          prefetch(ahead, begin_of(leaf));
+          auto add_leaves = [&] {
+            take_turns([&](llvm::Value* column, llvm::Value*) {
+              if (!takes_runs_in_turn(pass)) return add_leaf(column, leaf);
+              builder_.loop(leaf, end_of_turn, one, {}, [&](llvm::Value* l, const Values&) {
+                add_leaf(column, l);
+                return Values{};
+              });
             });
-          });
+          };
+          if (may_go_by_rows)
+            builder_.if_then_else(by_rows, [&] { add_leaf_by_rows(leaf); }, add_leaves);
+          else
+            add_leaves();
           return Values{};
         });
       };
       if (takes_runs_in_turn(pass)) {
         builder_.if_then_else(
-            are_long_runs(), [&] { emit_runs_in_turn(pass, trees[p], kWidestPanel, take_turns); },
+            are_long_runs(), [&] { emit_runs_in_turn(pass, trees[p], widest_panel(), take_turns); },
             emit_turns);
       } else {
         emit_turns();

@@ -303,11 +303,28 @@ class KernelEmitter {
   Accumulators emit_leaf(const RowPlan::Stage& pass, llvm::Value* first, llvm::Value* last);
   // Vectors of columns side by side, or rows of one pass, take turns leaf by leaf
   // (emit_panels.cpp), so that memory is read by runs that the hardware can foresee, and once if it
-  // is rows of several reduced dims, of which the next one lies between.
-  static constexpr int kWidestPanel = 32;
+  // is rows of several reduced dims, of which the next one lies between. The most that do:
+  int widest_panel() const;
   // `body` of each row or vector of columns of a panel, given its number in it.
   using TakeTurns =
       std::function<void(const std::function<void(llvm::Value* column, llvm::Value* i)>& body)>;
+  // What the lanes of each column's, or row's, leaf have so far waits in memory for their next turn.
+  struct Waiting {
+    Values start;  // of a leaf
+    std::vector<llvm::Value*> memory;
+  };
+  Waiting make_waiting(const RowPlan::Stage& pass, int width);
+  Values read_waiting(const Waiting& waiting, llvm::Value* column, llvm::Value* is_first);
+  void write_waiting(const Waiting& waiting, llvm::Value* column, const Values& state);
+  // Leaves of columns row by row (emit_leaf_by_rows.cpp): whether `pass` can take them so, and
+  // whether columns [first, last) are better read so; null if no pass can.
+  bool can_go_by_rows(const RowPlan::Stage& pass) const;
+  llvm::Value* are_better_by_rows(llvm::Value* first, llvm::Value* last);
+  // The elements [first, last) of a leaf; `keep` takes what each column has.
+  void emit_leaf_by_rows(
+      const RowPlan::Stage& pass, const Waiting& waiting, llvm::Value* first, llvm::Value* last,
+      const TakeTurns& take_turns,
+      const std::function<void(llvm::Value* column, const Accumulators&)>& keep);
   // Rows of long runs are reduced run by run (emit_runs_in_turn.cpp), interleaved ones in turn, so
   // that what is read is in the order of memory. `rows`: the most that take turns.
   bool takes_runs_in_turn(const RowPlan::Stage& pass) const;
@@ -336,7 +353,8 @@ class KernelEmitter {
   size_t num_accesses() const { return program_.accesses.size(); }
   // The first access by whose strides rows may be interleaved, or num_accesses().
   size_t find_interleaved() const;
-  llvm::Value* width_of_panels();
+  // `by_rows`: see are_better_by_rows().
+  llvm::Value* width_of_panels(llvm::Value* by_rows);
   // Whether masks would slow reading columns down. Where rows lie whole pages apart they do not:
   // what hardware reads ahead of loads without masks has the cache sets of the rows that are being
   // read.
@@ -507,7 +525,7 @@ class KernelEmitter {
       DType dtype;
       llvm::Type* type;
       llvm::Value* memory;
-      int height;  // of a column
+      int width;  // how many columns
     };
     std::vector<ValueId> reductions;
     std::vector<Level> levels;  // of each accumulator

@@ -69,18 +69,11 @@ void KernelEmitter::emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tr
   llvm::Value* one = builder_.index(1);
   llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
   llvm::Value* run = body_->extent(program_.rank() - 1);
-  Values start;
+  Waiting waiting;
   {
     const ir::LaneScope wide(plan_.lanes);
-    start = flatten(leaf_start(pass.reductions));
+    waiting = make_waiting(pass, rows);
   }
-  std::vector<llvm::Value*> waiting;
-  for (llvm::Value* value : start) {
-    waiting.push_back(builder_.stack(llvm::ArrayType::get(value->getType(), rows)));
-  }
-  auto place = [&](size_t k, llvm::Value* column) {
-    return ir_.CreateGEP(start[k]->getType(), waiting[k], column);
-  };
   llvm::Value* leaf = nullptr;
   std::vector<StreamAhead> ahead;
   const auto add_elements = [&](llvm::Value* r, const Values& in) {
@@ -107,7 +100,7 @@ void KernelEmitter::emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tr
           [&] {
             const Accumulators leaf_lanes = unflatten(pass.reductions, program_, lanes);
             add_to_tree(tree, column, number, fold_leaf(pass, leaf, leaf_lanes));
-            return start;
+            return waiting.start;
           },
           [&] { return lanes; });
       // Not `to`: addresses would wait for what bounds are spilled to, and so for stores.
@@ -130,14 +123,9 @@ void KernelEmitter::emit_runs_in_turn(const RowPlan::Stage& pass, const Tree& tr
         body_->splat_operands(pass.instrs, pass.stores);
       }
       ahead = runs_ahead(pass, /*by_turns=*/true);
-      Values state;
-      for (size_t k = 0; k < start.size(); ++k) {
-        llvm::Value* before = ir_.CreateLoad(start[k]->getType(), place(k, column));
-        state.push_back(ir_.CreateSelect(is_first, start[k], before));
-      }
+      const Values before = read_waiting(waiting, column, is_first);
       body_->set_run(indices, first);
-      state = add_run(column, from, to, state);
-      for (size_t k = 0; k < start.size(); ++k) ir_.CreateStore(state[k], place(k, column));
+      write_waiting(waiting, column, add_run(column, from, to, before));
     });
     return Values{};
   });

@@ -44,7 +44,7 @@ KernelEmitter::Tree KernelEmitter::make_tree(const std::vector<ValueId>& reducti
   auto add_level = [&](DType dtype) {
     llvm::Type* type = builder_.with_lanes(builder_.memory_type(dtype));
     llvm::Type* array = llvm::ArrayType::get(type, width * height);
-    tree.levels.push_back({dtype, type, builder_.stack(array), height});
+    tree.levels.push_back({dtype, type, builder_.stack(array), width});
   };
   for (const ValueId id : reductions) {
     add_level(type_of(id));
@@ -55,8 +55,8 @@ KernelEmitter::Tree KernelEmitter::make_tree(const std::vector<ValueId>& reducti
 
 llvm::Value* KernelEmitter::level_pointer(const Tree::Level& level, llvm::Value* column,
                                           llvm::Value* k) {
-  llvm::Value* first = ir_.CreateMul(column, builder_.index(level.height));
-  return ir_.CreateGEP(level.type, level.memory, ir_.CreateAdd(first, k));
+  llvm::Value* first = ir_.CreateMul(k, builder_.index(level.width));
+  return ir_.CreateGEP(level.type, level.memory, ir_.CreateAdd(first, column));
 }
 
 ir::Builder::Values KernelEmitter::combine_level(const Tree& tree, llvm::Value* column,
