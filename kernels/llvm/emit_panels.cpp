@@ -186,10 +186,9 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
       };
       auto add_leaf_by_rows = [&](llvm::Value* leaf) {
         llvm::Value* from = begin_of(leaf);
-        emit_leaf_by_rows(pass, waiting, from, end_of(from), take_turns,
-                          [&](llvm::Value* column, const Accumulators& result) {
-                            keep(column, leaf, result);
-                          });
+        emit_leaf_by_rows(
+            pass, waiting, from, end_of(from), take_turns,
+            [&](llvm::Value* column, const Accumulators& result) { keep(column, leaf, result); });
       };
       auto emit_turns = [&] {
         if (!lanes_reduced()) body_->set_lane_start(panel);
@@ -211,7 +210,8 @@ void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Val
             });
           };
           if (may_go_by_rows)
-            builder_.if_then_else(by_rows, [&] { add_leaf_by_rows(leaf); }, add_leaves);
+            builder_.if_then_else(
+                by_rows, [&] { add_leaf_by_rows(leaf); }, add_leaves);
           else
             add_leaves();
           return Values{};
@@ -312,6 +312,19 @@ llvm::Value* KernelEmitter::rows_before_others(const RowPlan::Stage& pass, llvm:
   return ir_.CreateSelect(are_wanted, count, zero);
 }
 
+llvm::Value* KernelEmitter::are_better_in_order(const RowPlan::Stage& pass) {
+  constexpr int64_t kLeastRow = 20;  // whose leaves are not foreseen when they take turns
+  llvm::Value* are_better = ir_.getFalse();
+  for (const uint16_t access : loads_along_reduced(pass)) {
+    const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
+    llvm::Value* stride = body_->stride(access, program_.rank() - 1);
+    llvm::Value* row = builder_.max(stride, ir_.CreateNeg(stride));
+    llvm::Value* is_long = ir_.CreateICmpSGE(row, builder_.index(kLeastRow / size));
+    are_better = ir_.CreateOr(are_better, ir_.CreateAnd(is_long, is_far(kCachedOfStreams / size)));
+  }
+  return are_better;
+}
+
 void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
   constexpr int kLevel = 2, kLeaves = 1 << kLevel;  // that take turns
   const RowPlan::Stage& pass = plan_.passes[0];
@@ -326,6 +339,9 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
   llvm::Value* elements = ir_.CreateSub(end, begin);
   llvm::Value* whole = ir_.CreateUDiv(elements, size);
   llvm::Value* groups = ir_.CreateUDiv(whole, builder_.index(kLeaves));
+  if (!host().masks_slow_streams) {
+    groups = ir_.CreateSelect(are_better_in_order(pass), zero, groups);
+  }
   auto begin_of = [&](llvm::Value* leaf) {
     return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
   };

@@ -103,7 +103,8 @@ KernelEmitter::StreamAhead KernelEmitter::stream_ahead(uint16_t access, llvm::Va
 std::vector<KernelEmitter::StreamAhead> KernelEmitter::rows_ahead(const RowPlan::Stage& pass,
                                                                   int64_t rows) {
   constexpr int64_t kMostOfRow = 256;
-  if (lanes_reduced() || !host().masked_vectors) return {};
+  // Zen 4 foresees rows that are read in order, and is held up.
+  if (lanes_reduced() || !host().masks_slow_streams) return {};
   std::vector<StreamAhead> streams;
   for (const uint16_t access : loads_along_reduced(pass)) {
     const int dim = program_.rank() - 1;

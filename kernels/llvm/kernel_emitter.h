@@ -308,7 +308,8 @@ class KernelEmitter {
   // `body` of each row or vector of columns of a panel, given its number in it.
   using TakeTurns =
       std::function<void(const std::function<void(llvm::Value* column, llvm::Value* i)>& body)>;
-  // What the lanes of each column's, or row's, leaf have so far waits in memory for their next turn.
+  // What the lanes of each column's, or row's, leaf have so far waits in memory for their next
+  // turn.
   struct Waiting {
     Values start;  // of a leaf
     std::vector<llvm::Value*> memory;
@@ -321,10 +322,9 @@ class KernelEmitter {
   bool can_go_by_rows(const RowPlan::Stage& pass) const;
   llvm::Value* are_better_by_rows(llvm::Value* first, llvm::Value* last);
   // The elements [first, last) of a leaf; `keep` takes what each column has.
-  void emit_leaf_by_rows(
-      const RowPlan::Stage& pass, const Waiting& waiting, llvm::Value* first, llvm::Value* last,
-      const TakeTurns& take_turns,
-      const std::function<void(llvm::Value* column, const Accumulators&)>& keep);
+  void emit_leaf_by_rows(const RowPlan::Stage& pass, const Waiting& waiting, llvm::Value* first,
+                         llvm::Value* last, const TakeTurns& take_turns,
+                         const std::function<void(llvm::Value* column, const Accumulators&)>& keep);
   // Rows of long runs are reduced run by run (emit_runs_in_turn.cpp), interleaved ones in turn, so
   // that what is read is in the order of memory. `rows`: the most that take turns.
   bool takes_runs_in_turn(const RowPlan::Stage& pass) const;
@@ -372,6 +372,9 @@ class KernelEmitter {
                                   llvm::Value* columns);
   // What of long streams, which the processor reaches soon enough, a cache holds, in bytes.
   static constexpr int64_t kCachedOfStreams = 16 << 20;
+  // Of few columns beyond the caches: whether one leaf after another is read faster than several
+  // that take turns.
+  llvm::Value* are_better_in_order(const RowPlan::Stage& pass);
   void emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Scans (emit_scans.cpp). What one keeps from one element to the next is in memory: before, the
   // vectors or elements of the leaf so far, subtrees by level, and all up to and with each of
@@ -421,8 +424,9 @@ class KernelEmitter {
     llvm::Value* distance;
     llvm::Value* bytes;
   };
-  // What loads walk beyond the caches in an order that the hardware does not foresee. Of few
-  // columns: so many rows at a time, of which leaves that take turns read some here and some there.
+  // What loads walk beyond the caches in an order that the hardware does not foresee. On Zen 5, of
+  // few columns: so many rows at a time, of which leaves that take turns read some here and some
+  // there.
   std::vector<StreamAhead> rows_ahead(const RowPlan::Stage& pass, int64_t rows);
   // Of rows that are made of runs: a vector at a time, a whole run of one access. `by_turns`: the
   // next row's run is next.

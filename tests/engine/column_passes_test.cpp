@@ -64,6 +64,35 @@ TEST(ColumnPasses, OfColumnsThatNoCacheHolds) {
   }
 }
 
+// Far columns are read row by row, and few of them one leaf after another: rows of a whole panel,
+// of two that the last vector cuts, backwards, every second, and shorter.
+TEST(ColumnPasses, OfFarColumns) {
+  const ConfigGuard guard;
+  struct Case {
+    DType dtype;
+    int64_t height, width;
+  };
+  const Case cases[] = {{DType::kFloat32, 17000, 150}, {DType::kFloat32, 2303, 1030},
+                        {DType::kFloat64, 5001, 333},  {DType::kFloat16, 4099, 1999},
+                        {DType::kInt8, 9001, 1001},    {DType::kFloat32, 700003, 7},
+                        {DType::kFloat64, 300001, 10}, {DType::kFloat32, 32 * 1024 + 5, 64}};
+  for (const auto& [dtype, height, width] : cases) {
+    manual_seed(6);
+    const Tensor x = astype(randn({height, width}) * 9, dtype).eval();
+    const Tensor weights = astype(randn({width}) * 9, dtype).eval();
+    const std::string what = std::string(name_of(dtype)) + to_string(x.shape());
+    for (const ColumnOp& op : kOps) {
+      if (op.name == "share of two") continue;
+      expect_bits_of_interpreted(op.name + what, [&] { return op.f(x, 0); });
+    }
+    expect_bits_of_interpreted("backwards, " + what, [&] { return sum(x.flip(0) * weights, {0}); });
+    expect_bits_of_interpreted("every second, " + what, [&] {
+      return argmin(x.slice(0, 0, height, 2).slice(1, 0, width, 2), 0);
+    });
+    expect_bits_of_interpreted("of two, " + what, [&] { return max(x * x.flip(1), {0}); });
+  }
+}
+
 // Vectors of few columns reach into the rows behind them, but not beyond the last.
 TEST(ColumnPasses, NothingBesideFewColumnsIsRead) {
   const ConfigGuard guard;

@@ -1,6 +1,7 @@
 // Leaves of columns, row by row. Walking down the rows of a leaf by one vector of columns after
 // another reads memory in pieces, of which the hardware foresees few: rows by rows, whole, it is
-// read in its order. What each column has so far waits in memory, which the first-level cache holds.
+// read in its order. What each column has so far waits in memory, which the first-level cache
+// holds.
 #include <algorithm>
 #include <cstdint>
 
@@ -54,15 +55,13 @@ llvm::Value* KernelEmitter::are_better_by_rows(llvm::Value* first, llvm::Value* 
   if (loads.empty()) return nullptr;
   const int64_t widest = widest_of(loads);
   llvm::Value* columns = ir_.CreateSub(last, first);
-  llvm::Value* are_better =
-      ir_.CreateAnd(is_far(kCached / widest),
-                    ir_.CreateICmpSGE(columns, builder_.index(kShortRow / widest)));
+  llvm::Value* are_better = ir_.CreateAnd(
+      is_far(kCached / widest), ir_.CreateICmpSGE(columns, builder_.index(kShortRow / widest)));
   for (const uint16_t access : loads) {
     const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
     llvm::Value* stride = body_->stride(access, program_.rank() - 1);
     llvm::Value* row = builder_.max(stride, ir_.CreateNeg(stride));
-    are_better =
-        ir_.CreateAnd(are_better, ir_.CreateICmpSLE(row, builder_.index(kLongRow / size)));
+    are_better = ir_.CreateAnd(are_better, ir_.CreateICmpSLE(row, builder_.index(kLongRow / size)));
   }
   return are_better;
 }
