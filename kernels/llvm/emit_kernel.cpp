@@ -213,14 +213,21 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
                                    emit_narrow, emit_wide);
     }
     auto emit_some = [&] {
+      auto by_narrow_panels = [&] {
+        LaneScope narrow(lanes);
+        splat_operands();
+        builder_.if_then_else(
+            ir_.CreateICmpSGE(columns, builder_.index(lanes)),
+            [&] { emit_panels(first, last, row); }, [&] { emit_vectors(first); });
+      };
+      if (plan_.passes.size() > 1) return by_narrow_panels();
       // In one pass, whose additions wait for each other, those of vectors side by side overlap.
-      const bool is_one_pass = plan_.passes.size() == 1;
-      LaneScope some(is_one_pass ? plan_.lanes : lanes);
-      splat_operands();
-      if (is_one_pass) return emit_vectors(first);
-      builder_.if_then_else(
-          ir_.CreateICmpSGE(columns, builder_.index(lanes)), [&] { emit_panels(first, last, row); },
-          [&] { emit_vectors(first); });
+      // Beyond the caches masks take longer.
+      builder_.if_then_else(is_far_for_masks(), by_narrow_panels, [&] {
+        LaneScope wide(plan_.lanes);
+        splat_operands();
+        emit_vectors(first);
+      });
     };
     builder_.if_then_else(ir_.CreateICmpSGE(columns, builder_.index(plan_.lanes)), emit_wide,
                           emit_some);

@@ -283,7 +283,8 @@ bool KernelEmitter::fits_narrow_lanes() const {
 }
 
 bool KernelEmitter::reads_into_rows(const RowPlan::Stage& pass) const {
-  return host().masks_slow_streams && program_.reduced_rank == 1 && pass.stores.empty() &&
+  const bool masks_are_slow = host().masks_slow_streams || !host().masked_vectors;
+  return masks_are_slow && program_.reduced_rank == 1 && pass.stores.empty() &&
          std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
            const fusion::Instr& instr = program_.body[id];
            if (instr.op == Op::kLoad) return instr.num_operands == 0;
@@ -304,11 +305,14 @@ llvm::Value* KernelEmitter::rows_before_others(const RowPlan::Stage& pass, llvm:
   llvm::Value* beyond = ir_.CreateSub(builder_.index(builder_.lanes()), columns);
   llvm::Value* last = builder_.ceil_div(beyond, builder_.max(step, one));
   llvm::Value* count = builder_.max(ir_.CreateSub(rows, last), zero);
-  // From afar, where lines are asked for ahead, masked loads are faster; whole vectors are as fast.
-  llvm::Value* part = ir_.CreateAnd(columns, builder_.index(host().vector_bytes / size - 1));
-  llvm::Value* are_wanted =
-      ir_.CreateAnd(ir_.CreateNot(is_far(kCachedOfStreams / size)), ir_.CreateICmpNE(part, zero));
-  are_wanted = ir_.CreateAnd(are_wanted, ir_.CreateICmpSGE(step, one));
+  llvm::Value* are_wanted = ir_.CreateICmpSGE(step, one);
+  if (host().masked_vectors) {
+    // From afar, where lines are asked for ahead, masked loads are faster; whole vectors are as
+    // fast.
+    llvm::Value* part = ir_.CreateAnd(columns, builder_.index(host().vector_bytes / size - 1));
+    are_wanted = ir_.CreateAnd(are_wanted, ir_.CreateNot(is_far(kCachedOfStreams / size)));
+    are_wanted = ir_.CreateAnd(are_wanted, ir_.CreateICmpNE(part, zero));
+  }
   return ir_.CreateSelect(are_wanted, count, zero);
 }
 
@@ -339,9 +343,6 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
   llvm::Value* elements = ir_.CreateSub(end, begin);
   llvm::Value* whole = ir_.CreateUDiv(elements, size);
   llvm::Value* groups = ir_.CreateUDiv(whole, builder_.index(kLeaves));
-  if (!host().masks_slow_streams) {
-    groups = ir_.CreateSelect(are_better_in_order(pass), zero, groups);
-  }
   auto begin_of = [&](llvm::Value* leaf) {
     return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
   };
@@ -385,23 +386,37 @@ void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llv
     add_to_tree(tree, zero, group, subtrees[0], kLevel);
     return Values{};
   };
+  auto add_leaf = [&](llvm::Value* leaf, const Values&) {
+    llvm::Value* from = begin_of(leaf);
+    llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
+    add_to_tree(tree, zero, leaf, emit_leaf(pass, from, to));
+    return Values{};
+  };
+  llvm::Value* in_order = host().masks_slow_streams ? nullptr : are_better_in_order(pass);
+  // Whole groups.
+  auto add_groups = [&](llvm::Value* first_group, llvm::Value* last_group) {
+    auto take_turns = [&] { builder_.loop(first_group, last_group, one, {}, emit_group); };
+    if (in_order == nullptr) return take_turns();
+    llvm::Value* leaves_of_group = builder_.index(kLeaves);
+    builder_.if_then_else(
+        in_order,
+        [&] {
+          builder_.loop(ir_.CreateMul(first_group, leaves_of_group),
+                        ir_.CreateMul(last_group, leaves_of_group), one, {}, add_leaf);
+        },
+        take_turns);
+  };
   llvm::Value* begin_of_masked = zero;
   if (reads_into_rows(pass)) {
     llvm::Value* rows = rows_before_others(pass, elements, ir_.CreateSub(last, first));
     begin_of_masked = ir_.CreateUDiv(ir_.CreateUDiv(rows, size), builder_.index(kLeaves));
     body_->set_active(nullptr);
-    builder_.loop(zero, begin_of_masked, one, {}, emit_group);
+    add_groups(zero, begin_of_masked);
     set_active_below(first, last);
   }
-  builder_.loop(begin_of_masked, groups, one, {}, emit_group);
+  add_groups(begin_of_masked, groups);
   llvm::Value* leaves = builder_.ceil_div(elements, size);
-  llvm::Value* rest = ir_.CreateMul(groups, builder_.index(kLeaves));
-  builder_.loop(rest, leaves, one, {}, [&](llvm::Value* leaf, const Values&) {
-    llvm::Value* from = begin_of(leaf);
-    llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
-    add_to_tree(tree, zero, leaf, emit_leaf(pass, from, to));
-    return Values{};
-  });
+  builder_.loop(ir_.CreateMul(groups, builder_.index(kLeaves)), leaves, one, {}, add_leaf);
   emit_totals(0, total_of(tree, zero, leaves), row);
   body_->set_active(nullptr);
 }
