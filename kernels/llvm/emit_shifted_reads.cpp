@@ -11,6 +11,20 @@
 
 namespace sluice::kernels {
 
+namespace {
+
+// By leader.
+using Followers = std::map<uint16_t, std::vector<uint16_t>>;
+
+bool computes_much_beside(const fusion::Program& program, const Followers& all) {
+  size_t shifts = 0, instrs = 0;
+  for (const auto& [leader, followers] : all) shifts += followers.size();
+  for (const fusion::Instr& instr : program.body) instrs += is_pointwise(instr.op) ? 1 : 0;
+  return instrs >= 2 * shifts;
+}
+
+}  // namespace
+
 void KernelEmitter::find_followers() {
   // Other hosts have no instruction that shifts across a whole vector.
   if (!host().masked_vectors) return;
@@ -20,6 +34,8 @@ void KernelEmitter::find_followers() {
     followers_[access.leader].push_back(static_cast<uint16_t>(a));
   }
   if (followers_.empty()) return;
+  // Zen 4 shifts in the units that compute: a load of its own is faster beside much arithmetic.
+  if (!host().masks_slow_streams && computes_much_beside(program_, followers_)) return followers_.clear();
   are_following_ = ir_.getTrue();
   for (const auto& [leader, followers] : followers_) {
     for (const uint16_t access : followers) {
