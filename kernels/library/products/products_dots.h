@@ -218,12 +218,17 @@ struct Dots {
     }
   }
 
+  // Of several vectors as much as stays in the first-level cache, beside a few lines.
+  static constexpr int64_t kBlockBytes = 2048;
+
   // kSums additions at a time of each, so that all together hide their latency. The sums of line i
   // and column j are added to out[j * kLanes + i].
   template <int kNumLines, int kColumns, int kSums>
   static void dots_of(const ProductDots& d, int64_t line, int64_t column, Vector* out) {
     const T* const x = line_of(d, line);
     const S* const v = vector_of(d, column);
+    // Pages of lines far apart are not foreseen from one block to the next.
+    constexpr int64_t kAhead = kBlockBytes / sizeof(T);
     Vector sums[kNumLines][kColumns][kSums] = {};
     int64_t p = 0;
     for (; p + kSums * kLanes <= d.depth; p += kSums * kLanes) {
@@ -236,7 +241,9 @@ struct Dots {
         }
 #pragma GCC unroll 4
         for (int i = 0; i < kNumLines; ++i) {
-          const Vector loaded = Widest::load(x + i * d.line_stride + p + s * kLanes);
+          const T* const at = x + i * d.line_stride + p + s * kLanes;
+          const Vector loaded = Widest::load(at);
+          if (kNumLines > 1 && kColumns > 1) __builtin_prefetch(at + kAhead);
 #pragma GCC unroll 4
           for (int j = 0; j < kColumns; ++j) sums[i][j][s] += loaded * factors[j];
         }
@@ -307,8 +314,7 @@ struct Dots {
 
   static void long_dots(const ProductDots& d) {
     constexpr int kMaxColumns = 16, kFewLines = 2;
-    // Of several vectors as much as stays in the first-level cache, beside a few lines.
-    constexpr int64_t kBlock = 2048 / sizeof(S);
+    constexpr int64_t kBlock = kBlockBytes / sizeof(S);
     Vector sums[kMaxColumns * kLanes];
     for (int64_t first = 0; first < d.columns; first += kMaxColumns) {
       const int64_t columns = d.columns - first < kMaxColumns ? d.columns - first : kMaxColumns;
