@@ -30,6 +30,8 @@ constexpr int64_t kFewColumns = 8;
 // The rows of a column reduction that one work item takes, if there are enough for all threads.
 // They are side by side in memory.
 constexpr int64_t kColumnRange = 1024;
+// Points of which the caches hold so much that scraps of rows are read as well.
+constexpr int64_t kCachedPoints = 2 << 20;
 // Runs of a row read through panels that a block takes: several panels, as each line of memory that
 // a block has a part of is read for it, and wide ones, if threads have so many blocks each.
 constexpr int64_t kStagedRuns = 256, kManyStagedRuns = 1024, kBlocksOfThread = 4;
@@ -65,23 +67,29 @@ struct Work {
           std::max(block, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(runs * run))));
     }
     blocks = std::max<int64_t>(ceil_div(reduced, block), 1);
-    const bool is_of_columns = program.reduced_rank > 0 && !program.lanes_reduced();
-    if (is_of_columns && rows <= kUnit && !program.nontemporal && !splits_rows())
+    if (is_of_columns() && rows <= kUnit && !program.nontemporal && !splits_rows())
       unit = kFewColumns;
   }
 
   double cost() const { return row_cost * static_cast<double>(rows); }
-  // There are fewer rows than threads could take, but rows have several blocks.
+  // There are fewer rows than threads could take, or columns far away of which each thread would
+  // read scraps of memory, but rows have several blocks.
   bool splits_rows() const {
     const EntryPoints& entry = call->executable->entry();
-    return call->program->reduced_rank > 0 && rows < num_threads() * unit * 2 && blocks > 1 &&
+    const bool are_few = rows < num_threads() * unit * 2;
+    const bool are_scraps = is_of_columns() && rows < num_threads() * kColumnRange &&
+                            rows * reduced > kCachedPoints && blocks >= num_threads();
+    return call->program->reduced_rank > 0 && (are_few || are_scraps) && blocks > 1 &&
            entry.block != nullptr && entry.finish != nullptr;
+  }
+  bool is_of_columns() const {
+    return call->program->reduced_rank > 0 && !call->program->lanes_reduced();
   }
   int64_t units() const { return ceil_div(rows, unit); }
   // Into how many pieces of about equal cost it is divided.
   int64_t pieces() const {
     int64_t most = units();
-    if (call->program->reduced_rank > 0 && !call->program->lanes_reduced()) {
+    if (is_of_columns()) {
       most = std::min<int64_t>(most, std::max<int64_t>(num_threads(), rows / kColumnRange));
     }
     return std::clamp<int64_t>(static_cast<int64_t>(cost() / kWorthAThread), 1, most);

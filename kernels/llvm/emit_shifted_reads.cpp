@@ -35,7 +35,8 @@ void KernelEmitter::find_followers() {
   }
   if (followers_.empty()) return;
   // Zen 4 shifts in the units that compute: a load of its own is faster beside much arithmetic.
-  if (!host().masks_slow_streams && computes_much_beside(program_, followers_)) return followers_.clear();
+  if (!host().masks_slow_streams && computes_much_beside(program_, followers_))
+    return followers_.clear();
   are_following_ = ir_.getTrue();
   for (const auto& [leader, followers] : followers_) {
     for (const uint16_t access : followers) {

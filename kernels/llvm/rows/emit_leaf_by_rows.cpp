@@ -45,8 +45,10 @@ bool KernelEmitter::can_go_by_rows(const RowPlan::Stage& pass) const {
 }
 
 llvm::Value* KernelEmitter::are_better_by_rows(llvm::Value* first, llvm::Value* last) {
-  // What the caches hold is faster with sums in registers, and so are pieces of long rows.
-  constexpr int64_t kCached = 8 << 20, kShortRow = 256, kLongRow = 8 << 10;
+  // What the caches hold is faster with sums in registers, and so are pieces of rows, unless lines
+  // of several rows are next to each other.
+  constexpr int64_t kCached = 12 << 20, kShortRow = 256, kNearRow = 1 << 10;
+  constexpr int64_t kLongRow = 8 << 10, kMostColumns = 2048;
   std::vector<uint16_t> loads;
   for (const RowPlan::Stage& pass : plan_.passes) {
     if (!can_go_by_rows(pass)) continue;
@@ -59,9 +61,16 @@ llvm::Value* KernelEmitter::are_better_by_rows(llvm::Value* first, llvm::Value* 
       is_far(kCached / widest), ir_.CreateICmpSGE(columns, builder_.index(kShortRow / widest)));
   for (const uint16_t access : loads) {
     const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-    llvm::Value* stride = body_->stride(access, program_.rank() - 1);
-    llvm::Value* row = builder_.max(stride, ir_.CreateNeg(stride));
-    are_better = ir_.CreateAnd(are_better, ir_.CreateICmpSLE(row, builder_.index(kLongRow / size)));
+    auto magnitude = [&](llvm::Value* value) { return builder_.max(value, ir_.CreateNeg(value)); };
+    llvm::Value* stride = magnitude(body_->stride(access, program_.rank() - 1));
+    llvm::Value* is_short =
+        ir_.CreateICmpSLE(stride, builder_.index(std::min(kLongRow / size, kMostColumns)));
+    // Of rows of which a part is wanted, that is a piece.
+    llvm::Value* wanted = ir_.CreateMul(columns, magnitude(body_->lane_stride(access)));
+    llvm::Value* is_row = ir_.CreateICmpSGE(ir_.CreateMul(wanted, builder_.index(4)),
+                                            ir_.CreateMul(stride, builder_.index(3)));
+    is_row = ir_.CreateOr(is_row, ir_.CreateICmpSLE(stride, builder_.index(kNearRow / size)));
+    are_better = ir_.CreateAnd(are_better, ir_.CreateAnd(is_short, is_row));
   }
   return are_better;
 }
