@@ -34,7 +34,7 @@ EXCEPTIONS = {
         "at most 1 ulp (0.92); NumPy, the only one that is faster, is 2.2 ulp off (4M logarithms between 0.01 and 99 against "
         "float64's)",
     r"layer norm bf16, rows of 1024":
-        "written as the six ops that it is, each of which rounds to bfloat16; torch's is F.layer_norm, which rounds once. "
+        "written as the ops that it is made of, each of which rounds to bfloat16; torch's is F.layer_norm, which rounds once. "
         "layer_norm() of this takes 0.77 of that one's time (Zen 4)",
     r"pow f32 1M":
         "0.54 ulp; NumPy, the only one that is faster, is 1.00 ulp off (4M powers against float64's)",
