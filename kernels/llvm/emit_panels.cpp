@@ -1,6 +1,8 @@
 // Reductions of columns, or of rows that are interleaved in memory: they take turns.
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
+#include <vector>
 
 #include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
@@ -8,8 +10,6 @@
 
 namespace sluice::kernels {
 
-using fusion::Op;
-using fusion::StrideClass;
 using fusion::ValueId;
 
 namespace {
@@ -103,156 +103,236 @@ llvm::Value* KernelEmitter::streams_columns() {
   return streams;
 }
 
-void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
-  const auto [begin, end] = element_range();
-  llvm::Value* one = builder_.index(1);
-  llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
-  if (lanes_reduced() && is_in_any_order(plan_.passes[0])) {
-    // Whole runs, whose ends cut vectors.
-    llvm::Value* run = builder_.max(body_->extent(program_.rank() - 1), one);
-    size = ir_.CreateMul(run, builder_.ceil_div(size, run));
+// Of the rows, or the columns, [first, last).
+class KernelEmitter::Panels {
+ public:
+  Panels(KernelEmitter* emitter, llvm::Value* first, llvm::Value* last, llvm::Value* row);
+
+  void emit();
+
+ private:
+  // Columns from `begin` on, and how many vectors of them.
+  struct Panel {
+    llvm::Value* begin;
+    llvm::Value* width;
+  };
+
+  const RowPlan::Stage& pass(size_t p) const { return e_.plan_.passes[p]; }
+  // Whether what a column has so far is all that its tree holds.
+  bool is_known(size_t p) const {
+    return !pass(p).reductions.empty() && e_.is_in_any_order(pass(p));
   }
-  if (lanes_reduced() && turns_runs(plan_.passes[0])) size = elements_of_turns(size);
-  llvm::Value* by_rows = are_better_by_rows(first, last);
-  llvm::Value* most = width_of_panels(by_rows);
+  void set_size_of_leaves();
+  void emit_panels(llvm::Value* from, llvm::Value* to);
+  void emit_panel(const Panel& panel);
+  void emit_pass(const Panel& panel, size_t p);
+  TakeTurns turns_of(const Panel& panel, size_t p);
+  void set_column(llvm::Value** i);
+
+  llvm::Value* begin_of(llvm::Value* leaf) {
+    return ir_.CreateAdd(begin_, ir_.CreateMul(leaf, size_));
+  }
+  llvm::Value* end_of(llvm::Value* from) { return builder_.min(ir_.CreateAdd(from, size_), end_); }
+  void keep(size_t p, llvm::Value* column, llvm::Value* leaf, const Accumulators& result);
+  void add_leaf(size_t p, llvm::Value* column, llvm::Value* leaf);
+  void emit_turns(size_t p, llvm::Value* panel, const TakeTurns& take_turns);
+
+  KernelEmitter& e_;
+  ir::Builder& builder_;
+  llvm::IRBuilder<>& ir_;
+  llvm::Value* const first_;
+  llvm::Value* const last_;
+  llvm::Value* const row_;
+  llvm::Value* begin_;  // the elements
+  llvm::Value* end_;
+  llvm::Value* one_;
+  llvm::Value* lanes_;
+  llvm::Value* by_rows_;  // see are_better_by_rows()
+  llvm::Value* most_;     // vectors of a panel
+  llvm::Value* size_;     // of a leaf
+  llvm::Value* leaves_;
+  llvm::Value* end_of_panels_;
+  bool are_whole_ = false;  // the vectors of a panel
+  const size_t passes_;
+  std::vector<Tree> trees_;
+};
+
+KernelEmitter::Panels::Panels(KernelEmitter* emitter, llvm::Value* first, llvm::Value* last,
+                              llvm::Value* row)
+    : e_(*emitter),
+      builder_(e_.builder_),
+      ir_(e_.ir_),
+      first_(first),
+      last_(last),
+      row_(row),
+      end_of_panels_(last),
+      passes_(e_.entry_ == Entry::kBlock ? 1 : e_.plan_.passes.size()) {
+  std::tie(begin_, end_) = e_.element_range();
+  one_ = builder_.index(1);
+  lanes_ = builder_.index(e_.lanes_reduced() ? 1 : builder_.lanes());
+  by_rows_ = e_.are_better_by_rows(first, last);
+  most_ = e_.width_of_panels(by_rows_);
+  set_size_of_leaves();
+  leaves_ = builder_.ceil_div(ir_.CreateSub(end_, begin_), size_);
+  for (size_t p = 0; p < passes_; ++p) {
+    // Where the order is free it holds what the column has so far.
+    const int height = e_.is_in_any_order(pass(p)) ? 1 : kTreeLevels;
+    trees_.push_back(e_.make_tree(pass(p).reductions, e_.widest_panel(), height));
+  }
+}
+
+void KernelEmitter::Panels::set_size_of_leaves() {
+  size_ = builder_.index(fusion::leaf_size(e_.program_.schedule));
+  if (e_.lanes_reduced() && e_.is_in_any_order(pass(0))) {
+    // Whole runs, whose ends cut vectors.
+    llvm::Value* run = builder_.max(e_.body_->extent(e_.program_.rank() - 1), one_);
+    size_ = ir_.CreateMul(run, builder_.ceil_div(size_, run));
+  }
+  if (e_.lanes_reduced() && e_.turns_runs(pass(0))) size_ = e_.elements_of_turns(size_);
   const bool is_free =
-      std::all_of(plan_.passes.begin(), plan_.passes.end(),
-                  [&](const RowPlan::Stage& pass) { return is_in_any_order(pass); });
-  if (is_free && !lanes_reduced() && !host().masked_vectors) {
+      std::all_of(e_.plan_.passes.begin(), e_.plan_.passes.end(),
+                  [&](const RowPlan::Stage& pass) { return e_.is_in_any_order(pass); });
+  if (is_free && !e_.lanes_reduced() && !host().masked_vectors) {
     // A few rows at a time, as far as they are wide, are read from end to end.
     constexpr int kRows = 8;
-    size = builder_.index(kRows);
-    most = builder_.index(widest_panel());
+    size_ = builder_.index(kRows);
+    most_ = builder_.index(e_.widest_panel());
   }
-  llvm::Value* leaves = builder_.ceil_div(ir_.CreateSub(end, begin), size);
-  llvm::Value* lanes = builder_.index(lanes_reduced() ? 1 : builder_.lanes());
-  const size_t passes = entry_ == Entry::kBlock ? 1 : plan_.passes.size();
-  std::vector<Tree> trees;
-  for (size_t p = 0; p < passes; ++p) {
-    // Where the order is free, what a column has so far is all that its tree holds.
-    const int height = is_in_any_order(plan_.passes[p]) ? 1 : kTreeLevels;
-    trees.push_back(make_tree(plan_.passes[p].reductions, widest_panel(), height));
-  }
-  bool are_whole = false;  // the vectors of a panel
-  llvm::Value* end_of_panels = last;
-  auto emit_panel = [&](llvm::Value* panel, const Values&) {
-    llvm::Value* width =
-        builder_.min(builder_.ceil_div(ir_.CreateSub(end_of_panels, panel), lanes), most);
-    for (size_t p = 0; p < passes; ++p) {
-      const RowPlan::Stage& pass = plan_.passes[p];
-      const TakeTurns take_turns = [&](const auto& body) {
-        builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
-          llvm::Value* i = ir_.CreateAdd(panel, ir_.CreateMul(column, lanes));
-          panel_column_ = column;
-          if (lanes_reduced()) {
-            body_->set_row(i);
-          } else if (host().masked_vectors) {
-            body_->set_lane_start(i);
-            are_whole ? body_->set_active(nullptr) : set_active_below(i, last);
-          } else {  // the last vector may begin before the one before it ends
-            i = builder_.min(i, ir_.CreateSub(last, lanes));
-            body_->set_lane_start(i);
-          }
-          emit_stage(plan_.before[0]);
-          for (size_t done = 0; done < p; ++done) emit_known(done, trees[done], column);
-          body(column, i);
-          return Values{};
-        });
-      };
-      const bool is_known = !pass.reductions.empty() && is_in_any_order(pass);
-      if (is_known) {
-        builder_.loop(builder_.index(0), width, one, {}, [&](llvm::Value* column, const Values&) {
-          write_total(trees[p], column, identities(pass.reductions));
-          return Values{};
-        });
-      }
-      const bool may_go_by_rows = by_rows != nullptr && can_go_by_rows(pass);
-      const Waiting waiting = may_go_by_rows ? make_waiting(pass, widest_panel()) : Waiting{};
-      auto begin_of = [&](llvm::Value* leaf) {
-        return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
-      };
-      auto end_of = [&](llvm::Value* from) { return builder_.min(ir_.CreateAdd(from, size), end); };
-      auto keep = [&](llvm::Value* column, llvm::Value* leaf, const Accumulators& result) {
-        if (is_known) {
-          const Accumulators before = read_total(trees[p], column);
-          write_total(trees[p], column, combine(pass.reductions, before, result));
-        } else if (!result.empty()) {
-          add_to_tree(trees[p], column, leaf, result);
-        }
-      };
-      auto add_leaf = [&](llvm::Value* column, llvm::Value* leaf) {
-        llvm::Value* from = begin_of(leaf);
-        keep(column, leaf, emit_leaf(pass, from, end_of(from)));
-      };
-      auto add_leaf_by_rows = [&](llvm::Value* leaf) {
-        llvm::Value* from = begin_of(leaf);
-        emit_leaf_by_rows(
-            pass, waiting, from, end_of(from), take_turns,
-            [&](llvm::Value* column, const Accumulators& result) { keep(column, leaf, result); });
-      };
-      auto emit_turns = [&] {
-        if (!lanes_reduced()) body_->set_lane_start(panel);
-        const std::vector<StreamAhead> ahead =
-            rows_ahead(pass, fusion::leaf_size(program_.schedule));
-        // Of one leaf a turn would be over before the hardware foresees what it reads.
-        constexpr int kLeavesOfTurn = 4;
-        llvm::Value* turn = takes_runs_in_turn(pass) ? builder_.index(kLeavesOfTurn) : one;
-        builder_.loop(builder_.index(0), leaves, turn, {}, [&](llvm::Value* leaf, const Values&) {
-          llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves);
-          prefetch(ahead, begin_of(leaf));
-          auto add_leaves = [&] {
-            take_turns([&](llvm::Value* column, llvm::Value*) {
-              if (!takes_runs_in_turn(pass)) return add_leaf(column, leaf);
-              builder_.loop(leaf, end_of_turn, one, {}, [&](llvm::Value* l, const Values&) {
-                add_leaf(column, l);
-                return Values{};
-              });
-            });
-          };
-          if (may_go_by_rows)
-            builder_.if_then_else(
-                by_rows, [&] { add_leaf_by_rows(leaf); }, add_leaves);
-          else
-            add_leaves();
-          return Values{};
-        });
-      };
-      if (takes_runs_in_turn(pass)) {
-        builder_.if_then_else(
-            are_long_runs(), [&] { emit_runs_in_turn(pass, trees[p], widest_panel(), take_turns); },
-            emit_turns);
-      } else {
-        emit_turns();
-      }
-      take_turns([&](llvm::Value* column, llvm::Value* i) {
-        Accumulators totals;
-        if (is_known) {
-          totals = read_total(trees[p], column);
-        } else if (!pass.reductions.empty()) {
-          totals = total_of(trees[p], column, leaves);
-        }
-        if (p + 1 < passes) write_total(trees[p], column, totals);
-        emit_totals(p, totals, ir_.CreateAdd(row, ir_.CreateSub(i, first)));
-      });
-    }
+}
+
+void KernelEmitter::Panels::emit() {
+  if (e_.lanes_reduced() || !host().masks_slow_streams) return emit_panels(first_, last_);
+  // Of far columns all whole vectors first.
+  llvm::Value* columns = ir_.CreateSub(last_, first_);
+  llvm::Value* whole = ir_.CreateSub(columns, ir_.CreateURem(columns, lanes_));
+  whole = ir_.CreateSelect(e_.streams_columns(), whole, builder_.index(0));
+  llvm::Value* end_of_whole = ir_.CreateAdd(first_, whole);
+  are_whole_ = true;
+  emit_panels(first_, end_of_whole);
+  are_whole_ = false;
+  emit_panels(end_of_whole, last_);
+}
+
+void KernelEmitter::Panels::emit_panels(llvm::Value* from, llvm::Value* to) {
+  end_of_panels_ = to;
+  builder_.loop(from, to, ir_.CreateMul(lanes_, most_), {}, [&](llvm::Value* panel, const Values&) {
+    llvm::Value* left = ir_.CreateSub(end_of_panels_, panel);
+    emit_panel({panel, builder_.min(builder_.ceil_div(left, lanes_), most_)});
     return Values{};
-  };
-  llvm::Value* step = ir_.CreateMul(lanes, most);
-  if (!lanes_reduced() && host().masks_slow_streams) {
-    // Of far columns all whole vectors first.
-    llvm::Value* columns = ir_.CreateSub(last, first);
-    llvm::Value* whole = ir_.CreateSub(columns, ir_.CreateURem(columns, lanes));
-    whole = ir_.CreateSelect(streams_columns(), whole, builder_.index(0));
-    end_of_panels = ir_.CreateAdd(first, whole);
-    are_whole = true;
-    builder_.loop(first, end_of_panels, step, {}, emit_panel);
-    are_whole = false;
-    llvm::Value* rest = end_of_panels;
-    end_of_panels = last;
-    builder_.loop(rest, last, step, {}, emit_panel);
-  } else {
-    builder_.loop(first, last, step, {}, emit_panel);
+  });
+}
+
+void KernelEmitter::Panels::emit_panel(const Panel& panel) {
+  for (size_t p = 0; p < passes_; ++p) emit_pass(panel, p);
+}
+
+void KernelEmitter::Panels::emit_pass(const Panel& panel, size_t p) {
+  const TakeTurns take_turns = turns_of(panel, p);
+  if (is_known(p)) {
+    builder_.loop(builder_.index(0), panel.width, one_, {},
+                  [&](llvm::Value* column, const Values&) {
+                    e_.write_total(trees_[p], column, e_.identities(pass(p).reductions));
+                    return Values{};
+                  });
   }
+  auto emit_leaves = [&] { emit_turns(p, panel.begin, take_turns); };
+  if (e_.takes_runs_in_turn(pass(p))) {
+    auto emit_runs = [&] {
+      e_.emit_runs_in_turn(pass(p), trees_[p], e_.widest_panel(), take_turns);
+    };
+    builder_.if_then_else(e_.are_long_runs(), emit_runs, emit_leaves);
+  } else {
+    emit_leaves();
+  }
+  take_turns([&](llvm::Value* column, llvm::Value* i) {
+    Accumulators totals;
+    if (is_known(p)) {
+      totals = e_.read_total(trees_[p], column);
+    } else if (!pass(p).reductions.empty()) {
+      totals = e_.total_of(trees_[p], column, leaves_);
+    }
+    if (p + 1 < passes_) e_.write_total(trees_[p], column, totals);
+    e_.emit_totals(p, totals, ir_.CreateAdd(row_, ir_.CreateSub(i, first_)));
+  });
+}
+
+KernelEmitter::TakeTurns KernelEmitter::Panels::turns_of(const Panel& panel, size_t p) {
+  return [this, panel, p](const auto& body) {
+    builder_.loop(builder_.index(0), panel.width, one_, {},
+                  [&](llvm::Value* column, const Values&) {
+                    llvm::Value* i = ir_.CreateAdd(panel.begin, ir_.CreateMul(column, lanes_));
+                    e_.panel_column_ = column;
+                    set_column(&i);
+                    e_.emit_stage(e_.plan_.before[0]);
+                    for (size_t done = 0; done < p; ++done) {
+                      e_.emit_known(done, trees_[done], column);
+                    }
+                    body(column, i);
+                    return Values{};
+                  });
+  };
+}
+
+void KernelEmitter::Panels::set_column(llvm::Value** i) {
+  if (e_.lanes_reduced()) return e_.body_->set_row(*i);
+  if (!host().masked_vectors) {  // the last vector may begin before the one before it ends
+    *i = builder_.min(*i, ir_.CreateSub(last_, lanes_));
+    return e_.body_->set_lane_start(*i);
+  }
+  e_.body_->set_lane_start(*i);
+  are_whole_ ? e_.body_->set_active(nullptr) : e_.set_active_below(*i, last_);
+}
+
+void KernelEmitter::Panels::keep(size_t p, llvm::Value* column, llvm::Value* leaf,
+                                 const Accumulators& result) {
+  if (is_known(p)) {
+    const Accumulators before = e_.read_total(trees_[p], column);
+    e_.write_total(trees_[p], column, e_.combine(pass(p).reductions, before, result));
+  } else if (!result.empty()) {
+    e_.add_to_tree(trees_[p], column, leaf, result);
+  }
+}
+
+void KernelEmitter::Panels::add_leaf(size_t p, llvm::Value* column, llvm::Value* leaf) {
+  llvm::Value* from = begin_of(leaf);
+  keep(p, column, leaf, e_.emit_leaf(pass(p), from, end_of(from)));
+}
+
+void KernelEmitter::Panels::emit_turns(size_t p, llvm::Value* panel, const TakeTurns& take_turns) {
+  // Of one leaf a turn would be over before the hardware foresees what it reads.
+  constexpr int kLeavesOfTurn = 4;
+  if (!e_.lanes_reduced()) e_.body_->set_lane_start(panel);
+  const std::vector<StreamAhead> ahead =
+      e_.rows_ahead(pass(p), fusion::leaf_size(e_.program_.schedule));
+  const bool takes_runs = e_.takes_runs_in_turn(pass(p));
+  const bool may_go_by_rows = by_rows_ != nullptr && e_.can_go_by_rows(pass(p));
+  const Waiting waiting = may_go_by_rows ? e_.make_waiting(pass(p), e_.widest_panel()) : Waiting{};
+  llvm::Value* turn = takes_runs ? builder_.index(kLeavesOfTurn) : one_;
+  builder_.loop(builder_.index(0), leaves_, turn, {}, [&](llvm::Value* leaf, const Values&) {
+    e_.prefetch(ahead, begin_of(leaf));
+    auto add_leaves = [&] {
+      take_turns([&](llvm::Value* column, llvm::Value*) {
+        if (!takes_runs) return add_leaf(p, column, leaf);
+        llvm::Value* end_of_turn = builder_.min(ir_.CreateAdd(leaf, turn), leaves_);
+        builder_.loop(leaf, end_of_turn, one_, {}, [&](llvm::Value* l, const Values&) {
+          add_leaf(p, column, l);
+          return Values{};
+        });
+      });
+    };
+    auto add_by_rows = [&] {
+      llvm::Value* from = begin_of(leaf);
+      e_.emit_leaf_by_rows(
+          pass(p), waiting, from, end_of(from), take_turns,
+          [&](llvm::Value* column, const Accumulators& result) { keep(p, column, leaf, result); });
+    };
+    may_go_by_rows ? builder_.if_then_else(by_rows_, add_by_rows, add_leaves) : add_leaves();
+    return Values{};
+  });
+}
+
+void KernelEmitter::emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
+  Panels(this, first, last, row).emit();
   panel_column_ = nullptr;
   body_->set_active(nullptr);
 }
@@ -264,161 +344,6 @@ void KernelEmitter::emit_known(size_t p, const Tree& tree, llvm::Value* column) 
     body_->set_value(reductions[k], finished(program_.body[reductions[k]], totals[k]));
   }
   for (const ValueId id : plan_.before[p + 1].instrs) body_->emit(id);
-}
-
-bool KernelEmitter::has_narrow_panel() const {
-  return has_panels() && plan_.passes.size() == 1 && fits_narrow_lanes();
-}
-
-bool KernelEmitter::fits_narrow_lanes() const {
-  const bool has_lanes = plan_.lanes >= 4 * kNarrowPart;
-  // Masked vectors of short elements are scalars where masks are not free.
-  const size_t least_size = host().masked_vectors ? 1 : 4;
-  return has_lanes &&
-         std::all_of(
-             program_.accesses.begin(), program_.accesses.end(), [&](const fusion::Access& access) {
-               return access.lanes == StrideClass::kZero ||
-                      (access.lanes == StrideClass::kUnit && size_of(access.dtype) >= least_size);
-             });
-}
-
-bool KernelEmitter::reads_into_rows(const RowPlan::Stage& pass) const {
-  const bool masks_are_slow = host().masks_slow_streams || !host().masked_vectors;
-  return masks_are_slow && program_.reduced_rank == 1 && pass.stores.empty() &&
-         std::all_of(pass.instrs.begin(), pass.instrs.end(), [&](ValueId id) {
-           const fusion::Instr& instr = program_.body[id];
-           if (instr.op == Op::kLoad) return instr.num_operands == 0;
-           return instr.op != Op::kGather && instr.op != Op::kCheckIndex;
-         });
-}
-
-llvm::Value* KernelEmitter::rows_before_others(const RowPlan::Stage& pass, llvm::Value* rows,
-                                               llvm::Value* columns) {
-  const std::vector<uint16_t> loads = loads_along_reduced(pass);
-  llvm::Value* step = builder_.index(builder_.lanes());
-  for (const uint16_t access : loads) {
-    step = builder_.min(step, body_->stride(access, program_.rank() - 1));
-  }
-  const int64_t size = widest_of(loads);
-  llvm::Value* zero = builder_.index(0);
-  llvm::Value* one = builder_.index(1);
-  llvm::Value* beyond = ir_.CreateSub(builder_.index(builder_.lanes()), columns);
-  llvm::Value* last = builder_.ceil_div(beyond, builder_.max(step, one));
-  llvm::Value* count = builder_.max(ir_.CreateSub(rows, last), zero);
-  llvm::Value* are_wanted = ir_.CreateICmpSGE(step, one);
-  if (host().masked_vectors) {
-    // From afar, where lines are asked for ahead, masked loads are faster; whole vectors are as
-    // fast.
-    llvm::Value* part = ir_.CreateAnd(columns, builder_.index(host().vector_bytes / size - 1));
-    are_wanted = ir_.CreateAnd(are_wanted, ir_.CreateNot(is_far(kCachedOfStreams / size)));
-    are_wanted = ir_.CreateAnd(are_wanted, ir_.CreateICmpNE(part, zero));
-  }
-  return ir_.CreateSelect(are_wanted, count, zero);
-}
-
-llvm::Value* KernelEmitter::are_better_in_order(const RowPlan::Stage& pass) {
-  constexpr int64_t kLeastRow = 20;  // whose leaves are not foreseen when they take turns
-  llvm::Value* are_better = ir_.getFalse();
-  for (const uint16_t access : loads_along_reduced(pass)) {
-    const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-    llvm::Value* stride = body_->stride(access, program_.rank() - 1);
-    llvm::Value* row = builder_.max(stride, ir_.CreateNeg(stride));
-    llvm::Value* is_long = ir_.CreateICmpSGE(row, builder_.index(kLeastRow / size));
-    are_better = ir_.CreateOr(are_better, ir_.CreateAnd(is_long, is_far(kCachedOfStreams / size)));
-  }
-  return are_better;
-}
-
-void KernelEmitter::emit_narrow_panel(llvm::Value* first, llvm::Value* last, llvm::Value* row) {
-  constexpr int kLevel = 2, kLeaves = 1 << kLevel;  // that take turns
-  const RowPlan::Stage& pass = plan_.passes[0];
-  const auto [begin, end] = element_range();
-  llvm::Value* zero = builder_.index(0);
-  llvm::Value* one = builder_.index(1);
-  llvm::Value* size = builder_.index(fusion::leaf_size(program_.schedule));
-  body_->set_lane_start(first);
-  set_active_below(first, last);
-  emit_stage(plan_.before[0]);
-  const Tree tree = make_tree(pass.reductions, 1);
-  llvm::Value* elements = ir_.CreateSub(end, begin);
-  llvm::Value* whole = ir_.CreateUDiv(elements, size);
-  llvm::Value* groups = ir_.CreateUDiv(whole, builder_.index(kLeaves));
-  auto begin_of = [&](llvm::Value* leaf) {
-    return ir_.CreateAdd(begin, ir_.CreateMul(leaf, size));
-  };
-  const std::vector<StreamAhead> ahead =
-      rows_ahead(pass, kLeaves * fusion::leaf_size(program_.schedule));
-  auto emit_group = [&](llvm::Value* group, const Values&) {
-    llvm::Value* from[kLeaves];
-    Values start;
-    prefetch(ahead, begin_of(ir_.CreateMul(group, builder_.index(kLeaves))));
-    for (int l = 0; l < kLeaves; ++l) {
-      llvm::Value* leaf = ir_.CreateMul(group, builder_.index(kLeaves));
-      from[l] = begin_of(ir_.CreateAdd(leaf, builder_.index(l)));
-      const Values state = flatten(leaf_start(pass.reductions));
-      start.insert(start.end(), state.begin(), state.end());
-    }
-    auto state_of = [&](const Values& states, int l) {
-      const auto count = static_cast<std::ptrdiff_t>(states.size()) / kLeaves;
-      const auto at = states.begin() + l * count;
-      return unflatten(pass.reductions, program_, Values(at, at + count));
-    };
-    const Values states =
-        builder_.loop(zero, size, one, start, [&](llvm::Value* r, const Values& in) {
-          Values next;
-          for (int l = 0; l < kLeaves; ++l) {
-            const Values state =
-                flatten(add_element(pass, ir_.CreateAdd(from[l], r), from[l], state_of(in, l)));
-            next.insert(next.end(), state.begin(), state.end());
-          }
-          return next;
-        });
-    std::vector<Accumulators> subtrees;
-    for (int l = 0; l < kLeaves; ++l) {
-      subtrees.push_back(state_of(states, l));
-      widen_leaf(from[l], &subtrees.back(), pass.reductions);
-    }
-    for (int count = kLeaves; count > 1; count /= 2) {
-      for (int l = 0; l < count / 2; ++l) {
-        subtrees[l] = combine(pass.reductions, subtrees[2 * l], subtrees[2 * l + 1]);
-      }
-    }
-    add_to_tree(tree, zero, group, subtrees[0], kLevel);
-    return Values{};
-  };
-  auto add_leaf = [&](llvm::Value* leaf, const Values&) {
-    llvm::Value* from = begin_of(leaf);
-    llvm::Value* to = builder_.min(ir_.CreateAdd(from, size), end);
-    add_to_tree(tree, zero, leaf, emit_leaf(pass, from, to));
-    return Values{};
-  };
-  llvm::Value* in_order = host().masks_slow_streams ? nullptr : are_better_in_order(pass);
-  // Whole groups.
-  auto add_groups = [&](llvm::Value* first_group, llvm::Value* last_group) {
-    auto take_turns = [&] { builder_.loop(first_group, last_group, one, {}, emit_group); };
-    if (in_order == nullptr) return take_turns();
-    llvm::Value* leaves_of_group = builder_.index(kLeaves);
-    builder_.if_then_else(
-        in_order,
-        [&] {
-          builder_.loop(ir_.CreateMul(first_group, leaves_of_group),
-                        ir_.CreateMul(last_group, leaves_of_group), one, {}, add_leaf);
-        },
-        take_turns);
-  };
-  llvm::Value* begin_of_masked = zero;
-  if (reads_into_rows(pass)) {
-    llvm::Value* rows = rows_before_others(pass, elements, ir_.CreateSub(last, first));
-    begin_of_masked = ir_.CreateUDiv(ir_.CreateUDiv(rows, size), builder_.index(kLeaves));
-    body_->set_active(nullptr);
-    add_groups(zero, begin_of_masked);
-    set_active_below(first, last);
-  }
-  add_groups(begin_of_masked, groups);
-  llvm::Value* leaves = builder_.ceil_div(elements, size);
-  builder_.loop(ir_.CreateMul(groups, builder_.index(kLeaves)), leaves, one, {}, add_leaf);
-  emit_totals(0, total_of(tree, zero, leaves), row);
-  body_->set_active(nullptr);
 }
 
 void KernelEmitter::emit_totals(size_t p, const Accumulators& totals, llvm::Value* row) {

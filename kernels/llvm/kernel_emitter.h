@@ -360,6 +360,7 @@ class KernelEmitter {
   // what hardware reads ahead of loads without masks has the cache sets of the rows that are being
   // read.
   llvm::Value* streams_columns();
+  class Panels;
   void emit_panels(llvm::Value* first, llvm::Value* last, llvm::Value* row);
   // Columns that fit this part of the lanes are no work for as many vectors: leaves take turns
   // element by element instead, since each addition waits for the one before it.
