@@ -8,7 +8,6 @@
 
 namespace sluice::kernels {
 
-using fusion::Op;
 using fusion::StrideClass;
 using fusion::ValueId;
 
