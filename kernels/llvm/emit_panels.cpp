@@ -15,8 +15,9 @@ using fusion::ValueId;
 namespace {
 
 constexpr int64_t kPointsOfCache = 4 << 20;
-// The most that take turns: rows, and bytes of a row's columns.
-constexpr int kRowsOfPanel = 32, kBytesOfWidest = 4096;
+// The most that take turns: rows, and vectors of columns, in bytes of a register each. Their trees
+// are on the stack.
+constexpr int kRowsOfPanel = 32, kBytesOfWidest = 2048;
 
 }  // namespace
 

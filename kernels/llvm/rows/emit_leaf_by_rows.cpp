@@ -57,6 +57,8 @@ llvm::Value* KernelEmitter::are_better_by_rows(llvm::Value* first, llvm::Value* 
   if (loads.empty()) return nullptr;
   const int64_t widest = widest_of(loads);
   llvm::Value* columns = ir_.CreateSub(last, first);
+  llvm::Value* is_panel =
+      ir_.CreateICmpSLE(columns, builder_.index(widest_panel() * builder_.lanes()));
   llvm::Value* are_better = ir_.CreateAnd(
       is_far(kCached / widest), ir_.CreateICmpSGE(columns, builder_.index(kShortRow / widest)));
   for (const uint16_t access : loads) {
@@ -65,10 +67,11 @@ llvm::Value* KernelEmitter::are_better_by_rows(llvm::Value* first, llvm::Value* 
     llvm::Value* stride = magnitude(body_->stride(access, program_.rank() - 1));
     llvm::Value* is_short =
         ir_.CreateICmpSLE(stride, builder_.index(std::min(kLongRow / size, kMostColumns)));
-    // Of rows of which a part is wanted, that is a piece.
+    // Of longer ones, or if a part is wanted, that is a piece.
     llvm::Value* wanted = ir_.CreateMul(columns, magnitude(body_->lane_stride(access)));
     llvm::Value* is_row = ir_.CreateICmpSGE(ir_.CreateMul(wanted, builder_.index(4)),
                                             ir_.CreateMul(stride, builder_.index(3)));
+    is_row = ir_.CreateAnd(is_row, is_panel);
     is_row = ir_.CreateOr(is_row, ir_.CreateICmpSLE(stride, builder_.index(kNearRow / size)));
     are_better = ir_.CreateAnd(are_better, ir_.CreateAnd(is_short, is_row));
   }
