@@ -223,7 +223,7 @@ void KernelEmitter::emit_lane_run(const Values& outer, llvm::Value* first, llvm:
       if (plan_.passes.size() > 1) return by_narrow_panels();
       // In one pass, whose additions wait for each other, those of vectors side by side overlap.
       // Beyond the caches masks take longer.
-      builder_.if_then_else(is_far_for_masks(), by_narrow_panels, [&] {
+      builder_.if_then_else(is_far(kCachedColumns), by_narrow_panels, [&] {
         LaneScope wide(plan_.lanes);
         splat_operands();
         emit_vectors(first);

@@ -67,7 +67,7 @@ llvm::Value* KernelEmitter::are_better_in_order(const RowPlan::Stage& pass) {
   for (const uint16_t access : loads_along_reduced(pass)) {
     const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
     llvm::Value* stride = body_->stride(access, program_.rank() - 1);
-    llvm::Value* row = builder_.max(stride, ir_.CreateNeg(stride));
+    llvm::Value* row = builder_.magnitude(stride);
     llvm::Value* is_long = ir_.CreateICmpSGE(row, builder_.index(kLeastRow / size));
     are_better = ir_.CreateOr(are_better, ir_.CreateAnd(is_long, is_far(kCachedOfStreams / size)));
   }

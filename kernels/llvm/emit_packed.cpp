@@ -223,7 +223,7 @@ std::pair<llvm::Value*, llvm::Value*> KernelEmitter::rows_around(const PackedPla
     const uint16_t access = program_.body[id].aux;
     const int count = plan.reach_of(program_, program_.accesses[access]).count;
     llvm::Value* stride = body_->stride(access, program_.packed_row_dim());
-    llvm::Value* distance = builder_.max(stride, ir_.CreateNeg(stride));
+    llvm::Value* distance = builder_.magnitude(stride);
     llvm::Value* none = ir_.CreateICmpEQ(distance, builder_.index(0));
     distance = builder_.max(distance, builder_.index(1));
     llvm::Value* rounded = ir_.CreateAdd(builder_.index(count - 1), distance);

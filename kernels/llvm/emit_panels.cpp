@@ -14,7 +14,6 @@ using fusion::ValueId;
 
 namespace {
 
-constexpr int64_t kPointsOfCache = 4 << 20;
 // The most that take turns: rows, and vectors of columns, in bytes of a register each. Their trees
 // are on the stack.
 constexpr int kRowsOfPanel = 32, kBytesOfWidest = 2048;
@@ -68,7 +67,7 @@ llvm::Value* KernelEmitter::width_of_panels(llvm::Value* by_rows) {
     llvm::Value* width = builder_.index(kBytes / host().vector_bytes);
     llvm::Value* widest = builder_.index(widest_panel());
     if (plan_.passes.size() == 1 && host().masks_slow_streams) {
-      width = ir_.CreateSelect(is_far(kPointsOfCache),
+      width = ir_.CreateSelect(is_far(kCachedColumns),
                                builder_.index(kBytesFromAfar / host().vector_bytes), width);
     } else if (plan_.passes.size() == 1) {
       width = widest;
@@ -93,7 +92,7 @@ llvm::Value* KernelEmitter::leaves_page(uint16_t access, llvm::Value* stride) {
 }
 
 llvm::Value* KernelEmitter::streams_columns() {
-  llvm::Value* streams = is_far(kPointsOfCache);
+  llvm::Value* streams = is_far(kCachedColumns);
   for (size_t a = 0; a < num_accesses(); ++a) {
     const fusion::Access& access = program_.accesses[a];
     if (!access.varies_along_reduced) continue;

@@ -86,17 +86,17 @@ KernelEmitter::StreamAhead KernelEmitter::stream_ahead(uint16_t access, llvm::Va
                                                        llvm::Value* lane_step) {
   // Elements that lie further apart are in lines of their own.
   constexpr int64_t kMostLaneStep = 4;
-  auto magnitude = [&](llvm::Value* value) { return builder_.max(value, ir_.CreateNeg(value)); };
   const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
   llvm::Value* backwards = ir_.CreateICmpSLT(step, builder_.index(0));
   StreamAhead stream;
   stream.access = access;
-  llvm::Value* is_close = ir_.CreateICmpSLE(magnitude(lane_step), builder_.index(kMostLaneStep));
+  llvm::Value* is_close =
+      ir_.CreateICmpSLE(builder_.magnitude(lane_step), builder_.index(kMostLaneStep));
   stream.are_wanted = ir_.CreateAnd(is_far(kCachedOfStreams / size), is_close);
   if (!host().masked_vectors) stream.are_wanted = ir_.getFalse();  // not known to gain
   stream.direction = ir_.CreateSelect(backwards, builder_.index(-1), builder_.index(1));
   stream.distance = ir_.CreateMul(stream.direction, builder_.index(kPageAhead));
-  stream.bytes = ir_.CreateMul(magnitude(step), builder_.index(size));
+  stream.bytes = ir_.CreateMul(builder_.magnitude(step), builder_.index(size));
   return stream;
 }
 

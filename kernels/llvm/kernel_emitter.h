@@ -278,7 +278,8 @@ class KernelEmitter {
   void stage_panel(uint16_t access, llvm::Value* run, llvm::Value* count);
   // Whether the points of all dims are more than so many, which a cache holds.
   llvm::Value* is_far(int64_t cached = 2 << 20);
-  llvm::Value* is_far_for_masks() { return is_far(4 << 20); }
+  // Points of columns that the caches hold, where masks and short pieces of rows take no longer.
+  static constexpr int64_t kCachedColumns = 4 << 20;
   void transpose_runs(uint16_t access, llvm::Value* run, llvm::Value* count, llvm::Value* to);
   void interleave_runs(uint16_t access, int elements, llvm::Value* from, llvm::Value* count,
                        llvm::Value* to);

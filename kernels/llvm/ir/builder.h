@@ -44,6 +44,7 @@ class Builder {
   // Of signed integers.
   llvm::Value* min(llvm::Value* a, llvm::Value* b);
   llvm::Value* max(llvm::Value* a, llvm::Value* b);
+  llvm::Value* magnitude(llvm::Value* a) { return max(a, builder_.CreateNeg(a)); }
   // Of indices, which are not negative.
   llvm::Value* ceil_div(llvm::Value* a, llvm::Value* b);
   // A value of scalar_type() as memory holds it, and back: they differ for bool and float16.

@@ -1,11 +1,10 @@
 // Leaves of columns, row by row. Walking down the rows of a leaf by one vector of columns after
-// another reads memory in pieces, of which the hardware foresees few: rows by rows, whole, it is
-// read in its order. What each column has so far waits in memory, which the first-level cache
+// another reads memory in pieces, of which the hardware foresees few: by whole rows it is read
+// in its order. What each column has so far waits in memory, which the first-level cache
 // holds.
 #include <algorithm>
 #include <cstdint>
 
-#include "fusion/ir/scan.h"
 #include "kernels/llvm/host.h"
 #include "kernels/llvm/kernel_emitter.h"
 
@@ -63,12 +62,11 @@ llvm::Value* KernelEmitter::are_better_by_rows(llvm::Value* first, llvm::Value* 
       is_far(kCached / widest), ir_.CreateICmpSGE(columns, builder_.index(kShortRow / widest)));
   for (const uint16_t access : loads) {
     const auto size = static_cast<int64_t>(size_of(program_.accesses[access].dtype));
-    auto magnitude = [&](llvm::Value* value) { return builder_.max(value, ir_.CreateNeg(value)); };
-    llvm::Value* stride = magnitude(body_->stride(access, program_.rank() - 1));
+    llvm::Value* stride = builder_.magnitude(body_->stride(access, program_.rank() - 1));
     llvm::Value* is_short =
         ir_.CreateICmpSLE(stride, builder_.index(std::min(kLongRow / size, kMostColumns)));
     // Of longer ones, or if a part is wanted, that is a piece.
-    llvm::Value* wanted = ir_.CreateMul(columns, magnitude(body_->lane_stride(access)));
+    llvm::Value* wanted = ir_.CreateMul(columns, builder_.magnitude(body_->lane_stride(access)));
     llvm::Value* is_row = ir_.CreateICmpSGE(ir_.CreateMul(wanted, builder_.index(4)),
                                             ir_.CreateMul(stride, builder_.index(3)));
     is_row = ir_.CreateAnd(is_row, is_panel);
